@@ -1,0 +1,22 @@
+"""commonplace: long-term memory for AI agents, in plain Markdown, found again in milliseconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
+
+__version__ = "0.1.0"
+__all__ = ["Excerpt", "Hit", "Memory", "Recall", "SearchResult", "Status", "SyncReport", "Written"]
+
+
+def __getattr__(name: str) -> object:
+    """Import public names on first use, so that `import commonplace` costs nothing."""
+    from importlib import import_module
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = "commonplace.memory" if name == "Memory" else "commonplace.types"
+    return getattr(import_module(module), name)

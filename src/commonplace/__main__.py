@@ -1,0 +1,5 @@
+"""Run the command line: `python -m commonplace`."""
+
+from commonplace.cli.main import main
+
+main()

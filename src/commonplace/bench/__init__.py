@@ -1,0 +1,4 @@
+"""Measuring: retrieval quality on question sets, and speed beside the bare cost of the same work."""
+
+# Names only, so that the command line can list them without importing the engine; `presets.ALL` holds them.
+PRESETS = ("default", "qmd", "openclaw", "nanobot", "nanocrab")

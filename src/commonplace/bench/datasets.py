@@ -1,0 +1,181 @@
+"""Question sets and result files: one JSON object a line, and the folders of Markdown they refer to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from commonplace.bench.metrics import LineSizes, Span
+from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable
+
+SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the lines that answer it; `stale` are lines that once did."""
+
+    id: str
+    workspace: str
+    text: str
+    category: str
+    evidence: tuple[Span, ...]
+    stale: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search returned for a question, best first, and how long it took."""
+
+    id: str
+    results: tuple[Span, ...]
+    latency_ms: float
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read a question set.
+
+    Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
+    """
+    questions: list[Question] = []
+    known: set[str] = set()
+    for number, record in _records(path):
+        try:
+            question = _question(record)
+            if question.id in known:
+                raise ValueError(f"the id {question.id!r} occurs twice")
+        except ValueError as error:
+            raise ConfigError(f"{path}:{number}", str(error)) from error
+        known.add(question.id)
+        questions.append(question)
+    if not questions:
+        raise ConfigError(str(path), "holds no questions")
+    return questions
+
+
+def check_writable(path: Path) -> None:
+    """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
+
+    Raises NoteUnreadable.
+    """
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+
+
+def write_answers(path: Path, answers: Iterable[Answer]) -> None:
+    """Write a result file, one line a question. Raises NoteUnreadable."""
+    lines = (json.dumps(_answer_record(answer), ensure_ascii=False) + "\n" for answer in answers)
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+
+
+def workspaces_beside(queries: Path) -> Path:
+    """Return the folder of workspaces that belongs to a question set."""
+    return queries.parent / "workspaces"
+
+
+def workspace_folder(workspaces: Path, name: str) -> Path:
+    """Return the folder of one workspace. Raises ConfigError if it leaves `workspaces` or is missing."""
+    folder = workspaces / name
+    if not folder.resolve().is_relative_to(workspaces.resolve()):
+        raise ConfigError("workspace", f"{name!r} leaves {workspaces}")
+    if not folder.is_dir():
+        raise ConfigError("workspace", f"no folder {name!r} in {workspaces}")
+    return folder
+
+
+def line_sizes(folder: Path) -> LineSizes:
+    """Return a function from a path to its lines' sizes in characters; files are read once."""
+
+    @lru_cache(maxsize=SIZES_KEPT)
+    def sizes(path: str) -> Sequence[int]:
+        try:
+            text = (folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ()
+        lines = text.removesuffix("\n").split("\n") if text else []
+        return tuple(len(line) + 1 for line in lines)
+
+    return sizes
+
+
+def by_workspace(questions: Iterable[Question]) -> dict[str, list[Question]]:
+    """Group questions by workspace, both in the order of the file."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.workspace, []).append(question)
+    return groups
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield (line number, object) of the lines that are not blank."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise NoteNotFound(str(path), reason="no such file") from error
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise NoteUnreadable(str(path), "not UTF-8 text") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ConfigError(f"{path}:{number}", f"not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise ConfigError(f"{path}:{number}", "not a JSON object")
+        yield number, record
+
+
+def _question(record: Mapping[str, Any]) -> Question:
+    """Check one record; raises ValueError with what is wrong."""
+    id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
+    category = str(record.get("category") or "-")
+    if "evidence" not in record:
+        raise ValueError("'evidence' is missing")
+    return Question(id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"))
+
+
+def _string(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError(f"{key!r} is missing" if value is None else f"{key!r} must be text, not {value!r:.40}")
+
+
+def _spans(record: Mapping[str, Any], key: str) -> tuple[Span, ...]:
+    value = record.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ValueError(f"{key!r} must be a list")
+    return tuple(_span(item, key) for item in value)
+
+
+def _span(item: object, key: str) -> Span:
+    if not isinstance(item, dict):
+        raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
+    path = _string(item, "path")
+    start, end = (item.get(name) for name in ("start_line", "end_line"))
+    if type(start) is not int or type(end) is not int or not 1 <= start <= end:
+        raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
+    return Span(path, start, end)
+
+
+def _answer_record(answer: Answer) -> dict[str, Any]:
+    results = [span._asdict() for span in answer.results]
+    return {"id": answer.id, "results": results, "latency_ms": round(answer.latency_ms, 3)}
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,172 @@
+"""A question set asked through the search a user gets: one index a workspace, one workspace at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace import paths
+from commonplace.bench import datasets, metrics
+from commonplace.bench.datasets import Answer, Question
+from commonplace.bench.embedders import EveryScript
+from commonplace.bench.metrics import Span
+from commonplace.bench.presets import DEFAULT, Preset
+from commonplace.index.sync import Progress, silent
+from commonplace.memory import Memory
+from commonplace.types import Mode
+
+# Every Markdown file of the folder, whatever the user's own settings say, and no look at the files between
+# two questions: they are synced once.
+OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "index.sync_on_search": False}
+
+# Workspaces with fewer passages to embed are done before a bar for them could be read.
+WORTH_TELLING = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key."""
+
+    preset: Preset = DEFAULT
+    mode: Mode = "hybrid"
+    limit: int = 100
+    fresh: bool = False
+    cache: Path | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Every question's answer and figures, by id in the order of the set.
+
+    `skipped` counts questions without evidence, which are not asked; `warm_ms` leaves out the first
+    question of each workspace, which opens its index; `levels` says what answered, by level.
+    """
+
+    answers: Mapping[str, Answer]
+    figures: Mapping[str, Mapping[str, float]]
+    categories: Mapping[str, str]
+    skipped: int
+    warm_ms: tuple[float, ...]
+    levels: Mapping[int, int]
+    warnings: tuple[str, ...] = ()
+    index_s: float = 0.0
+    search_s: float = 0.0
+
+
+def evaluate(
+    questions: Sequence[Question], workspaces: Path, options: Options, progress: Progress = silent
+) -> Evaluation:
+    """Index what must be indexed and ask every question that has evidence.
+
+    Raises ConfigError for a workspace that is not there, and whatever opening and syncing raise.
+    """
+    asked = [question for question in questions if question.evidence]
+    groups = datasets.by_workspace(asked)
+    folders = {name: datasets.workspace_folder(workspaces, name) for name in groups}
+    run = _Run(options, progress, len(asked))
+    for name, group in groups.items():
+        run.ask_workspace(folders[name], group)
+    order = [question.id for question in asked]
+    return Evaluation(
+        answers={id_: run.answers[id_] for id_ in order},
+        figures={id_: run.figures[id_] for id_ in order},
+        categories={question.id: question.category for question in asked},
+        skipped=len(questions) - len(asked),
+        warm_ms=tuple(run.warm_ms),
+        levels=dict(sorted(run.levels.items())),
+        warnings=tuple(dict.fromkeys(run.warnings)),
+        index_s=run.index_s,
+        search_s=run.search_s,
+    )
+
+
+def cache_folder(folder: Path, options: Options, model: str) -> Path:
+    """Return where the index of a workspace is kept: by its real path, how it is cut, and the model."""
+    root = options.cache or paths.user_cache_dir() / "eval"
+    preset = options.preset
+    identity = (os.path.realpath(folder), preset.chunks.fingerprint, model, preset.every_script)
+    return root / hashlib.sha256(repr(identity).encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+class _Run:
+    """What is gathered over the workspaces of one evaluation."""
+
+    def __init__(self, options: Options, progress: Progress, total: int) -> None:
+        self.options = options
+        self.progress = progress
+        self.total = total
+        self.answers: dict[str, Answer] = {}
+        self.figures: dict[str, dict[str, float]] = {}
+        self.warm_ms: list[float] = []
+        self.levels: dict[int, int] = {}
+        self.warnings: list[str] = []
+        self.index_s = self.search_s = 0.0
+
+    def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
+        """Index one workspace and ask its questions."""
+        sizes = datasets.line_sizes(folder)
+        with self._open(folder) as memory:
+            if self.options.preset.every_script and self.options.mode != "lexical":
+                _claim_every_script(memory)
+            self._sync(memory)
+            for place, question in enumerate(questions):
+                answer = self._ask(memory, question)
+                self.answers[question.id] = answer
+                self.figures[question.id] = metrics.score(
+                    answer.results, question.evidence, sizes, question.stale
+                )
+                if place:
+                    self.warm_ms.append(answer.latency_ms)
+                self.progress("questions", len(self.answers), self.total)
+
+    def _open(self, folder: Path) -> Memory:
+        options = self.options
+        overrides = {**OVERRIDES, **options.settings}
+        memory = Memory.open(folder, overrides=overrides)
+        kept = cache_folder(folder, options, memory.settings.embedding.provider)
+        if options.fresh:
+            shutil.rmtree(kept, ignore_errors=True)
+        return Memory.open(
+            folder,
+            overrides=overrides,
+            index_path=kept / "index.sqlite",
+            chunks=options.preset.chunks,
+            ranking=options.preset.ranking,
+        )
+
+    def _sync(self, memory: Memory) -> None:
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage == "vectors" and total >= WORTH_TELLING:
+                self.progress(stage, done, total)
+
+        done = memory.sync(embed=self.options.mode != "lexical", progress=tell)
+        self.index_s += done.seconds
+        self.warnings += done.warnings
+        self.warnings += [f"{failure.path}: {failure.reason}" for failure in done.failed]
+
+    def _ask(self, memory: Memory, question: Question) -> Answer:
+        started = time.perf_counter()
+        found = memory.search(
+            question.text,
+            limit=self.options.limit,
+            mode=self.options.mode,
+            min_score=0.0,
+        )
+        seconds = time.perf_counter() - started
+        self.search_s += seconds
+        self.levels[found.level] = self.levels.get(found.level, 0) + 1
+        self.warnings += found.warnings
+        spans = tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
+        return Answer(question.id, spans, seconds * 1000)
+
+
+def _claim_every_script(memory: Memory) -> None:
+    model = memory._load_model()
+    if model is not None:
+        memory._model = EveryScript(model)

@@ -1,0 +1,1 @@
+"""Notes cut into sections and passages."""

@@ -1,0 +1,69 @@
+"""Where a stretch of lines may be cut, and how good each place is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+# How natural a cut before a line is. The order (heading, fence, rule, paragraph, list item, line) is
+# QMD's; a cut further from the wanted size must be that much better, by a square law.
+HEADING, FENCE, RULE, BLANK, ITEM, LINE = 100.0, 80.0, 60.0, 20.0, 5.0, 1.0
+DECAY = 0.7
+
+_RULE = re.compile(r" {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_ITEM_START = frozenset("-*+0123456789 \t")
+_SENTENCE_END = re.compile(r"[.!?;][\"')\]]*\s+|[。！？；…][”’」』）]*")
+_CLAUSE_END = re.compile(r"\s+|[，、：,]")
+
+
+def score(line: str, above: str) -> float:
+    """Score a cut before `line`, whose predecessor in the file is `above`."""
+    if not above.strip():
+        return RULE if _is_rule(line) else BLANK
+    if line[:1] in _ITEM_START and _ITEM.match(line):
+        return ITEM
+    return LINE
+
+
+def _is_rule(line: str) -> bool:
+    return line[:1] in "-*_ " and bool(_RULE.match(line))
+
+
+def choose(sizes: Sequence[float], scores: Sequence[float], start: int, end: int, window: float) -> int:
+    """Choose where to cut units `start..end` (exclusive) so that `end` begins something new or is near it.
+
+    Returns the index of the unit that opens the next passage, in `start + 1 .. end`. Each place's score is
+    multiplied by 1 - 0.7 x (distance / window) squared, the distance being the size left behind.
+    """
+    best, where, distance = scores[end], end, 0.0
+    for index in range(end - 1, start, -1):
+        distance += sizes[index]
+        if distance > window:
+            break
+        value = scores[index] * (1 - DECAY * (distance / window) ** 2)
+        if value > best:
+            best, where = value, index
+    return where
+
+
+def pieces(line: str, limit: int) -> list[str]:
+    """Cut one long line into pieces of at most `limit` characters.
+
+    Each cut falls at the last sentence end that fits, else at the last clause or space, else at the limit;
+    the pieces are the line's own substrings, stripped.
+    """
+    result: list[str] = []
+    start = 0
+    while len(line) - start > limit:
+        window = line[start : start + limit]
+        size = _last(_SENTENCE_END, window, limit // 3) or _last(_CLAUSE_END, window, limit // 3) or limit
+        result.append(line[start : start + size].strip())
+        start += size
+    result.append(line[start:].strip())
+    return [piece for piece in result if piece]
+
+
+def _last(pattern: re.Pattern[str], window: str, least: int) -> int:
+    """End of the last match that leaves at least `least` characters before it, else 0."""
+    return max((m.end() for m in pattern.finditer(window) if m.end() >= least), default=0)

@@ -1,0 +1,121 @@
+"""The click application: a table of commands, each loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from commonplace import __version__
+from commonplace.cli import failures
+from commonplace.cli.groups import Group
+from commonplace.cli.options import Option, State
+
+PROGRAM = "commonplace"
+
+
+# Groups of the help page: command → (module:attribute, one line). Modules are not imported for the page.
+COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Ask": {
+        "search": ("asking:search", "Find the passages that answer a question, best first."),
+        "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
+        "get": ("asking:get", "Show lines of a note."),
+    },
+    "Write": {
+        "init": ("writing:init", "Make a workspace; touch nothing that exists."),
+        "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
+    },
+    "Keep up": {
+        "sync": ("syncing:sync", "Bring the index up to the files."),
+        "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
+        "status": ("syncing:status", "Show what the index holds and whether it is fresh."),
+    },
+    "Set up": {
+        "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
+        "context": ("contexts:context", "Describe what stands under a path, for whoever reads a hit."),
+        "config": ("settings:config", "Show the settings in force and where each comes from."),
+    },
+    "Try and measure": {
+        "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
+        "eval": ("evaluate:evaluate", "Score the search against questions with known evidence."),
+        "bench": ("benchmarks:bench", "Measure speed, size and memory on your own notes."),
+    },
+}
+
+
+class Application(Group):
+    """The group of all commands; it imports the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands in the order of the help page."""
+        return [name for group in COMMANDS.values() for name in group]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command, or return None for an unknown name."""
+        for group in COMMANDS.values():
+            if cmd_name in group:
+                return _load(group[cmd_name][0])
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, from the table alone."""
+        longest = max(map(len, self.list_commands(ctx)))
+        for title, group in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(longest), about) for name, (_, about) in group.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; a reader that went away and Ctrl-C end it without a word."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except (BrokenPipeError, KeyboardInterrupt) as error:
+            ctx.exit(failures.end(error))
+        return result
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,  # noqa: ANN401 - click's signature
+    ) -> NoReturn:
+        """Parse, run, and exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 130 Ctrl-C."""
+        state = State()
+        try:
+            code = super().main(args, PROGRAM, complete_var, standalone_mode=False, obj=state, **extra)
+        except (click.Abort, Exception) as error:  # noqa: BLE001 - the last place: every error is one line
+            code = failures.end(error, debug=state.debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _load(entry: str) -> click.Command:
+    from importlib import import_module
+
+    module, _, attribute = entry.partition(":")
+    loaded: click.Command = getattr(import_module(f"commonplace.cli.{module}"), attribute)
+    return loaded
+
+
+def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"{PROGRAM} {__version__}")
+        ctx.exit()
+
+
+cli = Application(
+    PROGRAM, help="Long-term memory for AI agents, in plain Markdown, found again in milliseconds."
+)
+cli.params.append(
+    Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Show the version and exit.",
+    )
+)

@@ -1,0 +1,91 @@
+"""`search`, `recall`, `get`: questions to the memory."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from commonplace import render
+from commonplace.cli import failures, searching, session
+from commonplace.cli.options import collections_option, command, format_option, option
+from commonplace.types import Mode
+
+
+@command("search")
+@click.argument("query", nargs=-1, required=True)
+@option("-n", "--limit", type=click.IntRange(1, searching.MOST_HITS), metavar="N", help="Most hits to show.")
+@collections_option()
+@option("--lexical", "mode", flag_value="lexical", help="Full text alone.")
+@option("--semantic", "mode", flag_value="semantic", help="Vectors alone.")
+@option("--min-score", type=click.FloatRange(0, 1), metavar="X", help="Leave out hits below this score.")
+@option("--full", is_flag=True, help="Show whole passages.")
+@option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
+@format_option(render.SEARCH_FORMATS)
+@click.pass_context
+def search(
+    ctx: click.Context,
+    query: tuple[str, ...],
+    limit: int | None,
+    collections: tuple[str, ...],
+    mode: Mode | None,
+    min_score: float | None,
+    full: bool,
+    explain: bool,
+    form: str,
+) -> None:
+    """Find the passages that answer a question, best first.
+
+    Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
+    beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. A single - reads the
+    question from standard input.
+    """
+    ask = searching.Search(
+        query, session.workspace(ctx), limit, collections, mode, min_score, full, explain, form
+    )
+    ctx.exit(searching.search(ask))
+
+
+@command("recall")
+@click.argument("query", nargs=-1, required=True)
+@option("--budget", type=click.IntRange(50, 1_000_000), metavar="N", help="Most tokens to return.")
+@collections_option()
+@format_option(("text", "json"))
+@click.pass_context
+def recall(
+    ctx: click.Context, query: tuple[str, ...], budget: int | None, collections: tuple[str, ...], form: str
+) -> None:
+    """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
+
+    The block goes to standard output as it is; what is said about it goes to standard error.
+    """
+    memory = session.open_memory(ctx)
+    found = memory.recall(session.text_argument(query), budget=budget, collections=collections)
+    for message in found.warnings:
+        failures.warn(message)
+    session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))
+    sys.stdout.flush()
+    if form == "text":
+        session.note(render.recall_footer(found))
+    if not found.hits:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+@command("get")
+@click.argument("reference", metavar="REF")
+@option("--no-numbers", is_flag=True, help="Leave out line numbers.")
+@format_option(("text", "json"))
+@click.pass_context
+def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None:
+    """Show lines of a note: PATH, PATH:from, PATH:from-to, PATH:from:count, PATH#L12-L18 or '#docid'."""
+    memory = session.open_memory(ctx)
+    excerpt = memory.get(reference)
+    if form == "json":
+        session.write(render.to_json(render.excerpt_data(excerpt)))
+        return
+    look = session.look(memory.settings)
+    if excerpt.lines:
+        sys.stdout.write(render.excerpt_text(excerpt, numbers=not no_numbers, look=look) + "\n")
+        sys.stdout.flush()
+    if len(excerpt.lines) < excerpt.total_lines:
+        session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")

@@ -1,0 +1,152 @@
+"""`demo`: a small bilingual workspace indexed and asked eight questions, with what it cost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace import render, screen
+from commonplace.cli import failures, progress, session
+from commonplace.cli.options import command, option
+
+if TYPE_CHECKING:
+    from commonplace.demo.tour import Stop
+    from commonplace.memory import Memory
+    from commonplace.screen import Look
+
+LOG_WIDTH = 100  # where there is no terminal to ask
+PASSAGE_ROWS = 3
+INDENT = "   "
+
+
+@command("demo")
+@option("--keep", metavar="DIR", help="Put the workspace here and leave it; a new or empty folder.")
+@click.pass_context
+def demo(ctx: click.Context, keep: str | None) -> None:
+    """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
+    import tempfile
+
+    if keep is not None:
+        code = _show(Path(keep).absolute(), kept=True)
+    else:
+        with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
+            code = _show(Path(folder, "notes"), kept=False)
+    ctx.exit(code)
+
+
+def _show(folder: Path, *, kept: bool) -> int:
+    from commonplace.demo import tour, unpack
+    from commonplace.memory import Memory
+
+    unpack(folder)
+    with Memory.open(folder) as memory:
+        look = session.look(memory.settings)
+        look = look._replace(width=look.width or LOG_WIDTH, links=look.links and kept)
+        _title(f"A workspace of notes, copied to {folder}", look)
+        spent = _index(memory)
+        stops = []
+        for number, stop in enumerate(tour.walk(memory), 1):
+            stops.append(stop)
+            _stop(number, stop, memory, look)
+        _costs(stops, spent, tour.everything(folder), look)
+    _next(folder if kept else None, look)
+    silent = [stop.question.text for stop in stops if not stop.result.hits]
+    for text in silent:
+        failures.warn(f"error: nothing found for {text!r}")
+    return failures.ERROR if silent else 0
+
+
+def _title(text: str, look: Look) -> None:
+    session.write(look.style(text, "bold"))
+    sys.stdout.flush()
+
+
+def _index(memory: Memory) -> tuple[float, float]:
+    """Index in two steps; return the seconds that each of them took: text, then vectors."""
+    with progress.shown(lines=True) as told:
+        started = time.perf_counter()
+        text = memory.sync(embed=False, progress=told)
+        halfway = time.perf_counter()
+        full = memory.sync(progress=told)
+    spent = halfway - started, time.perf_counter() - halfway
+    for message in full.warnings:
+        failures.warn(message)
+    state = memory.status()
+    session.write(
+        f"  {render.count(text.added, 'note')} read into {render.count(state.passages, 'passage')} "
+        f"in {spent[0]:.2f} s, {render.count(state.vectors, 'vector')} computed in {spent[1]:.2f} s "
+        f"(model: {state.model})\n"
+    )
+    return spent
+
+
+def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
+    question = stop.question
+    _title(f"{number}. {question.text}", look)
+    session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
+    hits = render.hits_text(
+        stop.result,
+        look._replace(width=(look.width or LOG_WIDTH) - len(INDENT)),
+        words=session.words(question.text),
+        rows=PASSAGE_ROWS,
+        locate=session.locator(memory),
+    )
+    if hits:
+        session.write("\n".join(f"{INDENT}{line}".rstrip() for line in hits.splitlines()) + "\n")
+    found = (
+        f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
+    )
+    session.write(look.style(f"{INDENT}{render.footer(stop.result)} · {found}", "dim") + "\n")
+    sys.stdout.flush()
+
+
+def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
+    """Print where the time and the tokens went, a line a question."""
+    from commonplace.demo import tour
+
+    stages = tour.stages(stops)
+    _title("Where the time and the tokens went", look)
+    lines = [["ms", *stages, "total", "tokens", "of all notes"]]
+    for number, stop in enumerate(stops, 1):
+        lines.append(
+            [f"{number}.", *_milliseconds(stop.result.timings_ms, stages), *_tokens(stop.tokens, everything)]
+        )
+    mean = sum(stop.tokens for stop in stops) // max(1, len(stops))
+    lines.append(["median", *_milliseconds(tour.medians(stops), stages), *_tokens(mean, everything)])
+    for number, row in enumerate(_aligned(lines)):
+        session.write("  " + (look.style(row, "dim") if number == 0 else row))
+    session.write(
+        f"\n  indexing: {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
+        f"\n  tokens: {mean:,} a question (recall, budget {tour.BUDGET}); all notes: {everything:,}\n"
+    )
+
+
+def _milliseconds(spent: Mapping[str, float], stages: Sequence[str]) -> list[str]:
+    return [
+        *(f"{spent[name]:.1f}" if name in spent else "-" for name in stages),
+        f"{sum(spent.values()):.1f}",
+    ]
+
+
+def _tokens(tokens: int, everything: int) -> list[str]:
+    return [f"{tokens:,}", f"{tokens / everything:.1%}"]
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(screen.cells(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+
+
+def _next(kept: Path | None, look: Look) -> None:
+    """Say what to type next."""
+    _title("Next", look)
+    if kept:
+        session.write(f'  cd {kept}\n  commonplace search "which tea after lunch"')
+    else:
+        session.write("  commonplace demo --keep notes    # the same, left for you to play with")
+    session.write('  commonplace init                 # a workspace of your own\n  commonplace remember "…"')

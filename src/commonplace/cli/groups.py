@@ -1,0 +1,47 @@
+"""Groups of commands: `collection add`, `context list`; a mistyped name suggests the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from commonplace.cli.options import WIDEST_HELP, help_option, shared
+
+
+class Group(click.Group):
+    """A group whose options and whose answer to an unknown name are the same everywhere."""
+
+    def __init__(self, name: str, *, commands: Sequence[click.Command] = (), help: str = "") -> None:
+        """Make a group of commands; called alone, it shows its help."""
+        super().__init__(
+            name,
+            commands=list(commands),
+            help=help,
+            params=shared(),
+            callback=click.pass_context(_show_help_alone),
+            invoke_without_command=True,
+            context_settings={"max_content_width": WIDEST_HELP},
+        )
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return `--help`."""
+        return help_option()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command called; an unknown name suggests the nearest."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            names = self.list_commands(ctx)
+            close = get_close_matches(args[0], names, 1)
+            known = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+            raise click.UsageError(f"no such command {args[0]!r}; {known}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _show_help_alone(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

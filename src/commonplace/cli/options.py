@@ -1,0 +1,119 @@
+"""Options that commands share, and commands and options that do not cost an import of `inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+WIDEST_HELP = 100
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+class State:
+    """What the options before the command said; those after it win."""
+
+    def __init__(self) -> None:
+        self.workspace: str | None = None
+        self.debug = False
+
+
+class Option(click.Option):
+    """An option whose help is taken as it is written."""
+
+    def __init__(self, declarations: Sequence[str], help: str = "", **attributes: Any) -> None:  # noqa: ANN401
+        # click passes help through inspect.cleandoc; on its own, importing inspect takes a tenth of the
+        # time a search may take.
+        super().__init__(declarations, **attributes)
+        self.help = help
+
+
+class Command(click.Command):
+    """A command with the options that every command has; its help is its docstring."""
+
+    def __init__(self, name: str | None, **attributes: Any) -> None:  # noqa: ANN401
+        super().__init__(name, **attributes)
+        self.params.extend(shared())
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return `--help`."""
+        return help_option()
+
+
+def shared() -> list[click.Parameter]:
+    """Make the options that stand before or after a command."""
+    return [
+        Option(
+            ["-w", "--workspace"],
+            metavar="DIR",
+            expose_value=False,
+            callback=_workspace,
+            help="The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
+        ),
+        Option(
+            ["--debug"], is_flag=True, expose_value=False, callback=_debug, help="Show a traceback on errors."
+        ),
+    ]
+
+
+def help_option() -> Option:
+    """Make `--help`."""
+    return Option(
+        ["--help"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_help,
+        help="Show this message and exit.",
+    )
+
+
+def _show_help(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def _workspace(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(State).workspace = value
+
+
+def _debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(State).debug = True
+
+
+def option(*names: str, **attributes: object) -> Callable[[_Decorated], _Decorated]:
+    """Declare an option of a command."""
+    return click.option(*names, cls=Option, **attributes)
+
+
+def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
+    """Declare `--format` with the forms a command can answer in; the first is the default."""
+    return option(
+        "--format",
+        "form",
+        type=click.Choice(list(formats)),
+        default=formats[0],
+        show_default=True,
+        help="Form of the answer.",
+    )
+
+
+def collections_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `-c NAME`, which may be repeated."""
+    return option(
+        "-c",
+        "--collection",
+        "collections",
+        metavar="NAME",
+        multiple=True,
+        help="Keep to a collection; repeatable.",
+    )
+
+
+def command(name: str) -> Callable[[Callable[..., None]], Command]:
+    """Declare a command; its docstring is its help."""
+    return click.command(name, cls=Command, context_settings={"max_content_width": WIDEST_HELP})

@@ -1,0 +1,137 @@
+"""What a command works with: the workspace asked for, and the terminal it writes to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+from commonplace.cli.failures import warn
+from commonplace.screen import Look
+
+if TYPE_CHECKING:
+    import click
+
+    from commonplace.config import Settings
+    from commonplace.memory import Memory
+    from commonplace.render import Locate
+    from commonplace.types import Hit, SearchResult
+
+NARROWEST = 40  # cells; below this, wrapping hides more than it shows
+
+
+def memory_at(folder: str | None) -> Memory:
+    """Open the workspace that a folder, the environment or the current folder names."""
+    from commonplace.memory import Memory
+
+    return Memory.open(folder)
+
+
+def open_memory(ctx: click.Context) -> Memory:
+    """Open the workspace that the options name; it is closed when the command ends."""
+    memory = memory_at(workspace(ctx))
+    ctx.call_on_close(memory.close)
+    return memory
+
+
+def workspace(ctx: click.Context) -> str | None:
+    """Return the folder that the options before or after the command name."""
+    from commonplace.cli.options import State
+
+    return ctx.ensure_object(State).workspace
+
+
+def workspace_root(ctx: click.Context) -> str:
+    """Find the folder of the workspace without opening it."""
+    from pathlib import Path
+
+    from commonplace import paths
+
+    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ, Path.cwd()))
+
+
+def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
+    """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
+    out = sys.stdout if stream is None else stream
+    terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
+    output = settings.output if settings else None
+    color = _color_by_default(terminal)
+    if output and output.color != "auto":
+        color = output.color == "always"
+    links = terminal and (output is None or output.links)
+    width = terminal_width() if is_terminal(out) else None
+    return Look(color, links, width, output.editor_uri if output else Look().editor_uri)
+
+
+def is_terminal(stream: IO[str]) -> bool:
+    """Tell whether a stream is a terminal; one that is closed is not."""
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False
+
+
+def terminal_width() -> int:
+    """Return the width to wrap at: COLUMNS, or what the terminal says."""
+    from shutil import get_terminal_size
+
+    return max(NARROWEST, get_terminal_size().columns)
+
+
+def _color_by_default(terminal: bool) -> bool:
+    """https://no-color.org, https://force-color.org."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return terminal
+
+
+def locator(memory: Memory) -> Locate:
+    """Return what finds the file of a hit on disk."""
+    roots = {source.name: source.root for source in memory.sources()}
+    own = os.fspath(memory.workspace.root)
+
+    def locate(hit: Hit) -> str:
+        root = roots.get(hit.collection, own)
+        path = hit.path
+        if root != own:
+            path = path.removeprefix(f"{hit.collection}/")
+        return os.path.abspath(os.path.join(root, path))
+
+    return locate
+
+
+def words(question: str) -> tuple[str, ...]:
+    """Return the words of a question that are worth marking in a passage."""
+    from commonplace.search.query import parse, terms
+
+    parsed = parse(question)
+    return (*parsed.terms, *terms(parsed.words))
+
+
+def tell(result: SearchResult, *, stale: bool) -> None:
+    """Print what the reader of a result should know, beside the result."""
+    for message in result.warnings:
+        warn(message)
+    if stale and result.stale:
+        warn(f"stale: {result.stale} files changed since they were indexed; run `commonplace sync`")
+
+
+def write(text: str) -> None:
+    """Print a result; nothing at all for an empty one."""
+    if text:
+        sys.stdout.write(text + "\n")
+
+
+def note(text: str) -> None:
+    """Print something about a result, dimmed on a terminal, beside it."""
+    sys.stderr.write(look(stream=sys.stderr).style(text, "dim") + "\n")
+
+
+def text_argument(words: tuple[str, ...]) -> str:
+    """Join the words of an argument; `-` alone stands for standard input."""
+    text = " ".join(words)
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text

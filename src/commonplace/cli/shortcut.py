@@ -1,0 +1,77 @@
+"""`search` with plain options, without click: importing it takes a quarter of the time a search may take.
+
+Whatever is not understood here to the letter (help, mistakes, rarer spellings) is left to click.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from commonplace.cli import failures
+
+_FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
+          "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True)}  # fmt: skip
+_BEFORE = ("-w", "--workspace", "--debug")  # what may stand before the command
+_VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
+    "-n": ("limit", int), "--limit": ("limit", int),
+    "-w": ("workspace", str), "--workspace": ("workspace", str),
+    "-c": ("collections", str), "--collection": ("collections", str),
+    "--min-score": ("min_score", float), "--format": ("form", str),
+}  # fmt: skip
+
+
+def run(arguments: Sequence[str]) -> int | None:
+    """Run a plain search and return its exit code; None for anything else."""
+    found = parse(arguments)
+    if found is None:
+        return None
+    debug = bool(found.pop("debug", False))
+    try:
+        from commonplace.cli import searching
+
+        ask = searching.Search(**found)  # type: ignore[arg-type]
+        return searching.search(ask) if searching.is_valid(ask) else None
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
+        return failures.end(error, debug=debug)
+
+
+def parse(arguments: Sequence[str]) -> dict[str, object] | None:
+    """Read the arguments of a plain search; None for anything else."""
+    found: dict[str, object] = {}
+    words: list[str] = []
+    left = list(arguments)
+    while left and (word := left.pop(0)) != "search":
+        if word not in _BEFORE or not _take_option(word, left, found):
+            return None
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            words += left
+            break
+        if word == "-" or not word.startswith("-"):
+            words.append(word)
+        elif not _take_option(word, left, found):
+            return None
+    return {**found, "query": tuple(words)} if words else None
+
+
+def _take_option(word: str, left: list[str], found: dict[str, object]) -> bool:
+    """Note an option and its value; False if it is not understood."""
+    if word in _FLAGS:
+        name, given = _FLAGS[word]
+        found[name] = given
+        return True
+    option, equals, value = word.partition("=")
+    if option not in _VALUES or (equals and not option.startswith("--")) or not (equals or left):
+        return False
+    name, convert = _VALUES[option]
+    try:
+        converted = convert(value if equals else left.pop(0))
+    except ValueError:
+        return False
+    found[name] = (*_several(found.get(name)), converted) if name == "collections" else converted
+    return True
+
+
+def _several(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else ()

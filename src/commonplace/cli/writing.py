@@ -1,0 +1,63 @@
+"""`init`, `remember`: what creates and writes notes."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from commonplace import render
+from commonplace.cli import failures, session
+from commonplace.cli.options import command, option
+
+
+@command("init")
+@click.argument("folder", metavar="[DIR]", required=False)
+@click.pass_context
+def init(ctx: click.Context, folder: str | None) -> None:
+    """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
+    from pathlib import Path
+
+    from commonplace.notes import layout
+
+    root = os.path.abspath(folder or session.workspace(ctx) or ".")
+    made = layout.init(Path(root))
+    shown = sorted(os.path.relpath(path, root) for path in made)
+    session.write(
+        f"workspace {root}: " + (f"made {', '.join(shown)}" if shown else "complete, nothing to make")
+    )
+
+
+@command("remember")
+@click.argument("text", nargs=-1, required=True)
+@option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.")
+@option("--heading", metavar="H", help="Heading in today's note.")
+@option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
+@option("--no-redact", is_flag=True, help="Write secrets as they are.")
+@click.pass_context
+def remember(
+    ctx: click.Context,
+    text: tuple[str, ...],
+    section: str | None,
+    heading: str | None,
+    long_term: bool,
+    no_redact: bool,
+) -> None:
+    """Append an entry to today's note, or to MEMORY.md; - reads it from standard input.
+
+    Says where it went. Keys, tokens and passwords are replaced by [REDACTED:kind] before anything is
+    written; <private> parts are left out.
+    """
+    if section and not long_term:
+        raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)
+    memory = session.open_memory(ctx)
+    written = memory.remember(
+        session.text_argument(text),
+        section=section,
+        heading=heading,
+        long_term=long_term,
+        redact=False if no_redact else None,
+    )
+    session.write(render.written_text(written))
+    if written.redacted:
+        failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")

@@ -1,0 +1,32 @@
+"""Settings: defaults < user's file < workspace's file (harmless keys) < environment < flags.
+
+A workspace's file may have come with a folder that somebody else made, so it can set only what cannot
+hurt: no providers, commands, addresses or folders outside (DESIGN, promise 7).
+"""
+
+from __future__ import annotations
+
+from commonplace.config.editing import (
+    add_collection,
+    add_context,
+    remove_collection,
+    remove_context,
+    rename_collection,
+)
+from commonplace.config.keys import KEYS, Key
+from commonplace.config.settings import Collection, Settings, contexts_for, load, user_file
+
+__all__ = [
+    "KEYS",
+    "Collection",
+    "Key",
+    "Settings",
+    "add_collection",
+    "add_context",
+    "contexts_for",
+    "load",
+    "remove_collection",
+    "remove_context",
+    "rename_collection",
+    "user_file",
+]

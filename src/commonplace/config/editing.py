@@ -1,0 +1,202 @@
+"""Changing the settings files: collections and contexts, by comment-keeping edits of the right file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace import paths
+from commonplace.config import keys
+from commonplace.config.settings import (
+    DEFAULT_GLOBS,
+    Collection,
+    check_name,
+    contexts_in,
+    load,
+    normal_prefix,
+    user_file,
+)
+from commonplace.errors import ConfigError, UnknownCollection
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+def add_collection(
+    root: Path,
+    name: str,
+    path: str,
+    *,
+    glob: Sequence[str] = DEFAULT_GLOBS,
+    ignore: Sequence[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> Collection:
+    """Add a folder as a collection: to the workspace's file if it lies inside, else to the user's.
+
+    `path` is relative to the current folder. Raises ConfigError, NoteUnreadable.
+    """
+    check_name(name)
+    known = load(root, environ).collections
+    if name in known:
+        raise ConfigError(
+            "collection", f"{name!r} is {known[name].path} already; remove or rename that first"
+        )
+    full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
+    if not os.path.isdir(full):
+        raise ConfigError("collection", f"{paths.shown(path)} is not a folder")
+    outside = not paths.is_within(full, real)
+    table: dict[str, object] = {"path": full if outside else Path(full).relative_to(real).as_posix()}
+    if tuple(glob) != DEFAULT_GLOBS:
+        table["glob"] = list(keys.globs("glob", list(glob), "as a flag"))
+    if ignore:
+        table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
+
+    def change(document: TOMLDocument) -> None:
+        _nested(document, _home_of(document, root, outside), "collections", name).update(table)
+
+    _edit(root, outside, environ, change)
+    return load(root, environ).collections[name]
+
+
+def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
+    """Remove a collection and the contexts below it; no file of it is touched. Raises UnknownCollection."""
+    found = _known(root, name, environ)
+
+    def change(document: TOMLDocument) -> None:
+        home = _nested(document, _home_of(document, root, found.outside))
+        _drop(home, "collections", lambda key: key == name)
+        _drop(home, "contexts", lambda key: _is_below(key, name))
+
+    _edit(root, found.outside, environ, change)
+    return found
+
+
+def rename_collection(
+    root: Path, name: str, new: str, *, environ: Mapping[str, str] | None = None
+) -> Collection:
+    """Rename a collection, and the contexts below it with it. Raises UnknownCollection, ConfigError."""
+    found = _known(root, name, environ)
+    check_name(new)
+    if new in load(root, environ).collections:
+        raise ConfigError("collection", f"{new!r} is taken; choose another name")
+
+    def change(document: TOMLDocument) -> None:
+        home = _nested(document, _home_of(document, root, found.outside))
+        home["collections"][new] = home["collections"].pop(name)
+        contexts = home.get("contexts", {})
+        for key in [key for key in contexts if _is_below(key, name)]:
+            contexts[new + normal_prefix(key)[len(name) :]] = contexts.pop(key)
+
+    _edit(root, found.outside, environ, change)
+    return load(root, environ).collections[new]
+
+
+def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """Describe a path prefix ("" is everything), replacing an earlier text; return its one spelling.
+
+    Raises ConfigError where the prefix is neither in a collection nor in the workspace.
+    """
+    collections = load(root, environ).collections
+    key = normal_prefix(prefix)
+    head = key.partition("/")[0]
+    contexts_in({"contexts": {key: text}}, Path("the command"))
+    if key and head not in collections and not os.path.exists(root / key):
+        raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
+    outside = head in collections and collections[head].outside
+
+    def change(document: TOMLDocument) -> None:
+        _nested(document, _home_of(document, root, outside), "contexts")[key] = text.strip()
+
+    _edit(root, outside, environ, change)
+    return key
+
+
+def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None = None) -> str:
+    """Remove the description of a path prefix, wherever it stands. Raises ConfigError if there is none."""
+    contexts = load(root, environ).contexts
+    key = normal_prefix(prefix)
+    if key not in contexts:
+        known = ", ".join(repr(k) for k in contexts) or "none"
+        raise ConfigError("context", f"{key!r} has no description; known: {known}")
+
+    def change(document: TOMLDocument) -> None:
+        _drop(document, "contexts", lambda k: normal_prefix(k) == key)
+        home = _real_key(document, root)
+        if home:
+            _drop(document["workspaces"][home], "contexts", lambda k: normal_prefix(k) == key)
+
+    for outside in (False, True):
+        if os.path.lexists(_file(root, outside, environ)):
+            _edit(root, outside, environ, change)
+    return key
+
+
+def _known(root: Path, name: str, environ: Mapping[str, str] | None) -> Collection:
+    collections = load(root, environ).collections
+    if name not in collections:
+        raise UnknownCollection(name, sorted(collections))
+    return collections[name]
+
+
+def _is_below(key: str, name: str) -> bool:
+    return f"{normal_prefix(key)}/".startswith(f"{name}/")
+
+
+def _file(root: Path, outside: bool, environ: Mapping[str, str] | None) -> Path:
+    return user_file(environ) if outside else paths.Workspace(root).settings
+
+
+def _edit(
+    root: Path, outside: bool, environ: Mapping[str, str] | None, change: Callable[[TOMLDocument], None]
+) -> None:
+    """Change one settings file under its lock; comments and order stay."""
+    import tomlkit
+
+    from commonplace import atomic
+
+    def compose(data: bytes) -> bytes:
+        document = tomlkit.parse(data.decode("utf-8-sig"))
+        change(document)
+        return tomlkit.dumps(document).encode()
+
+    workspace = paths.Workspace(root)
+    own_lock = paths.user_config_dir(environ) / "config.lock"
+    lock = own_lock if outside else paths.lock_file(workspace, "settings")
+    atomic.replace(_file(root, outside, environ), compose, lock=lock)
+
+
+def _real_key(document: Mapping[str, Any], root: Path) -> str | None:
+    real = os.path.realpath(root)
+    folders = document.get("workspaces", {})
+    return next((f for f in folders if os.path.realpath(os.path.expanduser(f)) == real), None)
+
+
+def _home_of(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ...]:
+    """Return the tables that hold a workspace's part of a file."""
+    if not outside:
+        return ()
+    return ("workspaces", _real_key(document, root) or os.path.realpath(root))
+
+
+def _nested(document: TOMLDocument, home: tuple[str, ...], *names: str) -> Any:  # noqa: ANN401 - tomlkit's own
+    """Return a table of tables, made where it is missing."""
+    import tomlkit
+
+    table: Any = document
+    steps = (*home, *names)
+    for depth, name in enumerate(steps):
+        if name not in table:
+            table[name] = tomlkit.table(is_super_table=depth < len(steps) - 1)
+        table = table[name]
+    return table
+
+
+def _drop(home: MutableMapping[str, Any], name: str, unwanted: Callable[[str], bool]) -> None:
+    """Remove keys of a table, and the table itself once it is empty."""
+    table = home.get(name, {})
+    for key in [key for key in table if unwanted(key)]:
+        del table[key]
+    if name in home and not table:
+        del home[name]

@@ -1,0 +1,142 @@
+"""The one table of what may be set, and the checks of a value against it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from commonplace import paths
+from commonplace.errors import ConfigError
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class Key(NamedTuple):
+    """One setting: its dotted name, what it may be, and whether a workspace's file may set it."""
+
+    name: str
+    kind: Literal["integer", "number", "boolean", "text", "texts"]
+    default: object
+    doc: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    harmless: bool = True
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it; lists have none."""
+        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}" if self.kind != "texts" else ""
+
+    @property
+    def allowed(self) -> str:
+        """What the value may be, in words."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
+        words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
+        limits = "" if self.low is None else f" from {self.low:g} to {self.high:g}"
+        return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
+
+
+KEYS = (
+    Key("search.limit", "integer", 10, "How many hits a search returns.", 1, 1000),
+    Key("search.min_score", "number", None, "Hits below this score are left out; unset: calibrated.", 0, 1),
+    Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
+    Key("index.include", "texts", ("MEMORY.md", "memory/**/*.md"), "Globs of the workspace's own notes."),
+    Key("index.ignore", "texts", (), "Globs of notes that are not indexed."),
+    Key("index.sync_on_search", "boolean", True, "Whether a search re-reads changed files first."),
+    Key("remember.times", "boolean", True, "Whether entries of daily notes start with the time."),
+    Key("remember.redact", "boolean", True, "Whether secrets are redacted before writing.", harmless=False),
+    Key(
+        "embedding.provider",
+        "text",
+        "builtin",
+        "What turns text into vectors.",
+        choices=("builtin", "none", "fake"),
+        harmless=False,
+    ),
+    Key(
+        "output.color",
+        "text",
+        "auto",
+        "Whether output is coloured.",
+        choices=("auto", "always", "never"),
+        harmless=False,
+    ),
+    Key("output.links", "boolean", True, "Whether paths can be clicked on a terminal.", harmless=False),
+    Key("output.editor_uri", "text", "file://{path}", "Where a click leads: {path}, {line}.", harmless=False),
+    Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
+    Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+)
+_BY_NAME = {key.name: key for key in KEYS}
+
+
+def from_text(key: Key, text: str, where: str) -> object:
+    """Read a value that came as text, from the environment or a flag."""
+    value: object = text
+    try:
+        if key.kind == "boolean":
+            lower = text.lower()
+            value = True if lower in _TRUE else False if lower in _FALSE else text
+        elif key.kind in ("integer", "number"):
+            value = int(text) if key.kind == "integer" else float(text)
+    except ValueError as error:
+        raise _not_allowed(key, text, where) from error
+    return checked(key, value, where)
+
+
+def checked(key: Key, value: object, where: str) -> object:
+    """Return a value that fits its key. Raises ConfigError."""
+    if key.kind == "texts":
+        return globs(key.name, value, where)
+    kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
+        raise _not_allowed(key, value, where)
+    if not _fits(key, value):
+        raise _not_allowed(key, value, where)
+    return value
+
+
+def _fits(key: Key, value: object) -> bool:
+    if key.low is None or key.high is None or not isinstance(value, int | float):
+        return not key.choices or value in key.choices
+    return key.low <= value <= key.high
+
+
+def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
+    return ConfigError(key.name, f"{quoted(value)} {where} is not allowed; it must be {key.allowed}")
+
+
+def globs(name: str, value: object, where: str) -> tuple[str, ...]:
+    """Check globs: relative patterns that do not climb."""
+    patterns = [value] if isinstance(value, str) else value
+    if not isinstance(patterns, list | tuple) or not all(isinstance(p, str) and p for p in patterns):
+        raise ConfigError(name, f"{quoted(value)} {where} is not allowed; it must be a list of globs")
+    for pattern in patterns:
+        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in re.split(r"[/\\]", pattern):
+            raise ConfigError(name, f"{quoted(pattern)} {where} must be relative and without '..'")
+    return tuple(patterns)
+
+
+def find(name: str, where: str) -> Key:
+    """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
+    if name not in _BY_NAME:
+        raise ConfigError(paths.shown(name), f"unknown key {where}{near(name, _BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def quoted(value: object) -> str:
+    """Return a value fit for one line of a message."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:76]}…"
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the nearest of the known names, or lists them."""
+    from difflib import get_close_matches
+
+    known = sorted(known)
+    close = get_close_matches(name, known, 1, 0.5)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"

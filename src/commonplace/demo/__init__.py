@@ -1,0 +1,73 @@
+"""The workspace that ships with the package: where it lies, how it is copied, what is asked of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from commonplace.errors import ConfigError
+
+COLLECTION = "kestrel"
+COLLECTION_FOLDER = "projects/kestrel"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A passage that answers a question: the note it stands in, and words it holds."""
+
+    path: str
+    contains: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of the tour, what kind of question it is, and what it shows."""
+
+    text: str
+    kind: str
+    why: str
+    expected: tuple[Expected, ...]
+
+
+def questions() -> tuple[Question, ...]:
+    """Read the questions that ship with the workspace."""
+    import tomllib
+
+    data = tomllib.loads((files(__name__) / "questions.toml").read_text("utf-8"))
+    return tuple(
+        Question(
+            entry["text"],
+            entry["kind"],
+            entry["why"],
+            tuple(Expected(one["path"], one["contains"]) for one in entry["expect"]),
+        )
+        for entry in data["question"]
+    )
+
+
+def unpack(folder: Path) -> None:
+    """Copy the workspace into a folder that is empty or missing, and add its collection.
+
+    Raises ConfigError for a folder that holds something.
+    """
+    import shutil
+
+    from commonplace import config
+    from commonplace.notes import layout
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError("--keep", f"{folder} exists and is not empty; name a new folder")
+    with as_file(files(__name__) / "workspace") as source:
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    layout.init(folder)
+    config.add_collection(folder, COLLECTION, os.fspath(folder / COLLECTION_FOLDER))
+
+
+def notes(folder: Path) -> Iterator[str]:
+    """Yield the text of every note of an unpacked workspace: what loading everything would load."""
+    for path in sorted(folder.rglob("*.md")):
+        if os.path.basename(path.parent) != ".commonplace":
+            yield path.read_text("utf-8")

@@ -1,0 +1,62 @@
+"""The tour through the workspace that ships: what it asks, what came back, what that cost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.demo import Question, notes, questions
+from commonplace.memory import Memory
+from commonplace.search.disclose import estimate_tokens
+from commonplace.types import Hit, SearchResult
+
+SHOWN_HITS = 3
+BUDGET = 500  # tokens of a recall: what a prompt spares for memory without noticing
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A question with its answer, and the tokens that a recall for it takes."""
+
+    question: Question
+    result: SearchResult
+    tokens: int
+
+    @property
+    def rank(self) -> int | None:
+        """Which of the hits, from 1, is a passage that was expected; None if none of them is."""
+        ranks = (number for number, hit in enumerate(self.result.hits, 1) if answers(hit, self.question))
+        return next(ranks, None)
+
+
+def answers(hit: Hit, question: Question) -> bool:
+    """Tell whether a hit is one of the passages that answer a question."""
+    return any(one.path == hit.path and one.contains in hit.text for one in question.expected)
+
+
+def walk(memory: Memory) -> Iterator[Stop]:
+    """Ask every question of the tour."""
+    for question in questions():
+        result = memory.search(question.text, limit=SHOWN_HITS)
+        yield Stop(question, result, memory.recall(question.text, budget=BUDGET).tokens)
+
+
+def stages(stops: Iterable[Stop]) -> list[str]:
+    """Name every stage that any question went through, in order."""
+    return list(dict.fromkeys(stage for stop in stops for stage in stop.result.timings_ms))
+
+
+def medians(stops: Sequence[Stop]) -> dict[str, float]:
+    """Return the median milliseconds of each stage over the questions that went through it."""
+    spent = {
+        name: [s.result.timings_ms[name] for s in stops if name in s.result.timings_ms]
+        for name in stages(stops)
+    }
+    return {name: statistics.median(values) for name, values in spent.items()}
+
+
+def everything(folder: Path) -> int:
+    """Count the tokens that loading every note would take."""
+    return sum(map(estimate_tokens, notes(folder)))

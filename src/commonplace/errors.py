@@ -1,0 +1,102 @@
+"""The errors callers may see; everything raised on purpose derives from one root.
+
+::
+
+    CommonplaceError
+    ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
+    ├── WorkspaceNotFound      no workspace at or above a folder
+    ├── NoteNotFound           no such note or line: the path and near misses
+    ├── OutsideRoots           a path that leaves the workspace and its collections
+    ├── UnknownCollection      a collection nobody added: the name and the known ones
+    ├── NoteUnreadable         a file that cannot be read or written: path and reason
+    ├── IndexUnavailable       the index cannot be opened, written or repaired
+    ├── ProviderError          an embedding or language model failed: provider, retry_after_s
+    └── MissingExtra           an optional dependency is not installed: feature, extra
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CommonplaceError(Exception):
+    """Root of every error raised on purpose; its text is one line with the remedy."""
+
+
+class ConfigError(CommonplaceError):
+    """A setting, flag or name that is not allowed."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key = key
+
+
+class WorkspaceNotFound(CommonplaceError):
+    """No workspace at or above a folder."""
+
+    def __init__(self, start: str) -> None:
+        super().__init__(f"no workspace at or above {start}; make one with `commonplace init`")
+        self.start = start
+
+
+class NoteNotFound(CommonplaceError):
+    """No note, passage or line where one was asked for."""
+
+    def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = "no such note") -> None:
+        hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
+        super().__init__(f"{path}: {reason}{hint}")
+        self.path = path
+        self.suggestions = tuple(suggestions)
+
+
+class OutsideRoots(CommonplaceError):
+    """A path that leaves the workspace and its collections."""
+
+    def __init__(self, path: str, reason: str = "lies outside the workspace and its collections") -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+class UnknownCollection(CommonplaceError):
+    """A collection that nobody added."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"unknown collection {name!r}; known: {', '.join(known) or 'none'}")
+        self.name = name
+        self.known = tuple(known)
+
+
+class NoteUnreadable(CommonplaceError):
+    """A file that cannot be read or written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class IndexUnavailable(CommonplaceError):
+    """The index cannot be opened, written or repaired; the notes themselves are untouched."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"index {path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class ProviderError(CommonplaceError):
+    """An embedding or language model failed."""
+
+    def __init__(self, provider: str, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(f"{provider}: {message}")
+        self.provider = provider
+        self.retry_after_s = retry_after_s
+
+
+class MissingExtra(CommonplaceError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'commonplace[{extra}]'")
+        self.feature = feature
+        self.extra = extra

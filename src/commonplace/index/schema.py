@@ -1,0 +1,139 @@
+"""The index's tables, and the mechanics of one SQLite file: opening, pragmas, transactions, errors.
+
+Invariants: passages and sections of a note have consecutive ids, named by the note's ranges, so that a
+note is replaced without any further index; the text of a passage is stored once (the full-text table is
+contentless); a vector is stored once per embedded text and shared by all passages that say the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+
+import apsw
+
+from commonplace.errors import IndexUnavailable
+from commonplace.index import lexicon
+
+VERSION = "schema-1"
+BUSY_TIMEOUT_MS = 5000
+
+TABLES = f"""
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes(
+    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, date TEXT,
+    kind TEXT NOT NULL, hash TEXT NOT NULL, mtime_ns INTEGER NOT NULL,
+    size INTEGER NOT NULL, lines INTEGER NOT NULL, metadata TEXT,
+    first_section INTEGER NOT NULL, last_section INTEGER NOT NULL,
+    first_passage INTEGER NOT NULL, last_passage INTEGER NOT NULL,
+    UNIQUE(collection, path));
+CREATE INDEX notes_by_hash ON notes(hash);
+CREATE TABLE sections(
+    id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, headings TEXT NOT NULL,
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, turns REAL NOT NULL);
+CREATE TABLE passages(
+    id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, section_id INTEGER NOT NULL,
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, importance INTEGER,
+    vector_id INTEGER);
+CREATE INDEX passages_by_vector ON passages(vector_id);
+CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE VIRTUAL TABLE passages_fts USING fts5(
+    body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
+INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
+"""
+NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts")
+
+
+def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
+    """Open an index file and set its pragmas.
+
+    Raises IndexUnavailable if it cannot be opened or is not a database.
+    """
+    flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    name = path
+    if readonly:
+        # Nobody can write here, so no lock is needed; a -shm file could not be made either.
+        name = f"file:{_uri(path)}?immutable=1"
+        flags |= apsw.SQLITE_OPEN_URI
+    with translated(path):
+        connection = apsw.Connection(name, flags=flags)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            connection.execute("PRAGMA temp_store=memory; PRAGMA cache_size=-32768")
+            if not readonly:
+                connection.execute("PRAGMA journal_mode=wal; PRAGMA synchronous=normal")
+                connection.wal_autocheckpoint(4000)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(os.path.abspath(path))
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours; the damaged kind says so in `reason`."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise IndexUnavailable(path, _reason(error)) from error
+
+
+def _reason(error: apsw.Error) -> str:
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return "damaged"
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return "locked by another process"
+    if isinstance(error, apsw.FullError):
+        return "the disk is full"
+    if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
+        return "cannot be written here"
+    return str(error) or type(error).__name__
+
+
+def exists(connection: apsw.Connection) -> bool:
+    """Whether the tables have been created."""
+    found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','passages')").fetchone()
+    return bool(found and found[0] == 2)
+
+
+def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
+    """Create all tables, dropping what stood there, and record the identity; call inside a transaction."""
+    for name in NAMES:
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    connection.execute(TABLES)
+    connection.executemany("INSERT INTO meta VALUES(?, ?)", list(identity.items()))
+
+
+def read_meta(connection: apsw.Connection) -> dict[str, str]:
+    """All keys of the meta table."""
+    return dict(connection.execute("SELECT key, value FROM meta"))
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """A write transaction: committed at the end, rolled back on any error, joined when one is open."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(apsw.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+def remove_files(path: str) -> None:
+    """Delete an index and its side files."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        with suppress(FileNotFoundError):
+            os.unlink(path + suffix)

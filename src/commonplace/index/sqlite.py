@@ -1,0 +1,391 @@
+"""The index in one SQLite file: what the notes say, as rows; every method is one question or one change."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from commonplace.errors import IndexUnavailable
+from commonplace.index import lexicon, schema
+from commonplace.notes.scan import FileState
+from commonplace.types import Note, Passage, Section
+
+Key = tuple[str, str]  # collection, path
+DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file ready to be indexed: how it stood on disk, and what it was cut into."""
+
+    state: FileState
+    hash: str
+    note: Note
+    sections: Sequence[Section]
+    passages: Sequence[Passage]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the index remembers of a file."""
+
+    id: int
+    mtime_ns: int
+    size: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Where a passage stands and what it says."""
+
+    id: int
+    note_id: int
+    section_id: int
+    start_line: int
+    end_line: int
+    text: str
+    turns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The note and section around a passage, as a hit shows them."""
+
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    kind: str
+    docid: str
+    headings: tuple[str, ...]
+    importance: int | None
+
+
+class SqliteIndex:
+    """One open index file; safe to share between threads (one statement at a time)."""
+
+    def __init__(self, path: str, identity: Mapping[str, str], *, readonly: bool = False) -> None:
+        """Open or create the index at `path` (`:memory:` for one that lives as long as this object).
+
+        An index of another identity (schema, tokenizer, chunking) is kept and still answers: `rebuild_reason`
+        says why it must be rebuilt. Raises IndexUnavailable.
+        """
+        self.path = path
+        self.readonly = readonly
+        self.identity = dict(identity)
+        self.rebuild_reason: str | None = None
+        self.connection = schema.connect(path, readonly=readonly)
+        self._lock = threading.RLock()
+        self._counted: tuple[int, int, dict[str, int]] = (-1, 0, {})
+        try:
+            with schema.translated(path):
+                self._check_identity()
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _check_identity(self) -> None:
+        if not schema.exists(self.connection):
+            if self.readonly:
+                raise IndexUnavailable(self.path, "cannot be written here")
+            with schema.transaction(self.connection):
+                if not schema.exists(self.connection):
+                    schema.create(self.connection, self.identity)
+            return
+        meta = schema.read_meta(self.connection)
+        changed = [key for key, value in self.identity.items() if meta.get(key) != value]
+        if changed:
+            self.rebuild_reason = f"{', '.join(changed)} changed"
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self.connection.close()
+
+    def recreate(self) -> None:
+        """Drop everything but vectors' reuse and take on the current identity; call inside `writing`."""
+        self._statement("CREATE TEMP TABLE IF NOT EXISTS kept(key BLOB PRIMARY KEY, vector BLOB)")
+        same_model = self.meta("model")
+        if "vectors" in self._tables():
+            self._statement("INSERT OR IGNORE INTO kept SELECT key, vector FROM vectors")
+        schema.create(self.connection, self.identity)
+        self._statement("INSERT INTO vectors(key, vector) SELECT key, vector FROM kept ORDER BY key")
+        self._statement("DROP TABLE kept")
+        if same_model:
+            self.set_meta("model", same_model)
+        self.rebuild_reason = None
+
+    def writing(self) -> Any:
+        """A write transaction over several changes, as a context manager."""
+        return schema.transaction(self.connection)
+
+    # --- what is known ------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> str | None:
+        """One value of the index's own notes about itself."""
+        row = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return row[0][0] if row else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Write one value of the index's own notes about itself."""
+        self._statement("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+
+    def manifest(self) -> dict[Key, Known]:
+        """Every indexed file with its size, time and hash."""
+        rows = self._rows("SELECT collection, path, id, mtime_ns, size, hash FROM notes")
+        return {(c, p): Known(i, m, s, h) for c, p, i, m, s, h in rows}
+
+    def version(self) -> int:
+        """A number that changes whenever another connection or this one changed the file."""
+        own = self.connection.total_changes()
+        return int(self._rows("PRAGMA data_version")[0][0]) * 1_000_003 + own
+
+    def counts(self) -> dict[str, int]:
+        """Rows by kind: notes, sections, passages, vectors, pending."""
+        queries = {
+            "notes": "SELECT count(*) FROM notes",
+            "sections": "SELECT count(*) FROM sections",
+            "passages": "SELECT count(*) FROM passages",
+            "vectors": "SELECT count(*) FROM vectors",
+            "pending": "SELECT count(*) FROM passages WHERE vector_id IS NULL",
+        }
+        return {name: self._rows(sql)[0][0] for name, sql in queries.items()}
+
+    def pending(self) -> int:
+        """How many passages still lack a vector."""
+        return int(self._rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
+
+    def collections(self) -> dict[str, tuple[int, int]]:
+        """Notes and passages a collection."""
+        rows = self._rows(
+            "SELECT collection, count(*), coalesce(sum(last_passage - first_passage + 1), 0)"
+            " FROM notes GROUP BY collection"
+        )
+        return {name: (notes, passages) for name, notes, passages in rows}
+
+    def find_docid(self, prefix: str) -> list[Key]:
+        """Files whose content hash starts with these hex digits."""
+        upper = prefix + "g"
+        return self._rows("SELECT collection, path FROM notes WHERE hash >= ? AND hash < ?", (prefix, upper))
+
+    # --- changes ------------------------------------------------------------------------------------
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Add or replace files, in one transaction."""
+        with self._lock, schema.translated(self.path), schema.transaction(self.connection):
+            known = {e.state.key for e in entries}
+            self._delete([row for key in known for row in self._note_ranges(key)])
+            _insert(self.connection, entries)
+
+    def remove(self, keys: Iterable[Key]) -> None:
+        """Remove files, in one transaction."""
+        with self._lock, schema.translated(self.path), schema.transaction(self.connection):
+            self._delete([row for key in keys for row in self._note_ranges(key)])
+
+    def touch(self, states: Iterable[FileState]) -> None:
+        """Record a new time for files whose content is what it was."""
+        rows = [(state.mtime_ns, state.size, *state.key) for state in states]
+        sql = "UPDATE notes SET mtime_ns = ?, size = ? WHERE collection = ? AND path = ?"
+        with self._lock, schema.translated(self.path), schema.transaction(self.connection):
+            self.connection.executemany(sql, rows)
+
+    def _note_ranges(self, key: Key) -> list[tuple[int, ...]]:
+        return self._rows(
+            "SELECT id, first_section, last_section, first_passage, last_passage"
+            " FROM notes WHERE collection = ? AND path = ?",
+            key,
+        )
+
+    def _delete(self, ranges: Sequence[tuple[int, ...]]) -> None:
+        for note, first_section, last_section, first_passage, last_passage in ranges:
+            passages = (first_passage, last_passage)
+            # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
+            rows = [(rowid,) for rowid in range(first_passage, last_passage + 1)]
+            self.connection.executemany("DELETE FROM passages_fts WHERE rowid = ?", rows)
+            self.connection.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", passages)
+            section_range = (first_section, last_section)
+            self.connection.execute("DELETE FROM sections WHERE id BETWEEN ? AND ?", section_range)
+            self.connection.execute("DELETE FROM notes WHERE id = ?", (note,))
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def match(
+        self, expression: str, limit: int, collections: Sequence[str] = (), header_weight: float = 1.0
+    ) -> list[tuple[int, float]]:
+        """Best passages for an FTS5 expression as (id, BM25), higher is better.
+
+        BM25 is FTS5's own: k1 1.2, b 0.75, idf as in Robertson and Sparck Jones, never negative.
+        """
+        scope, names = _scope(collections, "passages_fts.rowid")
+        return self._rows(
+            f"SELECT passages_fts.rowid, -bm25(passages_fts, 1.0, {header_weight}) AS score FROM passages_fts"
+            f" {scope} WHERE passages_fts MATCH ? {'AND n.collection IN (' + names + ')' if names else ''}"
+            " ORDER BY score DESC, passages_fts.rowid LIMIT ?",
+            (expression, *collections, limit),
+        )
+
+    def frequencies(self, expressions: Sequence[str]) -> tuple[list[int], int]:
+        """How many passages match each FTS5 expression, and how many there are; remembered until a change."""
+        version = self.version()
+        if self._counted[0] != version:
+            total = self._rows("SELECT coalesce(sum(last_passage - first_passage + 1), 0) FROM notes")[0][0]
+            self._counted = (version, total, {})
+        _, total, known = self._counted
+        sql = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ?"
+        for expression in expressions:
+            if expression not in known:
+                known[expression] = self._rows(sql, (expression,))[0][0]
+        return [known[expression] for expression in expressions], total
+
+    def matching(self, ids: Sequence[int], expression: str) -> set[int]:
+        """Which of these passages match an FTS5 expression."""
+        rows = self._rows(
+            "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid IN (SELECT value FROM json_each(?))",
+            (expression, json.dumps(list(ids))),
+        )
+        return {row[0] for row in rows}
+
+    def candidates(self, ids: Sequence[int]) -> list[Candidate]:
+        """Where passages stand and what they say, in no particular order."""
+        rows = self._rows(
+            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns"
+            " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN sections s ON s.id = p.section_id",
+            (json.dumps(list(ids)),),
+        )
+        return [Candidate(*row) for row in rows]
+
+    def others(self, ids: Iterable[int], limit: int, collections: Sequence[str] = ()) -> set[int]:
+        """Up to `limit` further passages: neighbours of these first, then in the order of the notes.
+
+        For those who want every passage ranked, also the ones that no list holds.
+        """
+        known = set(ids)
+        if limit <= 0:
+            return set()
+        scope, names = _scope(collections, "q.id")
+        near = ", ".join(str(i + step) for i in sorted(known) for step in (-1, 1)) or "0"
+        rows = self._rows(
+            f"SELECT q.id FROM passages q {scope} {'WHERE n.collection IN (' + names + ')' if names else ''}"
+            f" ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
+            (*collections, limit + len(known)),
+        )
+        return set([row[0] for row in rows if row[0] not in known][:limit])
+
+    def dates(self, ids: Sequence[int]) -> dict[int, str | None]:
+        """The days of the notes that passages stand in, by passage id."""
+        rows = self._rows(
+            "SELECT p.id, n.date FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN notes n ON n.id = p.note_id",
+            (json.dumps(list(ids)),),
+        )
+        return dict(rows)
+
+    def sources(self, ids: Sequence[int]) -> dict[int, Source]:
+        """The notes and sections around passages, by passage id."""
+        rows = self._rows(
+            "SELECT p.id, n.collection, n.path, n.title, n.date, n.kind, n.hash, s.headings, p.importance"
+            " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
+            (json.dumps(list(ids)),),
+        )
+        return {row[0]: Source(*row[1:6], row[6][:DOCID], tuple(json.loads(row[7])), row[8]) for row in rows}
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
+        with self._lock, schema.translated(self.path):
+            return self.connection.execute(sql, tuple(bindings)).fetchall()
+
+    def _statement(self, sql: str, bindings: Sequence[Any] = ()) -> None:
+        with self._lock, schema.translated(self.path):
+            self.connection.execute(sql, tuple(bindings))
+
+    def _tables(self) -> set[str]:
+        return {row[0] for row in self._rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+    def size_bytes(self) -> int:
+        """Size of the index on disk, its write-ahead log included."""
+        names = (self.path, self.path + "-wal")
+        return sum(os.path.getsize(name) for name in names if os.path.exists(name))
+
+
+def _scope(collections: Sequence[str], rowid: str) -> tuple[str, str]:
+    """Join and placeholders that keep a query to some collections; empty for all."""
+    if not collections:
+        return "", ""
+    join = f"JOIN passages p ON p.id = {rowid} JOIN notes n ON n.id = p.note_id"
+    return join, ", ".join("?" * len(collections))
+
+
+def _insert(connection: apsw.Connection, entries: Sequence[Entry]) -> None:
+    """Insert files whose old rows are gone; ids follow on from the largest ones."""
+    largest = "SELECT coalesce((SELECT max(id) FROM {}), 0)"
+    note_id, section_id, passage_id = (
+        connection.execute(largest.format(table)).fetchone()[0] + 1 for table in ("notes", "sections", "passages")
+    )
+    notes, sections, passages, texts = [], [], [], []
+    first_new = passage_id
+    for entry in entries:
+        first_section, first_passage = section_id, passage_id
+        headers = []
+        for section in entry.sections:
+            headings = json.dumps(section.headings, ensure_ascii=False)
+            sections.append(
+                (section_id, note_id, headings, section.start_line, section.end_line, section.turns)
+            )
+            headers.append(lexicon.index_text(header(entry.note, section.headings)))
+            section_id += 1
+        for p in entry.passages:
+            section_of = first_section + p.section
+            passages.append((passage_id, note_id, section_of, p.start_line, p.end_line, p.text, p.importance))
+            body = lexicon.index_text(p.text)
+            texts.append((passage_id, None if body is p.text else body, headers[p.section]))
+            passage_id += 1
+        notes.append(_note_row(note_id, entry, (first_section, section_id - 1, first_passage, passage_id - 1)))
+        note_id += 1
+    connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", notes)
+    connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", sections)
+    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL)", passages)
+    _insert_full_text(connection, texts, first_new)
+
+
+def _insert_full_text(
+    connection: apsw.Connection, texts: Sequence[tuple[int, str | None, str]], first: int
+) -> None:
+    """Feed the full-text table in one statement.
+
+    FTS5 then tokenises the whole batch without returning to Python, so another thread can parse the next
+    files meanwhile. Text that was not rewritten is read from the passages themselves.
+    """
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)")
+    connection.executemany("INSERT INTO temp.fresh VALUES(?, ?, ?)", texts)
+    connection.execute(
+        "INSERT INTO passages_fts(rowid, body, header)"
+        " SELECT p.id, coalesce(f.body, p.text), f.header FROM passages p JOIN temp.fresh f ON f.id = p.id"
+        " WHERE p.id >= ? ORDER BY p.id",
+        (first,),
+    )
+    connection.execute("DELETE FROM temp.fresh")
+
+
+def _note_row(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:
+    note, state = entry.note, entry.state
+    metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
+    return (
+        note_id, state.collection, state.path, note.title, note.date, note.kind, entry.hash,
+        state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
+    )  # fmt: skip
+
+
+def header(note: Note, headings: Sequence[str]) -> str:
+    """The line of context a passage is indexed with: title, headings, date and tags, each once."""
+    parts = [note.title, *headings, note.date or ""]
+    tags = note.metadata.get("tags")
+    if isinstance(tags, list):
+        parts.extend(map(str, tags))
+    return " › ".join(dict.fromkeys(filter(None, parts)))

@@ -1,0 +1,190 @@
+"""The index of a workspace, kept usable and as fresh as is cheap: opening, freshness, sync, recovery."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from commonplace.chunking.passages import ChunkSettings
+from commonplace.errors import IndexUnavailable
+from commonplace.index import sync
+from commonplace.index.opening import Opened, discard, in_memory, open_index
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sync import Progress, silent
+from commonplace.index.vectors import Vectors
+from commonplace.notes.files import LockTimeout, locked
+from commonplace.notes.scan import FileState, Source, scan
+from commonplace.types import SyncReport
+
+if TYPE_CHECKING:
+    from commonplace.embedding.base import Embedder
+
+# What a search may re-read before it answers; more than this is reported as stale instead.
+CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
+SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
+
+
+class Store:
+    """Owns the open index of one workspace; not thread-safe, its owner holds a lock."""
+
+    def __init__(
+        self, path: str, fallback: str, lock: str, sources: Sequence[Source], chunks: ChunkSettings
+    ) -> None:
+        """Bind to an index file; nothing is opened until it is needed."""
+        self.sources = list(sources)
+        self.chunks = chunks
+        self._path, self._fallback, self._lock = path, fallback, lock
+        self._identity = sync.identity(chunks)
+        self._opened: Opened | None = None
+        self._vectors: Vectors | None = None
+        self._inode = 0
+
+    # --- the open index -----------------------------------------------------------------------------
+
+    @property
+    def opened(self) -> Opened:
+        """The open index, opened now if it was not, and anew if its file was replaced or deleted."""
+        if self._opened is not None and self._replaced():
+            self.close()
+        if self._opened is None:
+            self._take(open_index(self._path, self._fallback, self._identity))
+        assert self._opened is not None
+        return self._opened
+
+    @property
+    def index(self) -> SqliteIndex:
+        """The index itself."""
+        return self.opened.index
+
+    @property
+    def vectors(self) -> Vectors:
+        """The index's vectors."""
+        index = self.index
+        if self._vectors is None:
+            self._vectors = Vectors(index)
+        return self._vectors
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the files are scanned because no index can be had (level 3)."""
+        return self.opened.in_memory
+
+    def close(self) -> None:
+        """Close the index; the next use opens it anew."""
+        if self._opened is not None:
+            self._opened.index.close()
+        self._opened = self._vectors = None
+
+    def _take(self, opened: Opened) -> None:
+        self.close()
+        self._opened = opened
+        self._inode = _inode(opened.index.path)
+
+    def _replaced(self) -> bool:
+        assert self._opened is not None
+        return not self._opened.in_memory and _inode(self._opened.index.path) != self._inode
+
+    def recover(self, error: IndexUnavailable) -> None:
+        """After a failure in use: begin a damaged index anew, serve from memory in every other case."""
+        self.close()
+        if error.reason == "damaged":
+            try:
+                self._take(discard(error.path, self._identity))
+                return
+            except IndexUnavailable as again:
+                error = again
+        warning = f"the index is not usable ({error.reason}): the files themselves were searched"
+        self._take(in_memory(self._identity, warning))
+
+    # --- freshness ----------------------------------------------------------------------------------
+
+    def scan(self, collections: Sequence[str] = ()) -> list[FileState]:
+        """The files on disk, of some collections or all."""
+        return scan([s for s in self.sources if not collections or s.name in collections])
+
+    def freshen(self, collections: Sequence[str] = ()) -> int:
+        """Re-read what changed on disk if that is cheap; return how many files are still stale.
+
+        An index in memory always reads everything: nothing else can answer.
+        """
+        covered = tuple(collections) or tuple(source.name for source in self.sources)
+        states = self.scan(collections)
+        manifest = {k: v for k, v in self.index.manifest().items() if k[0] in covered or not collections}
+        difference = sync.compare(states, manifest)
+        rebuild = self.index.rebuild_reason is not None
+        if not difference.stale and not rebuild:
+            return 0
+        size = sum(state.size for state in (states if rebuild else [*difference.fresh, *difference.suspect]))
+        count = len(states) if rebuild else difference.stale
+        if self.in_memory or (count <= CHEAP_FILES and size <= CHEAP_BYTES):
+            if rebuild:
+                states, collections = self.scan(), ()
+            if self._try_sync(states, covered if collections else None):
+                return 0
+        return difference.stale
+
+    def stale(self) -> int:
+        """How many files differ from what the index holds of them, by size and time."""
+        return sync.compare(self.scan(), self.index.manifest()).stale
+
+    def _try_sync(self, states: Sequence[FileState], covered: Sequence[str] | None) -> bool:
+        """Sync unless the index cannot be written or another process is at it."""
+        if self.index.readonly:
+            return False
+        if self.in_memory:
+            sync.sync_text(self.index, states, self.chunks, covered=covered)
+            return True
+        try:
+            with locked(self._lock, timeout_s=0):
+                sync.sync_text(self.index, states, self.chunks, covered=covered)
+        except LockTimeout:
+            return False
+        except IndexUnavailable as error:
+            if error.reason == "damaged":
+                raise
+            return False  # a full disk or a locked file: what is indexed still answers
+        return True
+
+    # --- sync ---------------------------------------------------------------------------------------
+
+    def sync(
+        self,
+        load: Callable[[], Embedder | None],
+        progress: Progress = silent,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> SyncReport:
+        """Bring text, then vectors, up to the files, while no other process does.
+
+        `load` gives the model, if there is one; it is called when the text is committed. Raises
+        IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another
+        sync does not end.
+        """
+        if self.in_memory or self.index.readonly:
+            raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
+        with locked(self._lock, timeout_s=SYNC_WAIT_S):
+            report = self._sync_text(progress)
+            embedder = load()
+            if embedder is None:
+                return report
+            filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
+        return replace(report, embedded=filled.embedded, reused=filled.reused, pending=filled.pending)
+
+    def _sync_text(self, progress: Progress) -> SyncReport:
+        states = self.scan()
+        try:
+            report = sync.sync_text(self.index, states, self.chunks, progress)
+        except IndexUnavailable as error:
+            if error.reason != "damaged":
+                raise
+            self._take(discard(error.path, self._identity))
+            report = sync.sync_text(self.index, states, self.chunks, progress)
+        return replace(report, warnings=self.opened.warnings)
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0

@@ -1,0 +1,271 @@
+"""Vectors in the index: which passages lack one, which are nearest to a question.
+
+A vector is keyed by the model and the hash of the embedded text, so moving or renaming a file, or inserting
+a line above, embeds nothing again. It is stored as int8 (384 bytes, cosine to the float vector above .9999):
+a quarter of the disk and of the time a cold search takes to read it. One question is answered by the SQLite
+vector extension; from the second one on, by a float32 matrix in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from commonplace.index import lexicon, schema
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.types import Level
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+# A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
+# carry no meaning, and cost time and disk.
+FOREIGN_SHARE = 0.5
+UNSERVED = 0  # vector_id of such a passage; NULL is one still to be embedded
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A passage without a vector, and the text to embed for it."""
+
+    passage: int
+    key: bytes
+    text: str
+
+
+class Vectors:
+    """The vectors of one index, for one model."""
+
+    def __init__(self, index: SqliteIndex) -> None:
+        """Attach to an index; nothing is read until it is asked for."""
+        self.index = index
+        self._extension: bool | None = None
+        self._asked = 0
+        self._loaded: tuple[int, Any, Any] | None = None
+
+    # --- filling ------------------------------------------------------------------------------------
+
+    def adopt(self, fingerprint: str) -> bool:
+        """Make the index ready for a model; true if vectors of another one had to go."""
+        known = self.index.meta("model")
+        if known == fingerprint:
+            return False
+        with self.index.writing():
+            self._run("DELETE FROM vectors")
+            self._run("UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL")
+            self.index.set_meta("model", fingerprint)
+        return known is not None
+
+    def pending(self, limit: int, scripts: frozenset[str]) -> list[Pending]:
+        """The next passages to embed, in the order of the notes; the unserved are marked in passing."""
+        found: list[Pending] = []
+        while not found:
+            rows = self._run(
+                "SELECT p.id, p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
+                " WHERE p.vector_id IS NULL ORDER BY p.id LIMIT ?",
+                (limit,),
+            )
+            unserved = [] if "cjk" in scripts else [row[0] for row in rows if is_foreign(row[1])]
+            if unserved:
+                self.assign((passage, UNSERVED) for passage in unserved)
+            skip = set(unserved)
+            texts = [(row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if row[0] not in skip]
+            found = [Pending(passage, key(text), text) for passage, text in texts]
+            if len(rows) < limit:
+                break
+        return found
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Ids of the vectors that exist already, by key."""
+        found = {}
+        for wanted in set(keys):
+            rows = self._run("SELECT id FROM vectors WHERE key = ?", (wanted,))
+            if rows:
+                found[wanted] = rows[0][0]
+        return found
+
+    def store(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
+        """Store new vectors, one row a key; call inside `index.writing()`."""
+        ids = {}
+        for wanted, vector in zip(keys, quantize(vectors), strict=True):
+            sql = "INSERT INTO vectors(key, vector) VALUES(?, ?) RETURNING id"
+            ids[wanted] = self._run(sql, (wanted, vector.tobytes()))[0][0]
+        return ids
+
+    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Give passages their vectors, as (passage, vector) ids."""
+        rows = [(vector, passage) for passage, vector in pairs]
+        with schema.translated(self.index.path), self.index.writing():
+            self.index.connection.executemany("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
+
+    def prune(self) -> None:
+        """Forget vectors that no passage uses any more."""
+        self._run(
+            "DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM passages WHERE vector_id IS NOT NULL)"
+        )
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    def nearest(
+        self, vector: Floats, limit: int, collections: Sequence[str] = ()
+    ) -> tuple[list[tuple[int, float]], Level]:
+        """Passages nearest to a unit vector, as (id, cosine), best first, and the level that answered.
+
+        The first question goes to the extension, which reads the file once; later ones to the matrix.
+        """
+        self._asked += 1
+        extension = self.load_extension()
+        if extension and self._asked == 1 and self._loaded is None:
+            return self._scan(vector, limit, collections), 0
+        return self._multiply(vector, limit, collections), 0 if extension else 1
+
+    def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
+        """Cosines of given passages with a unit vector; those without a vector are left out."""
+        import numpy as np
+
+        if self._loaded is not None and self._loaded[0] == self.index.version():
+            ids, matrix = self._matrix()
+            wanted = np.array(passages, np.int64)
+            places = np.minimum(np.searchsorted(ids, wanted), max(0, len(ids) - 1))
+            found = places[ids[places] == wanted] if len(ids) else places[:0]
+            return dict(zip(ids[found].tolist(), (matrix[found] @ vector).tolist(), strict=True))
+        rows = self._run(
+            "SELECT p.id, v.vector FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN vectors v ON v.id = p.vector_id",
+            (json.dumps(list(passages)),),
+        )
+        if not rows:
+            return {}
+        matrix = unit_rows([row[1] for row in rows])
+        return dict(zip((row[0] for row in rows), (matrix @ vector).tolist(), strict=True))
+
+    def load_extension(self) -> bool:
+        """Load the vector extension into the connection; false where that is not possible."""
+        if self._extension is None:
+            self._extension = _load_extension(self.index.connection)
+        return self._extension
+
+    def _scan(self, vector: Floats, limit: int, collections: Sequence[str]) -> list[tuple[int, float]]:
+        marks = ", ".join("?" * len(collections))
+        scope = (
+            "WHERE id IN (SELECT p.vector_id FROM passages p JOIN notes n ON n.id = p.note_id"
+            f" WHERE n.collection IN ({marks}))"
+        )
+        rows = self._run(
+            "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
+            f" FROM vectors {scope if collections else ''} ORDER BY distance, id LIMIT ?)"
+            " SELECT p.id, 1 - top.distance FROM top JOIN passages p ON p.vector_id = top.id"
+            f" {'JOIN notes n ON n.id = p.note_id AND n.collection IN (' + marks + ')' if collections else ''}"
+            " ORDER BY top.distance, p.id LIMIT ?",
+            (quantize(vector[None])[0].tobytes(), *collections, limit, *collections, limit),
+        )
+        return [(int(passage), float(cosine)) for passage, cosine in rows]
+
+    def _multiply(self, vector: Floats, limit: int, collections: Sequence[str]) -> list[tuple[int, float]]:
+        import numpy as np
+
+        ids, matrix = self._matrix()
+        if not len(ids):
+            return []
+        cosines = matrix @ vector
+        if collections:
+            cosines = np.where(self._covered(ids, collections), cosines, -np.inf)
+        count = min(limit, len(ids))
+        top = np.argpartition(-cosines, count - 1)[:count]
+        top = top[np.lexsort((ids[top], -cosines[top]))]
+        return [(int(ids[i]), float(cosines[i])) for i in top if np.isfinite(cosines[i])]
+
+    def _matrix(self) -> tuple[Any, Any]:
+        """Passage ids and their unit vectors, (n,) int64 and (n, d) float32, as fresh as the file."""
+        import numpy as np
+
+        version = self.index.version()
+        if self._loaded is None or self._loaded[0] != version:
+            rows = self._run(
+                "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id ORDER BY p.id"
+            )
+            ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+            self._loaded = (version, ids, unit_rows([row[1] for row in rows]))
+        return self._loaded[1], self._loaded[2]
+
+    def _covered(self, ids: Any, collections: Sequence[str]) -> Any:
+        """Which passage ids belong to these collections, (n,) bool."""
+        import numpy as np
+
+        marks = ", ".join("?" * len(collections))
+        ranges = self._run(
+            f"SELECT first_passage, last_passage FROM notes WHERE collection IN ({marks}) ORDER BY 1", collections
+        )
+        if not ranges:
+            return np.zeros(len(ids), bool)
+        firsts, lasts = np.array(ranges, np.int64).T
+        place = np.searchsorted(firsts, ids, side="right") - 1
+        return (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
+
+    def _run(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
+        return self.index._rows(sql, bindings)
+
+
+def embedded_text(text: str, headings: Sequence[str]) -> str:
+    """The text that is embedded for a passage: its headings, then what it says."""
+    return f"{' › '.join(headings)}\n{text}" if headings else text
+
+
+def key(text: str) -> bytes:
+    """Identity of an embedded text: 16 bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def quantize(vectors: Floats) -> NDArray[np.int8]:
+    """Scale each row to the int8 range; cosines do not depend on the scale."""
+    import numpy as np
+
+    peak = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
+    return np.rint(vectors * (127.0 / peak)).astype(np.int8)
+
+
+def unit_rows(stored: Sequence[bytes]) -> Floats:
+    """Stored int8 vectors as (n, d) float32 rows of length 1."""
+    import numpy as np
+
+    rows = np.frombuffer(b"".join(stored), np.int8)
+    matrix = rows.reshape(len(stored), -1 if stored else 0).astype(np.float32)
+    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+    return matrix
+
+
+def is_foreign(text: str) -> bool:
+    """Whether most letters are CJK, which a Latin model cannot rank."""
+    return lexicon.cjk_share(text) > FOREIGN_SHARE
+
+
+def _load_extension(connection: apsw.Connection) -> bool:
+    path = extension_path()
+    if path is None:
+        return False
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(path)
+    except (apsw.Error, AttributeError):  # a SQLite built without extensions lacks the method
+        return False
+    finally:
+        if hasattr(connection, "enable_load_extension"):
+            connection.enable_load_extension(False)
+    return True
+
+
+def extension_path() -> str | None:
+    """Where the extension's library stands; its package is not imported, which would load numpy."""
+    spec = importlib.util.find_spec("sqlite_vec")
+    folders = spec.submodule_search_locations if spec else None
+    return os.path.join(next(iter(folders)), "vec0") if folders else None

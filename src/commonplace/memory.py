@@ -1,0 +1,334 @@
+"""The façade: one workspace's memory. Everything outside (command line, servers, agents) comes through here."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from commonplace import config, paths
+from commonplace.chunking.passages import DEFAULT as DEFAULT_CHUNKS
+from commonplace.chunking.passages import ChunkSettings
+from commonplace.errors import CommonplaceError, IndexUnavailable, NoteNotFound, UnknownCollection
+from commonplace.index.sqlite import DOCID
+from commonplace.index.store import Store
+from commonplace.index.sync import Progress, content_hash, silent
+from commonplace.index.vectors import FOREIGN_SHARE
+from commonplace.notes import excerpt
+from commonplace.notes.scan import Source
+from commonplace.search import disclose, pipeline, query
+from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
+from commonplace.search.ranking import RankSettings
+from commonplace.types import (
+    CollectionInfo,
+    Excerpt,
+    Hit,
+    Level,
+    Mode,
+    Recall,
+    SearchResult,
+    Status,
+    SyncReport,
+    Written,
+)
+
+if TYPE_CHECKING:
+    from commonplace.embedding.base import Embedder
+
+WORKSPACE = "memory"  # the workspace's own notes, as a collection
+RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
+
+
+class Memory:
+    """The memory of one workspace; open it with `Memory.open`, use it from any thread, close it."""
+
+    def __init__(
+        self,
+        root: Path,
+        settings: config.Settings,
+        *,
+        index_path: Path | None = None,
+        chunks: ChunkSettings = DEFAULT_CHUNKS,
+        ranking: RankSettings = DEFAULT_RANKING,
+    ) -> None:
+        """Bind to a workspace folder; nothing is read or written until it is needed."""
+        self.workspace = paths.Workspace(root)
+        self.settings = settings
+        self.ranking = ranking
+        path = index_path or self.workspace.index
+        lock = paths.lock_file(self.workspace, "sync") if index_path is None else path.with_suffix(".lock")
+        fallback = paths.fallback_index(root)
+        self._store = Store(os.fspath(path), os.fspath(fallback), os.fspath(lock), self.sources(), chunks)
+        self._model: Embedder | None = None
+        self._model_trouble: str | None = None
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        overrides: Mapping[str, object] | None = None,
+        index_path: Path | None = None,
+        chunks: ChunkSettings = DEFAULT_CHUNKS,
+        ranking: RankSettings = DEFAULT_RANKING,
+    ) -> Self:
+        """Open the workspace at `path`, or find one: environment, upward from here, the user's own.
+
+        `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
+        environment. Raises WorkspaceNotFound, ConfigError.
+        """
+        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ, Path.cwd())
+        settings = config.load(root, os.environ, overrides or {})
+        return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the index; the object can be used again, it then opens anew."""
+        with self._lock:
+            self._store.close()
+
+    # --- writing ------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        *,
+        section: str | None = None,
+        heading: str | None = None,
+        long_term: bool = False,
+        redact: bool | None = None,
+        now: datetime | None = None,
+    ) -> Written:
+        """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
+
+        Secrets are redacted and private parts dropped before anything touches the disk. Raises
+        ConfigError for empty text, NoteUnreadable if the file cannot be written.
+        """
+        from commonplace.notes import layout
+
+        return layout.remember(
+            self.workspace,
+            text,
+            now=now or datetime.now(),
+            section=section,
+            heading=heading,
+            long_term=long_term,
+            redact=self.settings.remember.redact if redact is None else redact,
+            times=self.settings.remember.times,
+        )
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        mode: Mode = "hybrid",
+        collections: Sequence[str] = (),
+        min_score: float | None = None,
+    ) -> SearchResult:
+        """Find the passages that answer a question, best first.
+
+        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold.
+        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection.
+        """
+        self._check_collections(collections)
+        request = pipeline.Request(
+            limit=self.settings.search.limit if limit is None else limit,
+            mode=mode,
+            collections=tuple(collections),
+            min_score=self.settings.search.min_score if min_score is None else min_score,
+            ranking=self.ranking,
+        )
+        with self._lock:
+            return self._answer(text, request)
+
+    def recall(self, text: str, *, budget: int | None = None, collections: Sequence[str] = ()) -> Recall:
+        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens."""
+        budget = self.settings.recall.budget if budget is None else budget
+        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
+        block, hits, left_out = disclose.compose(result.hits, budget)
+        tokens = disclose.estimate_tokens(block)
+        return Recall(
+            text, block, tokens, budget, hits, result.level, left_out, result.stale, result.warnings
+        )
+
+    def get(self, reference: str) -> Excerpt:
+        """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
+
+        The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
+        near misses), OutsideRoots, NoteUnreadable.
+        """
+        from commonplace.notes.parse import decode, parse
+
+        wanted = excerpt.parse_reference(reference)
+        shown, absolute = self._find_docid(wanted.docid) if wanted.docid else self._find_path(wanted.path)
+        data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
+        return excerpt.cut(parse(decode(data), shown), shown, content_hash(data)[:DOCID], wanted)
+
+    # --- keeping up ---------------------------------------------------------------------------------
+
+    def sync(
+        self, *, embed: bool = True, progress: Progress = silent, stop: Callable[[], bool] = lambda: False
+    ) -> SyncReport:
+        """Bring the index up to the files, then embed what lacks a vector.
+
+        Search works on the text as soon as it is committed; embedding can be stopped (`stop`, Ctrl-C) and
+        goes on at the next call. Two syncs never run at once. Raises IndexUnavailable.
+        """
+        started = time.perf_counter()
+        with self._lock:
+            report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
+        warnings = [*report.warnings, *filter(None, [self._model_trouble])]
+        return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
+
+    def status(self) -> Status:
+        """Describe the workspace and its index, without changing either."""
+        with self._lock:
+            return self._status()
+
+    def sources(self) -> list[Source]:
+        """The workspace's own notes and every collection, as they stand on disk."""
+        own = self.settings.index
+        root = os.fspath(self.workspace.root)
+        found = [Source(WORKSPACE, root, tuple(own.include), tuple(own.ignore))]
+        for name, collection in sorted(self.settings.collections.items()):
+            folder = os.path.join(root, os.path.expanduser(collection.path))
+            found.append(Source(name, folder, tuple(collection.glob), tuple(collection.ignore)))
+        return found
+
+    # --- inside -------------------------------------------------------------------------------------
+
+    def _answer(self, text: str, request: pipeline.Request) -> SearchResult:
+        """Search, recovering once from an index that fails in use."""
+        parsed = query.parse(text)
+        for last in (False, True):
+            try:
+                stale = self._store.freshen(request.collections) if self.settings.index.sync_on_search else 0
+                index, vectors = self._store.index, self._store.vectors
+                embed = self._question_embedder(parsed, request)
+                outcome = pipeline.search(index, vectors, embed, parsed, request)
+                break
+            except IndexUnavailable as error:
+                if last:
+                    raise
+                self._store.recover(error)
+        hits = tuple(self._shown(hit) for hit in outcome.hits)
+        level: Level = 3 if self._store.in_memory else outcome.level
+        warnings = [*self._store.opened.warnings, *outcome.warnings, *self._vector_warnings(parsed, request)]
+        return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
+
+    def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
+        """The function that embeds a question, or None where vectors cannot help."""
+        if request.mode == "lexical" or not self._store.index.meta("model"):
+            return None
+        model = self._load_model()
+        if model is None or self._store.index.meta("model") != model.fingerprint:
+            return None
+        if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
+            return None
+        return lambda question: model.embed([question], "query")[0]
+
+    def _vector_warnings(self, parsed: query.Query, request: pipeline.Request) -> list[str]:
+        if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
+            return []
+        if self._model_trouble:
+            return [self._model_trouble]
+        pending = self._store.index.pending()
+        return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
+
+    def _load_model(self) -> Embedder | None:
+        """The embedding model, loaded once; trouble is remembered and told, not raised."""
+        provider = self.settings.embedding.provider
+        if self._model is None and self._model_trouble is None and provider != "none":
+            from commonplace.embedding import registry
+
+            try:
+                self._model = registry.create(provider)
+            except CommonplaceError as error:
+                self._model_trouble = f"no embedding model ({error}); full text answers alone"
+        return self._model
+
+    def _shown(self, hit: Hit) -> Hit:
+        """A hit with its path as people write it, and the contexts that apply to it."""
+        path = self._shown_path(hit.collection, hit.path)
+        return replace(hit, path=path, contexts=config.contexts_for(self.settings, path, hit.collection))
+
+    @staticmethod
+    def _shown_path(collection: str, path: str) -> str:
+        return path if collection == WORKSPACE else f"{collection}/{path}"
+
+    def _check_collections(self, names: Sequence[str]) -> None:
+        known = [source.name for source in self._store.sources]
+        for name in names:
+            if name not in known:
+                raise UnknownCollection(name, known)
+
+    def _find_docid(self, prefix: str) -> tuple[str, str]:
+        with self._lock:
+            self._store.freshen()
+            found = self._store.index.find_docid(prefix)
+        if len(found) != 1:
+            shown = [self._shown_path(*key) for key in found[:5]]
+            raise NoteNotFound(f"#{prefix}", shown, "several notes have it" if found else "no such note")
+        collection, path = found[0]
+        return self._shown_path(collection, path), os.path.join(self._root(collection), path)
+
+    def _find_path(self, path: str) -> tuple[str, str]:
+        """Resolve a path as shown by a hit: relative to the workspace, or below a collection's name."""
+        head, _, rest = path.partition("/")
+        own = os.path.join(self.workspace.root, path)
+        if rest and not os.path.lexists(own) and any(s.name == head for s in self._store.sources[1:]):
+            return path, os.path.join(self._root(head), rest)
+        if not os.path.lexists(own) and ".." not in path.split("/") and not os.path.isabs(path):
+            raise NoteNotFound(path, self._near_misses(path))
+        return path, own
+
+    def _near_misses(self, path: str) -> list[str]:
+        from difflib import get_close_matches
+
+        known = {self._shown_path(state.collection, state.path) for state in self._store.scan()}
+        named = {name.rpartition("/")[2]: name for name in sorted(known)}
+        close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
+        return [named.get(name, name) for name in close]
+
+    def _root(self, collection: str) -> str:
+        return next(source.root for source in self._store.sources if source.name == collection)
+
+    def _status(self) -> Status:
+        store = self._store
+        index = store.index
+        counts, by_collection = index.counts(), index.collections()
+        stale = store.stale()
+        collections = tuple(
+            CollectionInfo(s.name, s.root, s.globs, s.ignore, *by_collection.get(s.name, (0, 0)))
+            for s in store.sources
+        )
+        vectors = counts["vectors"] > 0 and self.settings.embedding.provider != "none"
+        level: Level = 3 if store.in_memory else ((0 if store.vectors.load_extension() else 1) if vectors else 2)
+        return Status(
+            workspace=os.fspath(self.workspace.root),
+            index=index.path,
+            level=level,
+            collections=collections,
+            stale=stale,
+            index_bytes=index.size_bytes(),
+            model=self.settings.embedding.provider,
+            warnings=store.opened.warnings,
+            **counts,
+        )

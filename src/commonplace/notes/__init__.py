@@ -1,0 +1,1 @@
+"""Markdown files: parsing, writing, layout, watching and what must not be stored."""

@@ -1,0 +1,226 @@
+"""Secrets known by the word before them: `password: …`, `API_KEY=…`, `--token …`, 密码：…, bearer tokens.
+
+Words alone prove nothing ("password: see the vault"), so the value decides: it must look made up rather
+than written, and be no placeholder, variable, call, path, date or name of an algorithm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+Span = tuple[int, int, str]
+
+# As they stand in lower-cased text, and the kind each one makes.
+_WORDS = {
+    "pass": "password",
+    "pwd": "password",
+    "密码": "password",
+    "口令": "password",
+    "secret": "secret",
+    "token": "token",
+    "key": "key",
+    "密钥": "key",
+    "秘钥": "key",
+    "私钥": "key",
+    "bearer ": "bearer-token",
+    "authorization": "basic-auth",
+}
+_LATIN = [(word, word.encode()) for word in _WORDS if word.isascii()]
+_CHINESE = [word for word in _WORDS if not word.isascii()]
+_CHINESE_MARKS = "密令钥"  # one of them is in each; a single character is found ten times as fast as two
+_NAMES = {
+    "password": r"(?:pass(?:wor[dt]|wd|phrase|code)?|pwd|密码|口令)",
+    "secret": r"secret",
+    "token": r"token",
+    "key": r"(?:key|[密秘私]钥)",
+}
+_BEFORE = {
+    "key": r"(?:api|access|secret|private|auth|signing|encryption|master|account|shared|license|app|consumer"
+    r"|deploy|storage|admin|client|webhook|pass)[ _-]?\Z",
+    "token": r"(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
+}
+_NO_NAME = r"(?:(?:next|page|continuation|start|request)[ _-]?|:)\Z"  # a cursor; part of an address
+_ENV_NAME = r"(?:^|[\s;\"'({,])(?-i:[A-Z0-9_]*)\Z"
+_FLAG_NAME = r"(?:^|[\s\"'`(])--[\w-]*\Z"
+_SEPARATOR = (
+    r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test))?"
+    r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|]))[ \t\u3000*_]{0,3}"
+    r"|(?P<prose>[ \t]{1,3}(?:is|was)[ \t]{1,3}|[ \t]?[是为][ \t]?))|(?P<flag>[ \t]{1,3}))"
+)
+_VALUE = (
+    r"(?:[bfru]{0,2}(?=[\"'`“\\]))?(?:\\{1,3}[\"'](?P<escaped>[^\"'\n\\]{1,512})"
+    r"|\"(?P<double>(?:[^\"\n\\]|\\.){1,512})\"|'(?P<single>(?:[^'\n\\]|\\.){1,512})'"
+    r"|`(?P<tick>[^`\n]{1,512})`|“(?P<curly>[^”\n]{1,512})”"
+    r"|(?P<bare>[^\s\"'`<，。；、）】」』”\u4e00-\u9fff]{1,512}))"
+)
+# Where an unquoted value ends before its run of characters does: the next key=value, or a mark of ours.
+_CUT = r"[,;&](?=[\w.-]{1,64}[=:])|\[REDACTED:"
+_PLACEHOLDER = (
+    r"(?:your[a-z]*|changeme|change|example|placeholder|dummy|todo|tbd|n/a|none|null|nil|undefined|true|false"
+    r"|string|str|int|bytes|bool|text|number|object|required|optional|hidden|masked|redacted|unknown|empty"
+    r"|default|password|passwd|secret|token|key|yes|no|x{3,})(?:[-_ .!?][a-z]*)*\Z"
+)
+_INNOCENT = (
+    r"\$[a-z_({]|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
+    r"|(?:~|\.{1,2})?/|[a-z]:\\|\w{1,12}://|arn:"  # a path or an address
+    r"|(?-i:[a-z][a-z0-9_.-]{0,19}(?:/[a-z0-9_.-]{1,20}){1,6}\Z)"  # prod/db/main
+    r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\Z"  # an e-mail address
+    r"|\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b"  # a day, a time
+    r"|\d{1,4}[-+–]?(?:chars?|characters?|digits?|letters?|days?|hours?|min|bits?|bytes?|words?)\b"
+    r"|(?:sha|aes|rsa|md|base|utf|http|oauth|argon|pbkdf|ed|x|v|tls|hmac-?sha)[-_/]?\d{1,5}(?:[-_]?[a-z]+)?\Z"
+    r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)\Z"
+    r"|(?-i:[A-Z]{2,}(?:_[A-Z]+)+(?:_?\d)?\Z)"  # OPENAI_API_KEY names a variable
+    r"|" + _PLACEHOLDER
+)
+_CODE = r"[a-z_][\w.]*[(\[]|[a-z_]\w*(?:\.[a-z_]+)+\Z"
+_SENTENCE = r"\b(?:enter|your|the|an?|is|are|must|should|please|password|required?|invalid|wrong|at|to)\b"
+_BASIC = (
+    r"authorization[\"'\\]{0,2}[ \t]{0,2}[:=,][ \t]{0,2}[\"'\\]{0,2}basic[ \t]{1,3}([a-z0-9+/]{8,}={0,2})"
+)
+_BEARER = r"bearer[ \t]{1,3}((?=[a-z._~+/-]{0,60}\d)[\w.~+/-]{16,}={0,2})"
+_DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
+_SPECIAL = frozenset("!@#$%^&*~")
+_CONTEXT = 32  # characters before a word that may belong to its name
+
+
+class _Value(NamedTuple):
+    """A value and what is known of its place."""
+
+    text: str
+    kind: str
+    quoted: bool
+    sign: str  # empty after "is" and after a command-line flag
+    environment: bool  # NAME=value, as in a shell
+    least: int  # characters
+
+
+def words_in(text: str, lower: bytes) -> tuple[str, ...]:
+    """Return the words that may name a secret, in nearly all notes none; `lower` is the text in UTF-8."""
+    found = [word for word, raw in _LATIN if raw in lower]
+    if not text.isascii() and any(character in text for character in _CHINESE_MARKS):
+        found += [word for word in _CHINESE if word in text]
+    return tuple(found)
+
+
+def find(text: str, lower: str, words: Iterable[str]) -> Iterator[Span]:
+    """Find values that one of the words before them calls a secret: start, end and kind of each.
+
+    `lower` is the text in lower case, of the same length.
+    """
+    for word in words:
+        kind = _WORDS[word]
+        judge = _HEADERS.get(kind)
+        for at in _places(lower, word):
+            if span := judge(text, at) if judge else _named(text, at, kind):
+                yield span
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE)
+
+
+@cache
+def _name(kind: str) -> re.Pattern[str]:
+    return re.compile(_NAMES[kind] + _SEPARATOR, re.IGNORECASE)
+
+
+def _named(text: str, at: int, kind: str) -> Span | None:
+    """Return the span of the value that the word at `at` names, if it looks like a secret."""
+    name = _name(kind).match(text, at)
+    if not name:
+        return None
+    before = text[max(0, at - _CONTEXT) : at]
+    if not _is_name(name[0], before, kind) or (name["flag"] and not _compiled(_FLAG_NAME).search(before)):
+        return None
+    found = _compiled(_VALUE).match(text, name.end())
+    if not found or found.lastgroup is None:
+        return None
+    start, end = found.span(found.lastgroup)
+    quoted = found.lastgroup != "bare"
+    if not quoted:
+        end = _bare_end(text, start, end)
+    sign = name["sign"] or ""
+    environment = sign == "=" and name[0].isupper() and bool(_compiled(_ENV_NAME).search(before))
+    value = _Value(text[start:end], kind, quoted, sign.strip(), environment, _least(kind, before, sign))
+    return (start, end, kind) if _looks_secret(value) else None
+
+
+def _is_name(name: str, before: str, kind: str) -> bool:
+    """Tell a name from a part of another word: `db_pass` and `dbPass`, not `bypass`; `api_key`, not `key`."""
+    if _compiled(_NO_NAME).search(before):
+        return False
+    if kind == "key" and name[:1].isascii():
+        return bool(_compiled(_BEFORE["key"]).search(before))
+    if kind == "password" and not name.lower().startswith(("passw", "passp", "passc")):
+        last = before[-1:]
+        inside = last.isascii() and last.isalpha()
+        return not inside or (name[0].isupper() and last.islower())
+    return True
+
+
+def _least(kind: str, before: str, sign: str) -> int:
+    """Return how many characters a value must have to be taken for a secret."""
+    if kind == "password":
+        return 4 if sign else 6
+    if kind == "token" and not _compiled(_BEFORE["token"]).search(before):
+        return 16
+    return 8
+
+
+def _bare_end(text: str, start: int, end: int) -> int:
+    if cut := _compiled(_CUT).search(text, start, end):
+        end = cut.start()
+    return start + len(text[start:end].rstrip(".,;:)]}>*|\\"))
+
+
+def _looks_secret(value: _Value) -> bool:
+    text = value.text
+    if len(text) < value.least or _compiled(_INNOCENT).match(text):
+        return False
+    if not value.quoted and _compiled(_CODE).match(text):
+        return False
+    if " " in text:
+        return _is_passphrase(value)
+    digits = _DIGIT.search(text)
+    if digits and _LETTER.search(text):
+        return True
+    if digits:
+        return bool(value.sign) and (value.kind == "password" or value.quoted)
+    return _is_word_secret(value)
+
+
+def _is_passphrase(value: _Value) -> bool:
+    return value.kind == "password" and "=" in value.sign and not _compiled(_SENTENCE).search(value.text)
+
+
+def _is_word_secret(value: _Value) -> bool:
+    """Judge a value without digits, which is a secret only where nothing but a value can stand."""
+    if value.kind == "password" and len(value.text) >= 6 and _SPECIAL.intersection(value.text.rstrip("!?")):
+        return True
+    if value.environment:
+        return len(value.text) >= 6
+    return value.quoted and bool(value.sign) and (value.kind == "password" or len(value.text) >= 16)
+
+
+def _bearer(text: str, at: int) -> Span | None:
+    found = _compiled(_BEARER).match(text, at)
+    return (*found.span(1), "bearer-token") if found else None
+
+
+def _basic(text: str, at: int) -> Span | None:
+    found = _compiled(_BASIC).match(text, at)
+    return (*found.span(1), "basic-auth") if found else None
+
+
+_HEADERS = {"bearer-token": _bearer, "basic-auth": _basic}

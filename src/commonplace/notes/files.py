@@ -1,0 +1,151 @@
+"""Notes on disk: locked, atomic reads-and-writes that keep a file's encoding, newlines and mode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from commonplace import atomic, paths
+from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
+from commonplace.errors import NoteUnreadable
+
+__all__ = ["LOCK_WAIT_S", "LockTimeout", "append", "insert_entry", "locked", "replace"]
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
+_SETEXT = re.compile(r"(?:=+|-+)[ \t]*")
+_NOT_PARAGRAPH = re.compile(r"(?:[-*+>|#`~]|\d+[.)]|\s|$)")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_LIST_LINE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s|(?: {2}|\t)\s*\S")
+
+
+def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s: float = LOCK_WAIT_S) -> None:
+    """Read a note, compose its next text and write it as a whole, under the lock.
+
+    The text comes without its byte order mark but with its newlines as they are; bytes that are not valid
+    come back as they were. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
+    """
+
+    def compose_bytes(data: bytes) -> bytes:
+        mark, encoding, errors = _codec(data)
+        try:
+            before = data[len(mark) :].decode(encoding, errors)
+        except UnicodeDecodeError as error:
+            raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
+        return mark + compose(before).encode(encoding, errors)
+
+    atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+
+
+def append(
+    path: Path,
+    entry: str,
+    *,
+    lock: Path,
+    heading: str | None = None,
+    title: str | None = None,
+    timeout_s: float = LOCK_WAIT_S,
+) -> tuple[int, int]:
+    """Append an entry to a note, under a heading if one is given; return its first and last line, 1-based.
+
+    `title` opens a note that is new or blank. Raises NoteUnreadable, LockTimeout.
+    """
+    lines = (0, 0)
+
+    def compose(text: str) -> str:
+        nonlocal lines
+        if title and not text.strip():
+            text = f"{title}\n"
+        text, *lines_found = insert_entry(text, entry, heading)
+        lines = (lines_found[0], lines_found[1])
+        return text
+
+    replace(path, compose, lock=lock, timeout_s=timeout_s)
+    return lines
+
+
+def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str, int, int]:
+    """Insert an entry at the end of a heading's section, or of the text; return it and the entry's lines.
+
+    A heading that is missing is made, at level 2, at the end. What was there stays byte for byte; the
+    entry takes on the newlines of the text.
+    """
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    start, end = _section(lines, heading) if heading else (0, len(lines))
+    added = entry.split("\n")
+    if heading and start < 0:
+        start, end = 0, len(lines)
+        added = [f"## {heading}", "", *added]
+    at = end
+    while at > start and not lines[at - 1].strip():
+        at -= 1
+    if at and not (_LIST_LINE.match(lines[at - 1]) and _LIST_LINE.match(added[0])):
+        added.insert(0, "")
+    last = at + len(added)
+    if at < len(lines) and lines[at].strip():
+        added.append("")
+    if "\r\n" in text:
+        added = [f"{line}\r" for line in added]
+        if at == len(lines) and not text.endswith("\n"):
+            lines[-1] += "\r"
+    lines[at:at] = added
+    return "\n".join(lines) + "\n", last - entry.count("\n"), last
+
+
+def _section(lines: Sequence[str], heading: str) -> tuple[int, int]:
+    """Return where the content of a heading's section starts and ends, or (-1, -1)."""
+    wanted = " ".join(heading.split()).casefold()
+    found: tuple[int, int] | None = None
+    for index, after, level, title in _headings(lines):
+        if found and level <= found[1]:
+            return found[0], index
+        if not found and " ".join(title.split()).casefold() == wanted:
+            found = (after, level)
+    return (found[0], len(lines)) if found else (-1, -1)
+
+
+def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
+    """Yield first line, line after, level and text of every heading that starts its line.
+
+    Indented ones belong to a list item, such as an entry of ours, and end no section.
+    """
+    fence = ""
+    for index in range(_body_start(lines), len(lines)):
+        line = lines[index].rstrip("\r")
+        if found := _FENCE.match(line):
+            fence = _next_fence(fence, found[1], found[2])
+        elif fence:
+            continue
+        elif atx := _ATX.fullmatch(line):
+            yield index, index + 1, len(atx[1]), (atx[2] or "").strip()
+        elif index + 1 < len(lines) and not _NOT_PARAGRAPH.match(line):
+            under = lines[index + 1].rstrip("\r")
+            if _SETEXT.fullmatch(under):
+                yield index, index + 2, 1 if under[0] == "=" else 2, line.strip()
+
+
+def _next_fence(fence: str, mark: str, info: str) -> str:
+    """Return the fence that is open after a line that looks like one."""
+    if not fence:
+        return "" if mark[0] == "`" and "`" in info else mark
+    return "" if mark.startswith(fence) and not info.strip() else fence
+
+
+def _body_start(lines: Sequence[str]) -> int:
+    """Return the line after the front matter, whose comments look like headings."""
+    if lines and lines[0].rstrip() == "---":
+        for index, line in enumerate(lines[1:500], 1):
+            if line.rstrip() in ("---", "..."):
+                return index + 1
+    return 0
+
+
+def _codec(data: bytes) -> tuple[bytes, str, str]:
+    """Return the byte order mark, the encoding, and how damage in it is kept."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return mark, encoding, "surrogateescape" if encoding == "utf-8" else "strict"
+    return b"", "utf-8", "surrogateescape"

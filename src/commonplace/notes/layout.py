@@ -1,0 +1,161 @@
+"""Where notes lie and how entries look: MEMORY.md, daily notes, dates in file names, `remember`."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import date, datetime
+from pathlib import Path
+from posixpath import basename
+
+from commonplace import paths
+from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.types import NoteKind, Written
+
+DEFAULT_SECTION = "Notes"
+MEMORY_TITLE = "# Memory"
+_HEADER = f"""{MEMORY_TITLE}
+
+What is worth keeping for long; edit it freely. Daily notes are in `memory/`.
+"""
+_DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
+_LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
+# 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
+_DAY = re.compile(
+    r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})"
+    r"(?:[T_ -]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?(?!\d)"
+)
+_CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
+_YEARS = range(1900, 2200)  # other eight-digit runs are numbers
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+
+
+def kind_of(path: str) -> NoteKind:
+    """Tell what a note is from its posix path, relative to the workspace."""
+    if path in _LONG_TERM:
+        return "long-term"
+    daily = _DAILY.fullmatch(path) if path.startswith("memory/") else None
+    return "daily" if daily and date_of(path) == daily[1] else "note"
+
+
+def date_of(path: str) -> str | None:
+    """Return the first real day in a file's name as YYYY-MM-DD, or None; a month alone is not a day."""
+    name = basename(path)
+    for found in _DAY.finditer(name):
+        if day := _day(found[1], found[3], found[4]):
+            return day
+    for found in _CHINESE_DAY.finditer(name):
+        if day := _day(found[1], found[2], found[3]):
+            return day
+    return None
+
+
+def _day(year: str, month: str, day: str) -> str | None:
+    try:
+        found = date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+    return found.isoformat() if found.year in _YEARS else None
+
+
+def init(root: Path) -> list[Path]:
+    """Create what a workspace lacks and touch nothing that exists; return what was made.
+
+    Raises NoteUnreadable, OutsideRoots.
+    """
+    workspace = paths.Workspace(root)
+    made: list[Path] = []
+    try:
+        if not workspace.memory_dir.is_dir():
+            workspace.memory_dir.mkdir(parents=True)
+            made.append(workspace.memory_dir)
+        if not os.path.lexists(workspace.memory_file):
+            with open(workspace.memory_file, "x", encoding="utf-8", newline="\n") as file:
+                file.write(_HEADER)
+            made.append(workspace.memory_file)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(error.filename or root), paths.reason(error)) from error
+    return made + paths.prepare_derived(workspace)
+
+
+def remember(
+    workspace: paths.Workspace,
+    text: str,
+    *,
+    now: datetime,
+    section: str | None = None,
+    heading: str | None = None,
+    long_term: bool = False,
+    redact: bool = True,
+    times: bool = True,
+) -> Written:
+    """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
+
+    Private parts are dropped and secrets redacted before anything is written. Raises ConfigError for an
+    empty text or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the
+    workspace, NoteUnreadable.
+    """
+    from commonplace.notes import files
+
+    _check_heading(section, heading, long_term)
+    body, kinds = _clean(text, redact)
+    if not body.strip():
+        raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
+    title, title_kinds = _clean((section or DEFAULT_SECTION) if long_term else (heading or ""), redact)
+    title = " ".join(title.split()).lstrip("# ")
+    note = workspace.memory_file if long_term else workspace.daily(now.date())
+    paths.contain(note, [workspace.root], missing_ok=True)
+    start, end = files.append(
+        note,
+        bullet(body, f"{now:%H:%M}" if times and not long_term else None),
+        title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
+        heading=title or None,
+        lock=paths.lock_file(workspace, "notes"),
+    )
+    shown = note.relative_to(workspace.root).as_posix()
+    return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)))
+
+
+def bullet(text: str, time: str | None = None) -> str:
+    """Format text as one list item: further lines are indented so that they stay inside it."""
+    lines = text.strip("\n").rstrip().split("\n")
+    if fence := _open_fence(lines):
+        lines.append(fence)
+    lead = f"- {time} " if time else "- "
+    if _FENCE.match(lines[0]):
+        lines.insert(0, "")  # a fence must start its own line
+    first, *rest = lines
+    return "\n".join([(lead + first.strip()).rstrip(), *(f"  {line}".rstrip() for line in rest)])
+
+
+def _open_fence(lines: list[str]) -> str:
+    """Return the mark that would close a fence left open, which would swallow the entries after it."""
+    mark = ""
+    for line in lines:
+        found = _FENCE.match(line)
+        if not found:
+            continue
+        if not mark:
+            mark = found[1]
+        elif found[1].startswith(mark) and not found[2].strip():
+            mark = ""
+    return mark
+
+
+def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:
+    if section and not long_term:
+        raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
+    if heading and long_term:
+        raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
+
+
+def _clean(text: str, redacted: bool) -> tuple[str, tuple[str, ...]]:
+    """Drop what must not be stored: private parts, secrets, and characters that no note may hold."""
+    from commonplace.notes.redact import redact, strip_private
+
+    text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    public = strip_private(text)
+    if public != text:  # the blank lines it leaves have no place in an entry
+        public = re.sub(r"\n(?:[ \t]*\n)+", "\n\n", public)
+    return redact(public) if redacted else (public, ())

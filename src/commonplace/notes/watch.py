@@ -1,0 +1,201 @@
+"""Telling when notes change: native file events, polling where none arrive, an interval as safety net.
+
+A watcher saves work, it is never trusted: a search compares the files itself (DESIGN, promise 3).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.paths import DERIVED_FOLDER, is_within
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+OnChange = Callable[[frozenset[str]], None]
+OnState = Callable[[str], None]
+Identity = tuple[int, int]
+
+_TICK_S = 2.0  # how often folders that vanish or come back are noticed
+_LONGEST_BURST = 4  # pauses after which a change is told although more keep coming
+_MOUNTS = Path("/proc/self/mounts")
+# File systems whose changes are made on another machine or by the host, so that no event arrives.
+_EVENTLESS = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "fuse.sshfs",
+    "fuse.rclone",
+    "vboxsf",
+    "drvfs",
+    "virtiofs",
+    "afs",
+    "ceph",
+)
+_SKIPPED = (f"{os.sep}{DERIVED_FOLDER}{os.sep}", f"{os.sep}.git{os.sep}")
+
+
+def watch(
+    roots: Sequence[Path],
+    on_change: OnChange,
+    *,
+    stop: threading.Event,
+    debounce_s: float = 1.5,
+    interval_s: float = 300.0,
+    on_state: OnState = lambda state: None,
+) -> None:
+    """Call `on_change` with the changed paths, once they are quiet for `debounce_s`, until `stop` is set.
+
+    At least every `interval_s` it is called with none. `on_state` hears, in words, of every fallback,
+    missing folder and error; nothing but `stop` and Ctrl-C ends the watch.
+    """
+    watcher = _Watcher(roots, on_change, on_state, interval_s)
+    polling = watcher.is_eventless()
+    while not stop.is_set():
+        present = watcher.look()
+        try:
+            if present:
+                _follow(watcher, present, stop, debounce_s, polling)
+        except Exception as error:  # noqa: BLE001 - whatever the native watcher does, notes must be looked at
+            watcher.say(f"file events stopped ({_line(error)}); polling instead")
+            if not polling:
+                polling = True
+                continue
+            watcher.say(f"polling stopped too ({_line(error)}); looking every {interval_s:g} s")
+            present = {}
+        if not present:
+            stop.wait(watcher.tick_s)
+            watcher.tick()
+
+
+def _follow(
+    watcher: _Watcher,
+    present: Mapping[Path, Identity],
+    stop: threading.Event,
+    debounce_s: float,
+    polling: bool,
+) -> None:
+    """Report changes below folders, until one of them is no longer the same or `stop` is set."""
+    from watchfiles import watch as events
+
+    pause_ms = max(1, int(debounce_s * 1000))
+    for changes in events(
+        *present,
+        watch_filter=_is_note,
+        step=pause_ms,
+        debounce=pause_ms * _LONGEST_BURST,
+        stop_event=stop,
+        rust_timeout=int(watcher.tick_s * 1000),
+        yield_on_timeout=True,
+        force_polling=True if polling else None,  # None: as WATCHFILES_FORCE_POLLING says
+        poll_delay_ms=max(300, pause_ms),
+        ignore_permission_denied=True,
+    ):
+        if changes:
+            watcher.tell(path for _, path in changes)
+        watcher.tick()
+        if watcher.is_moved(present):
+            return
+
+
+class _Watcher:
+    """What is watched, whom to tell, and when they were last told."""
+
+    def __init__(
+        self, roots: Sequence[Path], on_change: OnChange, on_state: OnState, interval_s: float
+    ) -> None:
+        self._roots = roots
+        self._on_change = on_change
+        self._on_state = on_state
+        self._interval_s = interval_s
+        self.tick_s = min(_TICK_S, interval_s)
+        self._told_at = time.monotonic()
+        self._said: set[str] = set()
+        self._seen: Mapping[Path, Identity] | None = None
+
+    def tell(self, changed: Iterable[str]) -> None:
+        """Report changes; what goes wrong in the caller is said, and the watch goes on."""
+        try:
+            self._on_change(frozenset(changed))
+        except Exception as error:  # noqa: BLE001 - the next change deserves another try
+            self._on_state(f"a change could not be taken up ({_line(error)})")
+        self._told_at = time.monotonic()
+
+    def tick(self) -> None:
+        """Report without changes if the interval is over."""
+        if time.monotonic() - self._told_at >= self._interval_s:
+            self.tell(())
+
+    def say(self, state: str) -> None:
+        """Report a state once."""
+        if state not in self._said:
+            self._said.add(state)
+            self._on_state(state)
+
+    def look(self) -> Mapping[Path, Identity]:
+        """Return the folders that exist, saying which are missing or back since the last look."""
+        now, before = _present(self._roots), self._seen
+        for root in self._roots:
+            if root not in now and (before is None or root in before):
+                self._on_state(f"{root} is missing; waiting for it")
+        back = [root for root in now if before is not None and before.get(root) != now[root]]
+        self._seen = now
+        for root in back:
+            self._on_state(f"{root} is back")
+        if back:
+            self.tell(str(root) for root in back)
+        return now
+
+    def is_moved(self, present: Mapping[Path, Identity]) -> bool:
+        """Tell whether a folder vanished, came back or was replaced."""
+        return _present(self._roots) != present
+
+    def is_eventless(self) -> bool:
+        """Tell whether a folder is on a file system that tells no events."""
+        for root in self._roots:
+            kind = _file_system(root)
+            if kind.startswith(_EVENTLESS):
+                self.say(f"{root} is on {kind}, where no file events arrive; polling instead")
+                return True
+        return False
+
+
+def _is_note(change: Change, path: str) -> bool:
+    """Pass Markdown files, and folders, whose moves tell nothing of the files in them."""
+    if any(skipped in path for skipped in _SKIPPED):
+        return False
+    name = os.path.basename(path)
+    return name.lower().endswith(".md") or ("." not in name and not os.path.isfile(path))
+
+
+def _present(roots: Iterable[Path]) -> dict[Path, Identity]:
+    found = {}
+    for root in roots:
+        try:
+            status = os.stat(root)
+        except OSError:
+            continue
+        found[root] = (status.st_dev, status.st_ino)
+    return found
+
+
+def _file_system(path: Path) -> str:
+    """Return the type of the file system a folder is on, where the system tells."""
+    try:
+        mounts = [line.split() for line in _MOUNTS.read_text(errors="replace").splitlines()]
+    except OSError:
+        return ""
+    real = os.path.realpath(path)
+    fitting = [(len(m[1]), m[2]) for m in mounts if len(m) > 2 and is_within(real, m[1])]
+    return max(fitting, default=(0, ""))[1]
+
+
+def _line(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,280 @@
+"""Every location in one place: the workspace, its derived files, the user's folders, and the roots."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+
+APPLICATION = "commonplace"
+WORKSPACE_VARIABLE = "COMMONPLACE_WORKSPACE"
+MEMORY_FILE = "MEMORY.md"
+MEMORY_FOLDER = "memory"
+DERIVED_FOLDER = ".commonplace"
+SETTINGS_FILE = "commonplace.toml"
+_DAILY_NAME = re.compile(r"\d{4}-\d{2}-\d{2}.*\.md")
+# O_NONBLOCK: opening a fifo must not wait for its writer. Windows has none of these.
+OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
+
+    root: Path
+
+    @property
+    def memory_file(self) -> Path:
+        """The long-term memory: MEMORY.md, or memory/MEMORY.md where only that one exists."""
+        outer = self.root / MEMORY_FILE
+        inner = self.memory_dir / MEMORY_FILE
+        return inner if not os.path.lexists(outer) and inner.is_file() else outer
+
+    @property
+    def memory_dir(self) -> Path:
+        """The folder of daily notes."""
+        return self.root / MEMORY_FOLDER
+
+    def daily(self, day: date) -> Path:
+        """Return the daily note of `day`, whether it exists or not."""
+        return self.memory_dir / f"{day:%Y-%m-%d}.md"
+
+    @property
+    def derived(self) -> Path:
+        """The folder of what can be made again: the index and the locks."""
+        return self.root / DERIVED_FOLDER
+
+    @property
+    def index(self) -> Path:
+        """The index, where the workspace can be written to."""
+        return self.derived / "index.sqlite"
+
+    @property
+    def locks(self) -> Path:
+        """The folder of lock files; notes themselves are never locked."""
+        return self.derived / "locks"
+
+    @property
+    def settings(self) -> Path:
+        """The workspace's own settings, which may be missing."""
+        return self.root / SETTINGS_FILE
+
+
+def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the user's settings: XDG on Linux, the usual one on macOS and Windows."""
+    mac = Path("Library", "Application Support")
+    return _user_dir(environ, "XDG_CONFIG_HOME", Path(".config"), mac, "APPDATA")
+
+
+def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the user's caches: XDG on Linux, the usual one on macOS and Windows."""
+    return _user_dir(environ, "XDG_CACHE_HOME", Path(".cache"), Path("Library", "Caches"), "LOCALAPPDATA")
+
+
+def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the user's own workspace, used where no other is found."""
+    return _home(environ) / APPLICATION
+
+
+def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the index of a read-only workspace lies: in the cache, by a hash of its real path."""
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
+    return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
+
+
+def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
+    """Return the nearest workspace at or above `start`, or None."""
+    home = os.path.realpath(_home(environ))
+    folder = Path(os.path.abspath(start))
+    for candidate in (folder, *folder.parents):
+        if _is_workspace(candidate, home):
+            return candidate
+    return None
+
+
+def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Return the workspace asked for: flag, environment, upward from `cwd`, else the user's own.
+
+    Any existing folder may be named outright. Raises WorkspaceNotFound.
+    """
+    named = explicit or environ.get(WORKSPACE_VARIABLE)
+    if named:
+        folder = Path(os.path.abspath(cwd / _expand_home(named, environ)))
+        if not os.path.isdir(folder):
+            raise WorkspaceNotFound(shown(folder))
+        return folder
+    found = find_workspace(cwd, environ)
+    if found is not None:
+        return found
+    own = default_workspace(environ)
+    if own.is_dir():
+        return own
+    raise WorkspaceNotFound(shown(cwd))
+
+
+def prepare_derived(workspace: Workspace) -> list[Path]:
+    """Make `.commonplace/` with its own .gitignore; return what was missing.
+
+    Raises OutsideRoots where the folder is a link that leaves the workspace, NoteUnreadable where it
+    cannot be made.
+    """
+    folder, ignore = workspace.derived, workspace.derived / ".gitignore"
+    if not is_within(os.path.realpath(folder), os.path.realpath(workspace.root)):
+        raise OutsideRoots(shown(folder), "a symlink that leaves the workspace")
+    made: list[Path] = []
+    try:
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            made.append(folder)
+        if not os.path.lexists(ignore):
+            ignore.write_bytes(b"*\n")
+            made.append(ignore)
+    except OSError as error:
+        raise NoteUnreadable(shown(folder), reason(error)) from error
+    return made
+
+
+def lock_file(workspace: Workspace, name: str) -> Path:
+    """Return the lock file of one kind of work, such as `notes` or `sync`."""
+    return workspace.locks / f"{name}.lock"
+
+
+def is_within(path: str, root: str) -> bool:
+    """Tell whether `path` is `root` or lies below it; both real or both normalised."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> Path:
+    """Return the real path of a regular file in one of the roots; a relative path starts at the first.
+
+    With `missing_ok` the file need not exist, but the folder it would lie in must be inside all the same.
+    Raises OutsideRoots, NoteNotFound, or NoteUnreadable.
+    """
+    name = shown(path)
+    try:
+        real = os.path.realpath(os.path.join(roots[0], path))
+        outside = not any(is_within(real, os.path.realpath(root)) for root in roots)
+        mode = None if outside else os.stat(real).st_mode
+    except FileNotFoundError as error:
+        if missing_ok:
+            return Path(real)
+        raise NoteNotFound(name) from error
+    except ValueError as error:
+        raise OutsideRoots(name, "not a possible file name") from error
+    except OSError as error:
+        raise NoteUnreadable(name, reason(error)) from error
+    if mode is None:
+        raise OutsideRoots(name, _why_outside(path, roots))
+    if not stat.S_ISREG(mode):
+        raise OutsideRoots(name, f"{_kind(mode)}, not a regular file")
+    return Path(real)
+
+
+def read_contained(path: Path, roots: Sequence[Path]) -> bytes:
+    """Return the bytes of a regular file in one of the roots.
+
+    What was opened is checked, not only its name: a file swapped in between for a fifo or a link that
+    leaves is refused. Raises as `contain` does.
+    """
+    real = contain(path, roots)
+    try:
+        descriptor = os.open(real, OPEN_FLAGS)
+        with open(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OutsideRoots(shown(path), f"{_kind(status.st_mode)}, not a regular file")
+            if not os.path.samestat(status, os.stat(contain(real, roots))):
+                raise OutsideRoots(shown(path), "replaced while it was being opened")
+            return file.read()
+    except OSError as error:
+        raise NoteUnreadable(shown(path), reason(error)) from error
+
+
+def reason(error: OSError) -> str:
+    """Return what went wrong with a file, in the system's own words."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def shown(path: Path | str) -> str:
+    """Return a path fit for one line of a message."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(path))
+    return text if len(text) <= 200 else f"{text[:120]}…{text[-60:]}"
+
+
+def _user_dir(environ: Mapping[str, str] | None, variable: str, linux: Path, mac: Path, windows: str) -> Path:
+    values = os.environ if environ is None else environ
+    if sys.platform == "win32":
+        base = values.get(windows)
+        return Path(base or _home(environ), APPLICATION)
+    if sys.platform == "darwin":
+        return _home(environ) / mac / APPLICATION
+    base = values.get(variable, "")
+    # The XDG specification: a relative path is invalid and is to be ignored.
+    return (Path(base) if os.path.isabs(base) else _home(environ) / linux) / APPLICATION
+
+
+def _home(environ: Mapping[str, str] | None) -> Path:
+    values = os.environ if environ is None else environ
+    named = values.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    return Path(named or os.path.expanduser("~"))
+
+
+def _expand_home(named: str, environ: Mapping[str, str]) -> str:
+    if named == "~" or named.startswith(("~/", "~" + os.sep)):
+        return str(_home(environ)) + named[1:]
+    return os.path.expanduser(named)
+
+
+def _is_workspace(folder: Path, home: str) -> bool:
+    if os.path.isfile(folder / SETTINGS_FILE):
+        return True
+    # A tool's own dot folder in the home directory must not make all of it a workspace.
+    if os.path.isdir(folder / DERIVED_FOLDER) and os.path.realpath(folder) != home:
+        return True
+    memory = folder / MEMORY_FOLDER
+    if os.path.isfile(memory / MEMORY_FILE):
+        return True
+    if os.path.isfile(folder / MEMORY_FILE):
+        # memory/MEMORY.md seen from inside memory/: the workspace is the folder above.
+        return folder.name != MEMORY_FOLDER or os.path.isdir(memory)
+    return any(_DAILY_NAME.fullmatch(name) for name in _names(memory))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                yield entry.name
+    except OSError:
+        return
+
+
+def _why_outside(path: Path, roots: Sequence[Path]) -> str:
+    plain = os.path.normpath(os.path.join(roots[0], path))
+    bases = {os.path.normpath(root) for root in roots} | {os.path.realpath(root) for root in roots}
+    if any(is_within(plain, base) for base in bases):
+        return "a symlink that leaves the workspace and its collections"
+    if ".." in Path(path).parts:
+        return "'..' leaves the workspace and its collections"
+    return "lies outside the workspace and its collections"
+
+
+def _kind(mode: int) -> str:
+    names = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a fifo", stat.S_IFSOCK: "a socket"}
+    return names.get(stat.S_IFMT(mode), "a device")

@@ -1,0 +1,395 @@
+"""Results as text, JSON, CSV, Markdown, XML or a list of files: well-formed for any text, at every edge."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from commonplace import screen
+from commonplace.screen import PLAIN, Look
+from commonplace.types import (
+    LEVEL_NAMES,
+    CollectionInfo,
+    Excerpt,
+    Factor,
+    Hit,
+    Recall,
+    SearchResult,
+    Status,
+    SyncReport,
+    Written,
+)
+
+SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
+PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
+INDENT = "  "
+_COMMENT = re.compile(r"[ \t]*<!--.*?-->", re.DOTALL)
+# XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
+NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
+_XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
+_COLUMNS = (
+    "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
+    "citation", "text",
+)  # fmt: skip
+
+Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
+
+
+def nowhere(hit: Hit) -> str:
+    """Return no path: links are left out."""
+    return ""
+
+
+# --- hits ---------------------------------------------------------------------------------------------
+
+
+def hits(result: SearchResult, form: str, *, explain: bool = False) -> str:
+    """Render hits in one of `SEARCH_FORMATS` but text, which `hits_text` does."""
+    if form == "json":
+        return to_json([hit_data(hit, explain) for hit in result.hits])
+    writers: Mapping[str, Callable[[Sequence[Hit]], str]] = {
+        "csv": hits_csv, "md": hits_markdown, "xml": hits_xml, "files": hits_files
+    }  # fmt: skip
+    return writers[form](result.hits)
+
+
+def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
+    """Return a hit as plain data; its factors only if they are asked for."""
+    data: dict[str, Any] = {
+        "path": hit.path,
+        "start_line": hit.start_line,
+        "end_line": hit.end_line,
+        "score": round(hit.score, 4),
+        "title": hit.title,
+        "headings": list(hit.headings),
+        "date": hit.date,
+        "collection": hit.collection,
+        "docid": hit.docid,
+        "citation": hit.citation,
+        "contexts": list(hit.contexts),
+        "text": hit.text,
+    }
+    if explain:
+        data["factors"] = [
+            {"name": name, "value": value, **({"note": note} if note else {})}
+            for name, value, note in shares(hit.score, hit.factors)
+        ]
+    return data
+
+
+def to_json(data: object) -> str:
+    """Render plain data as JSON that is valid UTF-8, names of files in other encodings included."""
+    import json
+
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(data, indent=2)
+    return text
+
+
+def hits_csv(found: Sequence[Hit]) -> str:
+    """Render hits as CSV with a header line (RFC 4180)."""
+    import csv
+    import io
+
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    for hit in found:
+        data = {**hit_data(hit), "headings": " › ".join(hit.headings)}
+        writer.writerow(["" if data[name] is None else data[name] for name in _COLUMNS])
+    return out.getvalue().removesuffix("\r\n")
+
+
+def hits_markdown(found: Sequence[Hit]) -> str:
+    """Render hits as Markdown: a heading that cites, a line about, the passage as a quotation."""
+    return "\n".join(part for hit in found for part in _markdown(hit)).removesuffix("\n")
+
+
+def _markdown(hit: Hit) -> Iterator[str]:
+    yield f"### `{screen.one_line(hit.citation).replace('`', 'ˋ')}`\n"
+    yield " · ".join([*about(hit), f"{hit.score:.2f}", f"`#{hit.docid}`"]) + "\n"
+    for context in hit.contexts:
+        yield f"*{screen.one_line(context)}*\n"
+    yield from (f"> {line}" for line in screen.clean(hit.text).split("\n"))
+    yield ""
+
+
+def hits_xml(found: Sequence[Hit]) -> str:
+    """Render hits as XML; characters that XML cannot hold are left out."""
+    rows = [row for hit in found for row in _xml(hit)]
+    return "\n".join(["<hits>", *rows, "</hits>"]) if rows else "<hits/>"
+
+
+def _xml(hit: Hit) -> Iterator[str]:
+    data = hit_data(hit)
+    names = ("path", "start_line", "end_line", "score", "title", "date", "collection", "docid", "citation")
+    attributes = "".join(
+        f' {name}="{_xml_text(str(data[name]), _XML_ATTRIBUTE)}"' for name in names if data[name] is not None
+    )
+    yield f"  <hit{attributes}>"
+    for tag, values in (("heading", hit.headings), ("context", hit.contexts), ("text", (hit.text,))):
+        yield from (f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for value in values)
+    yield "  </hit>"
+
+
+def _xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+    return re.sub(NOT_XML, "", text).translate(dict(escapes))
+
+
+def hits_files(found: Iterable[Hit]) -> str:
+    """List the files of hits, each once, in the order of their best hit."""
+    return "\n".join(dict.fromkeys(hit.path for hit in found))
+
+
+def hits_text(
+    result: SearchResult,
+    look: Look = PLAIN,
+    *,
+    words: Sequence[str] = (),
+    rows: int | None = PASSAGE_ROWS,
+    explain: bool = False,
+    locate: Locate = nowhere,
+) -> str:
+    """Render hits for people: where, when, under which headings, the score; then the passage.
+
+    `words` are marked where they stand. Passages are cut to `rows`, None shows all of them.
+    """
+    pattern = screen.matcher(words)
+    blocks = []
+    for hit in result.hits:
+        lines = [headline(hit, look, locate)]
+        if explain or rows is None:
+            lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
+        lines += passage(hit.text, look, pattern, rows)
+        if explain:
+            lines.append(look.style(INDENT + explanation(hit), "dim"))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def about(hit: Hit) -> list[str]:
+    """Return a hit's date and heading path; headings that only repeat the date are left out."""
+    headings = [screen.one_line(h) for h in hit.headings]
+    told = [h for h in headings if h and not (hit.date and h.startswith(hit.date))]
+    return [part for part in (screen.one_line(hit.date or ""), " › ".join(told)) if part]
+
+
+def place(hit: Hit) -> str:
+    """Return `path:12-18`, or `path:12` for a single line."""
+    last = f"-{hit.end_line}" if hit.end_line != hit.start_line else ""
+    return f"{screen.one_line(hit.path)}:{hit.start_line}{last}"
+
+
+def headline(hit: Hit, look: Look = PLAIN, locate: Locate = nowhere) -> str:
+    """Return the first line of a hit; on a terminal the score stands at the right edge."""
+    where, told, score = place(hit), " · ".join(about(hit)), f"{hit.score:.2f}"
+    gap = 2
+    if look.width is not None:
+        room = look.width - screen.cells(where) - len(score) - 4
+        told = screen.shorten(told, max(room, 0))
+        gap += max(0, room - screen.cells(told))
+    shown = look.link(look.style(where, "cyan"), locate(hit), hit.start_line)
+    middle = f"  {look.style(told, 'dim')}" if told else "  " if look.width is not None else ""
+    return f"{shown}{middle}{' ' * gap}{look.style(score, 'green')}"
+
+
+def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
+    """Return a passage's rows, indented and wrapped; of too many, those with the most matches.
+
+    Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
+    """
+    text = screen.clean(text if limit is None else _COMMENT.sub("", text)).expandtabs(4)
+    lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
+    width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
+    drawn: list[tuple[str, int]] = []
+    for line in lines:
+        spans = screen.matches(line, pattern)
+        hang = screen.hang(line) if width else 0
+        for row in screen.rows(line, width, hang) if width else [(0, len(line))]:
+            found = sum(start < row[1] and end > row[0] for start, end in spans)
+            drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, spans, look), found))
+    return [INDENT + row for row in _window(drawn, limit)]
+
+
+def _window(drawn: Sequence[tuple[str, int]], limit: int | None) -> list[str]:
+    """The rows to show: all, or the `limit` in a row with the most matches, with ellipses."""
+    shown = [row for row, _ in drawn]
+    if limit is None or len(shown) <= limit:
+        return shown
+    weights = [sum(found for _, found in drawn[at : at + limit]) for at in range(len(drawn) - limit + 1)]
+    start = weights.index(max(weights))
+    shown = shown[start : start + limit]
+    if start:
+        shown[0] = f"{screen.ELLIPSIS} {shown[0].lstrip()}"
+    if start + limit < len(drawn):
+        shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
+    return shown
+
+
+def explanation(hit: Hit) -> str:
+    """Return the factors of a hit as a sum."""
+    terms = [f"{value:.4f} {name}" + (f" ({note})" if note else "") for name, value, note in
+             shares(hit.score, hit.factors)]  # fmt: skip
+    return f"{hit.score:.4f} = {' + '.join(terms)}".replace("+ -", "- ")
+
+
+def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, str]]:
+    """Return factors rounded to 4 places so that they add up to the rounded score.
+
+    What rounding leaves goes to the largest; what more is missing (a score is kept within 0..1) gets a
+    line of its own.
+    """
+    rounded = [(f.name, round(f.value, 4), f.note) for f in factors]
+    rest = round(round(score, 4) - sum(value for _, value, _ in rounded), 4)
+    if not rest:
+        return rounded
+    if not rounded or abs(rest) > 0.00005 * (len(rounded) + 1) + 1e-9:
+        return [*rounded, ("limit", rest, "")]
+    largest = max(range(len(rounded)), key=lambda number: abs(rounded[number][1]))
+    name, value, note = rounded[largest]
+    rounded[largest] = (name, round(value + rest, 4), note)
+    return rounded
+
+
+def footer(result: SearchResult) -> str:
+    """Return how many hits, which level answered, in what time; and what is stale."""
+    parts = [count(len(result.hits), "hit"), LEVEL_NAMES[result.level]]
+    if result.timings_ms:
+        parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
+    if result.stale:
+        parts.append(f"stale: {count(result.stale, 'file')}, run `commonplace sync`")
+    return " · ".join(parts)
+
+
+def timings(result: SearchResult) -> str:
+    """Return the time of each stage of a search, in order."""
+    return " · ".join(f"{stage} {spent:.1f} ms" for stage, spent in result.timings_ms.items())
+
+
+# --- everything else ----------------------------------------------------------------------------------
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1,234 hits`, `1 hit`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def recall_data(recall: Recall) -> dict[str, Any]:
+    """Return a recall as plain data."""
+    return {
+        "query": recall.query,
+        "text": recall.text,
+        "tokens": recall.tokens,
+        "budget": recall.budget,
+        "level": recall.level,
+        "left_out": recall.left_out,
+        "stale": recall.stale,
+        "warnings": list(recall.warnings),
+        "hits": [hit_data(hit) for hit in recall.hits],
+    }
+
+
+def recall_footer(recall: Recall) -> str:
+    """Return how much of the budget a recall took, from how many passages, and which level answered."""
+    left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
+    parts = [
+        f"{recall.tokens:,} of {count(recall.budget, 'token')}",
+        f"{count(len(recall.hits), 'passage')}{left_out}",
+        LEVEL_NAMES[recall.level],
+    ]
+    if recall.stale:
+        parts.append(f"stale: {count(recall.stale, 'file')}, run `commonplace sync`")
+    return " · ".join(parts)
+
+
+def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
+    """Render lines of a note, numbered unless that is not wanted."""
+    if not numbers:
+        return "\n".join(map(screen.clean, excerpt.lines))
+    width = len(str(excerpt.end_line))
+    numbered = enumerate(excerpt.lines, excerpt.start_line)
+    return "\n".join(f"{look.style(f'{n:>{width}}', 'dim')}  {screen.clean(line)}" for n, line in numbered)
+
+
+def excerpt_data(excerpt: Excerpt) -> dict[str, Any]:
+    """Return lines of a note as plain data."""
+    return {
+        "path": excerpt.path,
+        "docid": excerpt.docid,
+        "start_line": excerpt.start_line,
+        "end_line": excerpt.end_line,
+        "total_lines": excerpt.total_lines,
+        "lines": list(excerpt.lines),
+    }
+
+
+def written_text(written: Written) -> str:
+    """Say where an entry went: `path:12-18`."""
+    last = f"-{written.end_line}" if written.end_line != written.start_line else ""
+    return f"{screen.one_line(written.path)}:{written.start_line}{last}"
+
+
+def sync_text(report: SyncReport) -> str:
+    """Say on one line what a sync did; on more what went wrong with it."""
+    changes = ("added", "changed", "moved", "removed")
+    told = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
+    told = [*told, f"{report.unchanged:,} unchanged"] if report.unchanged else told or ["no notes"]
+    if report.embedded or report.reused:
+        told.append(f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused")
+    if report.pending:
+        told.append(f"{report.pending:,} still without a vector")
+    why = [f"rebuilt: {report.rebuilt}"] if report.rebuilt else []
+    return " · ".join([f"synced in {report.seconds:.1f} s", *why, *told])
+
+
+def sync_data(report: SyncReport) -> dict[str, Any]:
+    """Return what a sync did as plain data."""
+    from dataclasses import asdict
+
+    return {**asdict(report), "seconds": round(report.seconds, 3)}
+
+
+def status_data(status: Status) -> dict[str, Any]:
+    """Return the state of a workspace as plain data."""
+    from dataclasses import asdict
+
+    return asdict(status)
+
+
+def status_text(status: Status, look: Look = PLAIN) -> str:
+    """Render the state of a workspace as a short table."""
+    fresh = f"stale: {count(status.stale, 'file')}" if status.stale else "up to date"
+    pending = f", {status.pending:,} to come" if status.pending and status.model != "none" else ""
+    rows = [
+        ("workspace", screen.one_line(status.workspace)),
+        ("index", f"{screen.one_line(status.index)}  {status.index_bytes / 1e6:,.1f} MB, {fresh}"),
+        ("answers", f"{LEVEL_NAMES[status.level]}  (level {status.level})"),
+        ("model", screen.one_line(status.model)),
+        ("holds", f"{count(status.notes, 'note')} · {count(status.sections, 'section')} · "
+                  f"{count(status.passages, 'passage')} · {count(status.vectors, 'vector')}{pending}"),
+    ]  # fmt: skip
+    table = [f"{look.style(name.ljust(11), 'dim')}{value}" for name, value in rows]
+    return "\n".join([*table, "", collections_text(status.collections, look)])
+
+
+def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) -> str:
+    """Render collections as a table: name, notes, passages, patterns, folder."""
+    table = [("collection", "notes", "passages", "files", "folder")]
+    for one in collections:
+        patterns = " ".join([*one.globs, *(f"!{name}" for name in one.ignore)])
+        table.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
+    widths = [max(screen.cells(row[column]) for row in table) for column in range(5)]
+    lines = []
+    for number, row in enumerate(table):
+        fields = [
+            cell.rjust(width) if column in (1, 2) else screen.pad(cell, width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        line = "  ".join(fields).rstrip()
+        lines.append(look.style(line, "dim") if number == 0 else line)
+    return "\n".join(lines)

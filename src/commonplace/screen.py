@@ -1,0 +1,181 @@
+"""Text on a terminal: colours, links, widths in cells, lines wrapped and marked. Knows nothing of notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+ELLIPSIS = "…"
+_CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
+# What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+")
+_SUFFIXES = re.compile(r"(?:ies|ied|ing|es|ed|e|s|y)$")
+
+Span = tuple[int, int]  # half-open range of characters
+
+
+class Look(NamedTuple):
+    """How a stream may be written to; `width` is None where nothing should be wrapped or cut."""
+
+    color: bool = False
+    links: bool = False
+    width: int | None = None
+    editor_uri: str = "file://{path}"
+
+    def style(self, text: str, name: str) -> str:
+        """Colour a text, where colours are wanted."""
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text
+
+    def link(self, text: str, path: str, line: int) -> str:
+        """Make a text a hyperlink (OSC 8) to a line of a file, where links are wanted."""
+        if not self.links or not path:
+            return text
+        from urllib.parse import quote
+
+        uri = self.editor_uri.replace("{path}", quote(path)).replace("{line}", str(line))
+        return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+PLAIN = Look()
+
+
+def clean(text: str) -> str:
+    """Replace what a terminal would obey instead of showing; a carriage return at the end of a line goes."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").removesuffix("\r"))
+
+
+def one_line(text: str) -> str:
+    """Clean a text and put it on one line."""
+    return clean(" ".join(text.split()))
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes: East Asian wide characters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    wide = sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return wide - sum(category(c) in ("Mn", "Me", "Cf") for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut a text to a number of cells, with an ellipsis if something had to go."""
+    if cells(text) <= width:
+        return text
+    taken, used = [], 0
+    for character in text:
+        used += cells(character)
+        if used > width - 1:
+            break
+        taken.append(character)
+    return "".join(taken).rstrip() + ELLIPSIS if width > 0 else ""
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with spaces up to a number of cells."""
+    return text + " " * max(0, width - cells(text))
+
+
+def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
+    """Wrap one line: yield the range of each row, none wider than `width` cells if that can be.
+
+    Rows after the first leave room for an indent of `hang` cells.
+    """
+    start = end = used = 0
+    for piece in _pieces(line, width - hang):
+        size = cells(line[piece[0] : piece[1]])
+        blank = line[piece[0] : piece[1]].isspace()
+        if used + size > width and used and not blank:
+            yield start, end
+            start, used = piece[0], hang
+        if blank and used == hang and start:
+            start = piece[1]
+            continue
+        used += size
+        end = end if blank else piece[1]
+    yield start, max(start, end)
+
+
+def hang(line: str) -> int:
+    """How far the further rows of a line are indented: to where the text of a list item starts."""
+    found = _ITEM.match(line)
+    return min(found.end(), 12) if found else 0
+
+
+def _pieces(line: str, width: int) -> Iterator[Span]:
+    """What must stay on a row: white space, a word, a wide character; a word wider than a row is cut."""
+    for found in re.finditer(r"\s+|\S+", line):
+        if found[0].isascii():
+            spans: Iterable[Span] = [found.span()]
+        else:
+            spans = _between_wide(line, *found.span())
+        for start, end in spans:
+            while start < end and not line[start].isspace() and cells(line[start:end]) > width:
+                cut = start + max(1, len(shorten(line[start:end], width + 1)) - 1)
+                yield start, cut
+                start = cut
+            if start < end:
+                yield start, end
+
+
+def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
+    """Split a run without white space before and after wide characters; punctuation clings."""
+    from unicodedata import category, east_asian_width
+
+    before_wide = False
+    for place in range(start, end):
+        wide = east_asian_width(line[place]) in "WF"
+        clings = line[place] in _CLOSING or category(line[place]) in ("Mn", "Me", "Cf")
+        if place > start and not clings and (wide or before_wide):
+            yield start, place
+            start = place
+        before_wide = wide or (clings and before_wide)
+    yield start, end
+
+
+def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
+    """Compile what finds the words of a question, with common English endings; None for no words."""
+    patterns = {_pattern(term) for term in terms if term.strip()}
+    if not patterns:
+        return None
+    # In a lookahead, so that bigrams which overlap are all found.
+    return re.compile(f"(?=({'|'.join(sorted(patterns, key=len, reverse=True))}))", re.IGNORECASE)
+
+
+def _pattern(term: str) -> str:
+    words = re.findall(r"\w+", term)
+    if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():
+        edge = r"\b" if term.isascii() else ""
+        return edge + r"\W{0,3}".join(map(re.escape, words)) + edge
+    stem = _SUFFIXES.sub("", term)
+    stem = stem if len(stem) >= 3 else term
+    if stem != term and stem[-1] == stem[-2]:
+        stem = stem[:-1]  # running, planned
+    return rf"\b{stem}{stem[-1]}?[yi]?(?:ing|es|ed|er|e|s)?\b"
+
+
+def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
+    """Where the words of a question stand in a line, joined where they touch."""
+    found: list[Span] = []
+    for match in pattern.finditer(line) if pattern else ():
+        start, end = match.span(1)
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        elif end > start:
+            found.append((start, end))
+    return found
+
+
+def mark(line: str, row: Span, spans: Sequence[Span], look: Look) -> str:
+    """Return one row of a line with its matches coloured."""
+    parts, place = [], row[0]
+    for start, end in spans if look.color else ():
+        start, end = max(start, place), min(end, row[1])
+        if start < end:
+            parts += [line[place:start], look.style(line[start:end], "match")]
+            place = end
+    return "".join([*parts, line[place : row[1]]])

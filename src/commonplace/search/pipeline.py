@@ -1,0 +1,161 @@
+"""One question through the stages: candidates from both lists, fusion, ranking, threshold, hits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from commonplace.errors import ProviderError
+from commonplace.index.sqlite import SqliteIndex, Source
+from commonplace.index.vectors import Vectors
+from commonplace.search import ranking, terms
+from commonplace.search.query import Query
+from commonplace.search.ranking import Evidence, Ranked, RankSettings
+from commonplace.search.terms import Terms
+from commonplace.types import Factor, Hit, Level, Mode
+
+Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for besides the question."""
+
+    limit: int = 10
+    mode: Mode = "hybrid"
+    collections: tuple[str, ...] = ()
+    min_score: float | None = None
+    ranking: RankSettings = ranking.DEFAULT
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Hits, the level that answered, and where the time went (milliseconds a stage)."""
+
+    hits: list[Hit] = field(default_factory=list)
+    level: Level = 2
+    warnings: list[str] = field(default_factory=list)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1000
+            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + spent
+
+
+def search(index: SqliteIndex, vectors: Vectors, embed: Embed | None, query: Query, request: Request) -> Outcome:
+    """Answer a question from the index.
+
+    `embed` is None when there is no model; then, or when it fails, full text answers alone (level 2).
+    Raises IndexUnavailable.
+    """
+    outcome = Outcome()
+    with outcome.timed("terms"):
+        weighed = terms.weigh(index, query)
+    lexical = _lexical(index, query, weighed, request, outcome) if request.mode != "semantic" else {}
+    semantic = _semantic(vectors, embed, query, lexical, request, outcome)
+    with outcome.timed("ranking"):
+        wanted = {*lexical, *semantic}
+        if request.min_score is not None and request.min_score <= 0:
+            wanted |= index.others(wanted, request.limit - len(wanted), request.collections)
+        candidates = index.candidates(sorted(wanted))
+        dates = index.dates([c.id for c in candidates]) if request.ranking.recency else {}
+        evidence = Evidence(query, weighed, lexical, semantic, dates)
+        kept = _select(ranking.rank(candidates, evidence, request.ranking), evidence, request)
+    with outcome.timed("hits"):
+        sources = index.sources([r.candidate.id for r in kept])
+        outcome.hits = [_hit(r, sources[r.candidate.id]) for r in kept]
+    return outcome
+
+
+def _lexical(
+    index: SqliteIndex, query: Query, weighed: Terms, request: Request, outcome: Outcome
+) -> dict[int, float]:
+    with outcome.timed("full text"):
+        expression = query.expression(weighed.wanted)
+        if not expression:
+            return {}
+        settings = request.ranking
+        return dict(index.match(expression, settings.candidates, request.collections, settings.header))
+
+
+def _semantic(
+    vectors: Vectors,
+    embed: Embed | None,
+    query: Query,
+    lexical: Mapping[int, float],
+    request: Request,
+    outcome: Outcome,
+) -> dict[int, float]:
+    """Cosines of the nearest passages and of those that full text found."""
+    if embed is None or not query.words.strip() or request.mode == "lexical":
+        return {}
+    try:
+        with outcome.timed("embedding"):
+            vector = embed(query.words)
+    except ProviderError as error:
+        outcome.warnings.append(f"{error}; full text answered alone")
+        return {}
+    with outcome.timed("vectors"):
+        found, outcome.level = vectors.nearest(vector, request.ranking.candidates, request.collections)
+        nearest = dict(found)
+        allowed = _allowed(vectors.index, query, list(nearest))
+        semantic = nearest if allowed is None else {p: nearest[p] for p in nearest if p in allowed}
+        missing = [passage for passage in lexical if passage not in semantic]
+        return semantic | vectors.cosines(vector, missing)
+
+
+def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:
+    """Which passages satisfy what the question demands; None when it demands nothing."""
+    if query.required is None and query.excluded is None:
+        return None
+    allowed = index.matching(passages, query.required) if query.required else set(passages)
+    return allowed - index.matching(passages, query.excluded) if query.excluded else allowed
+
+
+def _select(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> list[Ranked]:
+    """The best hits, one for each range of lines; none if the question is refused.
+
+    A question that demands an exact match is never refused, nor one with a threshold of its own.
+    """
+    exact = evidence.query.required is not None or bool(evidence.query.prefixes)
+    if request.ranking.gated and request.min_score is None and not exact:
+        best = max((r.relevance for r in ranked), default=0.0)
+        if best < ranking.gate(evidence):
+            return []
+    least = request.min_score if request.min_score is not None else 0.0
+    kept: list[Ranked] = []
+    seen = set()
+    for item in ranked:
+        place = (item.candidate.note_id, item.candidate.start_line, item.candidate.end_line)
+        if item.score < least or len(kept) >= request.limit:
+            break
+        if place not in seen:
+            seen.add(place)
+            kept.append(item)
+    return kept
+
+
+def _hit(ranked: Ranked, source: Source) -> Hit:
+    candidate = ranked.candidate
+    return Hit(
+        path=source.path,
+        start_line=candidate.start_line,
+        end_line=candidate.end_line,
+        text=candidate.text,
+        score=min(1.0, max(0.0, ranked.score)),
+        title=source.title,
+        headings=source.headings,
+        date=source.date,
+        collection=source.collection,
+        docid=source.docid,
+        factors=tuple(Factor(name, value) for name, value in ranked.parts.items() if value),
+    )

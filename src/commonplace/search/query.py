@@ -1,0 +1,257 @@
+"""What a person typed, as a question the index can answer; nothing typed is ever a syntax error.
+
+Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found, `-word` and
+`-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)` and parentheses say
+exactly what is wanted. Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole and in parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from commonplace.index import lexicon
+from commonplace.search import stopwords
+
+MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
+MAX_TERMS = 512
+MAX_ITEMS = 128  # words and operators of a boolean question; FTS5 refuses expressions deeper than 256
+MAX_DEPTH = 16
+PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
+DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
+
+_TOKEN = re.compile(r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))""")
+_NEAR = re.compile(r"NEAR\s*\(([^()]*)\)")
+_WORD = re.compile(r"[^\W_]+")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[._/\-@:#+]+[A-Za-z0-9]+)+")
+_SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
+_POSSESSIVE = re.compile(r"['’]s\b")
+_APOSTROPHE = re.compile(r"['’]")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed question.
+
+    `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
+    that a hit must, or must not, match; `words` is the question without its operators, for the embedder.
+    """
+
+    text: str
+    words: str
+    terms: tuple[str, ...]
+    required: str | None = None
+    excluded: str | None = None
+    prefixes: tuple[str, ...] = ()
+
+    @property
+    def first_person(self) -> bool:
+        """Whether the person who asks speaks of themselves (in English)."""
+        return not stopwords.FIRST_PERSON.isdisjoint(self.spoken)
+
+    @property
+    def spoken(self) -> frozenset[str]:
+        """Every word of the question in lower case, stop words included."""
+        return frozenset(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", self.words)))
+
+    @property
+    def wide(self) -> float:
+        """Share of CJK among the question's letters, 0..1."""
+        return lexicon.cjk_share(self.words)
+
+    def expression(self, terms: Iterable[str]) -> str:
+        """The FTS5 expression that finds what is required, ranked by these terms as well."""
+        wanted = " OR ".join(filter(None, [lexicon.any_of(terms), *map(_prefix, self.prefixes)]))
+        if self.required:
+            wanted = f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
+        return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
+
+
+def parse(text: str) -> Query:
+    """Parse whatever a person typed."""
+    text = lexicon.fold_width(_clean(text))[:MAX_CHARACTERS]
+    items = list(_items(text))
+    if any(item.operator for item in items):
+        return _boolean(text, items)
+    wanted = [item for item in items if not item.negative] or items
+    unwanted = [item for item in items if item.negative] if len(wanted) < len(items) else []
+    required = [lexicon.expression(item.text) for item in wanted if item.quoted]
+    words = " ".join(item.text for item in wanted)
+    return Query(
+        text=text,
+        words=words,
+        terms=tuple(terms(" ".join(item.text for item in wanted if not item.quoted and not item.prefix))),
+        required=" AND ".join(required) or None,
+        excluded=" OR ".join(lexicon.expression(item.text) for item in unwanted) or None,
+        prefixes=tuple(item.text for item in wanted if item.prefix),
+    )
+
+
+def _clean(text: str) -> str:
+    """Replace what no text holds: NUL bytes and halves of surrogate pairs."""
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """One thing typed: a word, a phrase, or an operator."""
+
+    text: str
+    quoted: bool = False
+    negative: bool = False
+    prefix: bool = False
+    operator: str = ""
+
+
+def _items(text: str) -> Iterator[_Item]:
+    """Split a question into words, phrases and operators; what holds no letter or digit is dropped.
+
+    Parentheses count only in a question with an operator; prose has them too.
+    """
+    near: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        near.append(found[1])
+        return f" \x01{len(near) - 1} "
+
+    text = _NEAR.sub(keep, text)
+    for found in _TOKEN.finditer(text):
+        word = found["word"] or ""
+        if word.startswith("\x01") and word[1:].isdecimal() and int(word[1:]) < len(near):
+            yield _Item(near[int(word[1:])], operator="NEAR")
+        elif word in ("AND", "OR", "NOT"):
+            yield _Item(word, operator=word)
+        elif found["phrase"] is not None and _WORD.search(found["phrase"]):
+            quoted = len(text) <= DIALOGUE_CHARACTERS and not _is_speech(found["phrase"])
+            yield _Item(found["phrase"], quoted=quoted, negative=bool(found["not"]))
+        elif found["paren"]:
+            yield _Item(found["paren"])
+        elif _WORD.search(word):
+            yield _word(word, bool(found["not"]))
+
+
+def _is_speech(phrase: str) -> bool:
+    """Whether quotation marks hold what somebody said rather than a phrase to be found."""
+    return len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
+
+
+def _word(word: str, negative: bool) -> _Item:
+    stem = word.rstrip("*")
+    prefix = stem != word and len(stem) >= 2 and _WORD.fullmatch(stem) is not None
+    return _Item(stem if prefix else word, negative=negative, prefix=prefix)
+
+
+def _boolean(text: str, items: Sequence[_Item]) -> Query:
+    """A question with operators: every hit must satisfy it as a whole."""
+    parser = _Parser(items[:MAX_ITEMS])
+    tree = parser.alternatives()
+    words = " ".join(parser.words)
+    if not tree:
+        plain = " ".join(item.text for item in items)
+        return Query(text, plain, tuple(terms(plain)))
+    return Query(text, words, (), required=tree)
+
+
+class _Parser:
+    """Recursive descent over items: OR binds loosest, then AND (also unwritten), then NOT."""
+
+    def __init__(self, items: Sequence[_Item]) -> None:
+        self.items = list(items)
+        self.place = 0
+        self.depth = 0
+        self.words: list[str] = []
+
+    def peek(self) -> _Item | None:
+        return self.items[self.place] if self.place < len(self.items) else None
+
+    def alternatives(self) -> str:
+        parts = []
+        while (item := self.peek()) is not None and not (item.text == ")" and self.depth):
+            if item.operator == "OR" or item.text == ")":
+                self.place += 1
+                continue
+            parts.append(self.conjunction())
+        return " OR ".join(f"({part})" for part in parts if part)
+
+    def conjunction(self) -> str:
+        wanted: list[str] = []
+        unwanted: list[str] = []
+        while (item := self.peek()) is not None and item.operator != "OR" and item.text != ")":
+            negative = item.negative or item.operator == "NOT"
+            if item.operator in ("AND", "NOT"):
+                self.place += 1
+                if not negative or self.peek() is None:
+                    continue
+            if operand := self.operand(negative):
+                (unwanted if negative else wanted).append(operand)
+        expression = " AND ".join(f"({part})" for part in wanted)
+        if expression and unwanted:
+            expression = f"({expression}) NOT ({' OR '.join(unwanted)})"
+        return expression
+
+    def operand(self, negative: bool) -> str:
+        item = self.items[self.place]
+        self.place += 1
+        if item.operator in ("AND", "OR", "NOT") or item.text == ")":
+            return ""
+        if item.text == "(":
+            return self.group() if self.depth < MAX_DEPTH else ""
+        if not negative:
+            self.words.append(item.text)
+        if item.operator == "NEAR":
+            return _near(item.text)
+        return _prefix(item.text) if item.prefix else lexicon.expression(item.text)
+
+    def group(self) -> str:
+        self.depth += 1
+        inner = self.alternatives()
+        self.depth -= 1
+        if (closing := self.peek()) is not None and closing.text == ")":
+            self.place += 1
+        return inner
+
+
+def _near(body: str) -> str:
+    words, _, distance = body.partition(",")
+    found = [lexicon.quote(word) for word in words.split() if _WORD.search(word)]
+    if len(found) < 2:
+        return found[0] if found else ""
+    return f"NEAR({' '.join(found)}, {int(distance) if distance.strip().isdecimal() else 10})"
+
+
+def _prefix(stem: str) -> str:
+    return lexicon.quote(stem) + " *"
+
+
+def terms(text: str) -> list[str]:
+    """The words worth looking for, once each, in the order of the question.
+
+    Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
+    runs become bigrams.
+    """
+    text = _POSSESSIVE.sub("", text)
+    plain = lexicon.CJK_RUN.sub(" ", text)
+    found: dict[str, None] = {}
+    for identifier in _IDENTIFIER.findall(plain):
+        parts = _WORD.findall(identifier)
+        if any(c.isdigit() or c in "/@_:#" for c in identifier):
+            found[" ".join(parts).lower()] = None
+    for word in _WORD.findall(_APOSTROPHE.sub(" ", plain)):
+        lower = word.lower()
+        if lower in stopwords.FIRST_PERSON:
+            found["i"] = None
+        if lower in stopwords.ENGLISH or (len(lower) == 1 and not lower.isdigit()):
+            continue
+        found[lower] = None
+        found.update((part.lower(), None) for part in lexicon.camel_parts(word))
+    for run in lexicon.CJK_RUN.findall(text):
+        found.update((bigram, None) for bigram in stopwords.meaningful(lexicon.bigrams(run)))
+    return list(found)[:MAX_TERMS] if found.keys() - {"i"} else _everything(plain, text)
+
+
+def _everything(plain: str, text: str) -> list[str]:
+    """All words of a question that is made of stop words alone."""
+    words = [word.lower() for word in _WORD.findall(plain)]
+    wide = [bigram for run in lexicon.CJK_RUN.findall(text) for bigram in lexicon.bigrams(run)]
+    return list(dict.fromkeys([*words, *wide]))[:MAX_TERMS]

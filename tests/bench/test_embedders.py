@@ -1,0 +1,39 @@
+"""Embedders put around a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from commonplace.bench.embedders import EveryScript, RandomPassages
+
+
+class Ones:
+    """A model whose vectors can be computed by hand."""
+
+    name = fingerprint = "ones"
+    dimensions = 4
+    scripts = frozenset({"latin"})
+
+    def embed(self, texts: Sequence[str], kind: object) -> np.ndarray:
+        return np.full((len(texts), 4), 0.5, dtype=np.float32)
+
+
+def test_every_script_changes_nothing_but_the_claim() -> None:
+    model = EveryScript(Ones())
+    assert (model.fingerprint, model.dimensions) == ("ones", 4)
+    assert model.scripts == {"latin", "cjk"}
+    assert (model.embed(["a", "b"], "passage") == 0.5).all()
+
+
+def test_random_passages_are_unit_vectors_and_questions_real() -> None:
+    model = RandomPassages(Ones())
+    vectors = model.embed(["a", "b", "c"], "passage")
+    assert vectors.shape == (3, 4)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert abs(float(vectors[0] @ vectors[1])) < 0.999
+    assert (model.embed(["a"], "query") == 0.5).all()
+    again = RandomPassages(Ones())
+    assert np.array_equal(again.embed(["x", "y", "z"], "passage"), vectors)

@@ -1,0 +1,144 @@
+"""search, recall, get: what they print, in every form, found or not."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from commonplace.render import SEARCH_FORMATS
+
+from .conftest import Program, Run
+
+NONSENSE = "zzyzx qwrtp"
+
+
+def test_search_prints_place_heading_score_and_passage(run: Run) -> None:
+    result = run("search", "deploy", "Thursday")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("memory/2026-02-13.md:5-6  2026-02-13 · Deploy  0.")
+    assert lines[1] == "  - The deploy moved to Thursday."
+    assert "full text only" in result.stderr
+
+
+def test_search_finds_chinese(run: Run) -> None:
+    assert "周五下午不部署" in run("search", "周五部署").stdout
+
+
+@pytest.mark.parametrize("form", SEARCH_FORMATS)
+def test_every_form_exits_0_when_found_and_3_when_not(run: Run, form: str) -> None:
+    found, nothing = run("search", "deploy", "--format", form), run("search", NONSENSE, "--format", form)
+    assert (found.exit_code, nothing.exit_code) == (0, 3)
+    assert "2026-02-13.md" in found.stdout
+
+
+def test_empty_forms_are_well_formed(run: Run) -> None:
+    def empty(form: str) -> str:
+        return run("search", NONSENSE, "--format", form).stdout
+
+    assert json.loads(empty("json")) == []
+    assert empty("csv").startswith("path,start_line,")
+    assert empty("csv").count("\n") == 1
+    assert len(ElementTree.fromstring(empty("xml"))) == 0
+    assert empty("files") == ""
+    assert empty("text") == empty("md") == ""
+    assert "0 hits" in run("search", NONSENSE).stderr
+    assert "0 hits" in run("search", NONSENSE, "--format", "md").stderr
+
+
+def test_forms_that_programs_read_parse(run: Run) -> None:
+    def shown(form: str) -> str:
+        return run("search", "deploy", "--format", form, "--explain").stdout
+
+    hit = json.loads(shown("json"))[0]
+    assert hit["citation"] == "memory/2026-02-13.md#L5-L6"
+    assert round(sum(f["value"] for f in hit["factors"]), 4) == hit["score"]
+    assert next(csv.DictReader(io.StringIO(shown("csv"), newline="")))["path"] == hit["path"]
+    first = ElementTree.fromstring(shown("xml")).find("hit")
+    assert first is not None
+    assert first.get("path") == hit["path"]
+    assert shown("files") == "memory/2026-02-13.md\n"
+
+
+def test_explain_shows_the_sum_and_the_stages(run: Run) -> None:
+    result = run("search", "deploy", "--explain")
+    assert " words" in result.stdout
+    assert "full text" in result.stderr.splitlines()[-1]
+    assert " ms" in result.stderr.splitlines()[-1]
+
+
+def test_limit_and_min_score(run: Run) -> None:
+    assert len(json.loads(run("search", "deploy rain tea", "-n", "1", "--format", "json").stdout)) == 1
+    assert run("search", "deploy", "--min-score", "0.99").exit_code == 3
+
+
+def test_an_exclusion_stands_after_two_dashes(run: Run) -> None:
+    assert run("search", "--", "deploy", "-lin").exit_code == 3
+    assert run("search", "--", "-lin", "rain").exit_code == 0
+
+
+def test_a_dash_reads_the_question_from_standard_input(run: Run) -> None:
+    assert run("search", "-", input="deploy\0 Thursday\n").exit_code == 0
+
+
+def test_recall_prints_the_block_and_what_it_took(run: Run) -> None:
+    result = run("recall", "deploy", "--budget", "200")
+    assert "From memory/2026-02-13.md#L5-L6" in result.stdout
+    assert "of 200 tokens" in result.stderr
+    data = json.loads(run("recall", "deploy", "--format", "json").stdout)
+    assert data["hits"][0]["path"] == "memory/2026-02-13.md"
+    assert run("recall", NONSENSE).exit_code == 3
+
+
+def test_get_shows_numbered_lines(run: Run) -> None:
+    result = run("get", "memory/2026-02-13.md:5-6")
+    assert result.stdout == "5  - The deploy moved to Thursday.\n6  - Lin signs it off.\n"
+    assert "lines 5-6 of 10" in result.stderr
+    assert (
+        run("get", "memory/2026-02-13.md:5:1", "--no-numbers").stdout == "- The deploy moved to Thursday.\n"
+    )
+    data = json.loads(run("get", "MEMORY.md", "--format", "json").stdout)
+    assert (data["path"], data["total_lines"], data["lines"][0]) == ("MEMORY.md", 5, "# Memory")
+
+
+def test_get_by_docid(run: Run) -> None:
+    docid = json.loads(run("search", "deploy", "--format", "json").stdout)[0]["docid"]
+    assert run("get", f"#{docid}").stdout.startswith(" 1  # 2026-02-13\n")
+
+
+def test_get_suggests_what_is_near(run: Run) -> None:
+    result = run("get", "memory/2026-02-31.md")
+    assert result.exit_code == 1
+    assert "did you mean memory/2026-02-1" in result.stderr
+
+
+@pytest.mark.parametrize("reference", ["../outside.md", "/etc/passwd", "memory/../../outside.md", "memory"])
+def test_get_stays_inside(run: Run, workspace: Path, reference: str) -> None:
+    (workspace.parent / "outside.md").write_text("secret\n")
+    result = run("get", reference)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("commonplace: error: ")
+    assert "secret" not in result.output
+
+
+def test_words_joined_by_the_shell_or_by_us_are_the_same(run: Run) -> None:
+    apart = run("search", "deploy", "Thursday", "--format", "json").stdout
+    assert run("search", "deploy Thursday", "--format", "json").stdout == apart
+
+
+def test_stale_files_are_told(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("sync")
+    monkeypatch.setattr("commonplace.index.store.CHEAP_FILES", -1)
+    (workspace / "memory" / "2026-02-15.md").write_text("# 2026-02-15\n\nA new deploy.\n")
+    assert "stale: 1 file" in run("search", "deploy").stderr
+    assert "stale: 1 file" in run("search", "deploy", "--format", "json").stderr
+
+
+def test_output_is_utf8_whatever_the_locale(program: Program) -> None:
+    result = program("search", "部署")
+    assert "周五下午不部署".encode() in result.stdout

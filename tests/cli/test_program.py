@@ -1,0 +1,206 @@
+"""The program as a shell sees it: exit codes, one-line errors, broken pipes, Ctrl-C, what it imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .conftest import Program, Run, command, environment
+
+HEAVY = ["numpy", "onnxruntime", "tokenizers", "sqlite_vec", "rich", "yaml", "watchfiles", "tomlkit"]
+
+
+# --- start-up ---------------------------------------------------------------------------------------
+
+
+def imported(workspace: Path, *arguments: str) -> set[str]:
+    """Run a command in a process of its own; return the modules it ended with."""
+    code = (
+        "import sys, atexit, json\n"
+        "atexit.register(lambda: print(json.dumps(list(sys.modules)), file=sys.stderr))\n"
+        f"sys.argv = {['commonplace', '-w', str(workspace), *arguments]!r}\n"
+        "from commonplace.cli.main import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment(), timeout=60)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_a_lexical_search_imports_nothing_heavy(run: Run, workspace: Path) -> None:
+    run("sync")
+    modules = imported(workspace, "search", "--lexical", "deploy")
+    assert "commonplace.memory" in modules
+    assert not modules.intersection(HEAVY)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"]])
+def test_help_imports_no_command(workspace: Path, arguments: list[str]) -> None:
+    modules = imported(workspace, *arguments)
+    assert "commonplace.memory" not in modules
+    assert not [name for name in modules if name.startswith("commonplace.cli.") and name.endswith("ing")]
+
+
+# --- usage ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["serch", "x"], 2, "did you mean 'search'?"),
+        (["qqqqqq"], 2, "there are search, recall"),
+        (["collection", "ad"], 2, "did you mean 'add'?"),
+        (["search"], 2, "missing argument 'QUERY...'"),
+        (["search", "x", "--format", "yaml"], 2, "'json', 'csv', 'md', 'xml', 'files'"),
+        (["search", "x", "--lexicl"], 2, "--lexical"),
+        (["search", "x", "-n", "0"], 2, "1<=x<=1000"),
+        (["search", "x", "-n", "many"], 2, "'many' is not a valid integer"),
+        (["search", "x", "--min-score", "7"], 2, "0<=x<=1"),
+        (["sync", "--every", "0"], 2, "x>=0.01"),
+        (["remember", "x", "--section", "S"], 2, "--long-term"),
+        (["search", "x", "-c", "nope"], 1, "unknown collection 'nope'; known: memory"),
+        (["get", "memory/none.md"], 1, "no such note"),
+        (["get", "a\0b"], 1, ""),
+        (["remember", "   "], 1, ""),
+        (["collection", "add", "/no/such/folder", "--name", "x"], 1, "is not a folder"),
+        (["collection", "remove", "nope"], 1, "unknown collection 'nope'"),
+        (["context", "remove", "nope"], 1, "nope"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Run, arguments: list[str], code: int, expected: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr.startswith("commonplace: error: ")
+    assert result.stderr.count("\n") == 1
+    assert expected in result.stderr
+
+
+@pytest.mark.parametrize(
+    "query", ["x" * 100_000, "部署 " * 30_000, '"unbalanced', "(((", "a AND", "NEAR(", "*", "\0", "-"]
+)
+def test_no_query_is_an_error(run: Run, query: str) -> None:
+    result = run("search", "--", query, input="deploy")
+    assert result.exit_code in (0, 3)
+
+
+def test_bytes_that_are_no_text_are_a_query_too(program: Program) -> None:
+    result = program("search", os.fsdecode(b"\xff\xfe deploy"), "--format", "json")
+    assert result.returncode == 0
+    assert json.loads(result.stdout)
+
+
+def test_a_query_as_long_as_the_system_allows(program: Program) -> None:
+    assert program("search", "deploy " * 14_000).returncode == 0
+
+
+def test_missing_workspace(program: Program, tmp_path: Path) -> None:
+    result = program("-w", str(tmp_path / "none"), "status")
+    assert result.returncode == 1
+    assert b"no workspace at or above" in result.stderr
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_the_workspace_may_be_named_after_the_command(run: Run, workspace: Path, tmp_path: Path) -> None:
+    result = run("search", "deploy", "-w", str(tmp_path / "none"))
+    assert result.exit_code == 1
+    assert run("-w", str(tmp_path / "none"), "search", "deploy", "-w", str(workspace)).exit_code == 0
+
+
+def test_an_unexpected_error_is_one_line_unless_debugging(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("commonplace.memory.Memory.search", fail)
+    result = run("search", "x")
+    assert result.exit_code == 1
+    assert "unexpected ZeroDivisionError: a bug" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert isinstance(run("search", "x", "--debug").exception, ZeroDivisionError)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+def test_an_unreadable_note_is_told_and_the_rest_is_synced(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "2026-02-14.md").chmod(0)
+    result = run("sync")
+    assert result.exit_code == 0
+    assert "2026-02-14.md: permission denied" in result.stderr
+    assert run("search", "deploy").exit_code == 0
+
+
+# --- pipes and signals ------------------------------------------------------------------------------
+
+
+def test_a_reader_that_goes_away_is_no_error(workspace: Path) -> None:
+    (workspace / "memory" / "2026-03-01.md").write_text(
+        "# 2026-03-01\n\n" + "a long line of words\n" * 20_000
+    )
+    process = subprocess.Popen(
+        command("-w", workspace, "get", "memory/2026-03-01.md"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(30) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_a_sync_and_the_next_one_goes_on(workspace: Path) -> None:
+    for number in range(3000):
+        (workspace / "memory" / f"note-{number:05}.md").write_text(
+            f"# Note {number}\n\n" + "words here\n" * 60
+        )
+    process = subprocess.Popen(
+        command("-w", workspace, "sync"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    index = workspace / ".commonplace" / "index.sqlite"
+    _wait_until(lambda: index.exists() or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+    assert b"interrupted: " in errors
+    again = subprocess.run(
+        command("-w", workspace, "sync", "--format", "json"),
+        capture_output=True,
+        env=environment(),
+        timeout=120,
+    )
+    report = json.loads(again.stdout)
+    assert report["added"] + report["unchanged"] == 3003
+    assert report["failed"] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_sync_every_repeats_until_ctrl_c(workspace: Path) -> None:
+    process = subprocess.Popen(
+        command("-w", workspace, "sync", "--every", "0.01"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    assert process.stdout is not None
+    assert b"3 added" in process.stdout.readline()
+    assert b"3 unchanged" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == b""
+
+
+def _wait_until(condition: object, timeout_s: float = 30.0) -> None:
+    ends = time.monotonic() + timeout_s
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < ends
+        time.sleep(0.01)

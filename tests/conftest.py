@@ -1,0 +1,76 @@
+"""What holds for every test: a private home, no settings from outside, no network but loopback."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=_FIXTURE_CHECK)
+settings.register_profile(
+    "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=_FIXTURE_CHECK
+)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+_connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+
+class NetworkRefusedError(AssertionError):
+    """A test reached for the network."""
+
+
+def _is_local(address: object) -> bool:
+    if isinstance(address, str | bytes):
+        return True  # a Unix socket
+    host = address[0] if isinstance(address, tuple) and address else None
+    if host in ("localhost", "", None):
+        return True
+    try:
+        return ipaddress.ip_address(str(host).split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _check(address: object) -> None:
+    if not _is_local(address):
+        raise NetworkRefusedError(f"no network in tests: {address!r}")
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse connections and look-ups beyond loopback."""
+
+    def connect(self: socket.socket, address: object) -> object:
+        _check(address)
+        return _connect(self, address)
+
+    def connect_ex(self: socket.socket, address: object) -> object:
+        _check(address)
+        return _connect_ex(self, address)
+
+    def getaddrinfo(host: object, *arguments: object, **named: object) -> object:
+        _check((host,))
+        return _getaddrinfo(host, *arguments, **named)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    monkeypatch.setattr(socket.socket, "connect_ex", connect_ex)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+@pytest.fixture(autouse=True)
+def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test a home of its own and none of the variables that steer commonplace."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("COMMONPLACE_", "XDG_")) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    for name in ("CONFIG", "CACHE", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+    return home

@@ -1,0 +1,347 @@
+"""Nothing is lost: many processes, kill -9, full disks, odd files; entries land where they should."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import atomic
+from commonplace.errors import NoteUnreadable
+from commonplace.notes import files
+from commonplace.notes.files import LockTimeout, append, insert_entry, locked, replace
+
+PROCESSES, APPENDS = 8, 200
+APPENDER = """
+import sys
+from pathlib import Path
+from commonplace.notes.files import append
+note, lock, name, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+print("ready", flush=True)
+for number in range(count):
+    append(note, f"- {name} {number} " + "x" * 50, lock=lock, title="# Day", timeout_s=60)
+"""
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "memory" / "note.md"
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    return tmp_path / ".commonplace" / "locks" / "notes.lock"
+
+
+def start(note: Path, lock: Path, name: str, count: int) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", APPENDER, str(note), str(lock), name, str(count)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def finish(process: "subprocess.Popen[str]") -> int:
+    code = process.wait(timeout=100)
+    if process.stdout:
+        process.stdout.close()
+    return code
+
+
+def litter(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.endswith(".tmp")]
+
+
+def test_appends_of_many_processes_all_arrive(note: Path, lock: Path) -> None:
+    running = [start(note, lock, f"p{number}", APPENDS) for number in range(PROCESSES)]
+    assert [finish(process) for process in running] == [0] * PROCESSES
+    lines = note.read_text().splitlines()
+    assert lines[:2] == ["# Day", ""]
+    wanted = {f"- p{p} {n} " + "x" * 50 for p in range(PROCESSES) for n in range(APPENDS)}
+    assert len(lines) == 2 + len(wanted)
+    assert set(lines[2:]) == wanted
+    assert litter(note.parent) == []
+
+
+def test_appends_of_many_threads_all_arrive(note: Path, lock: Path) -> None:
+    def work(name: str) -> None:
+        for number in range(20):
+            append(note, f"- {name} {number}", lock=lock)
+
+    threads = [threading.Thread(target=work, args=(f"t{number}",)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(note.read_text().splitlines())) == 100
+
+
+@posix
+def test_kill_leaves_the_old_or_the_new_file(note: Path, lock: Path) -> None:
+    seen = 0
+    for round_ in range(12):
+        process = start(note, lock, f"r{round_}", 10**6)
+        time.sleep(0.01 + round_ * 0.007)
+        process.send_signal(signal.SIGKILL)
+        assert finish(process) == -signal.SIGKILL
+        lines = note.read_text().splitlines() if note.exists() else ["# Day", ""]
+        assert lines[:2] == ["# Day", ""]
+        assert all(line.startswith("- r") and line.endswith("x" * 50) for line in lines[2:])
+        numbers = [int(line.split()[2]) for line in lines[2:] if line.startswith(f"- r{round_} ")]
+        assert numbers == list(range(len(numbers)))
+        assert len(lines) >= seen
+        seen = len(lines)
+    append(note, "- last", lock=lock, timeout_s=1)
+    assert note.read_text().endswith("\n- last\n")
+    assert litter(note.parent) == []
+
+
+@posix
+def test_file_size_limit_leaves_the_old_file(note: Path, lock: Path) -> None:
+    append(note, "- " + "x" * 5000, lock=lock)
+    before = note.read_bytes()
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from pathlib import Path;"
+        "from commonplace.errors import NoteUnreadable; from commonplace.notes.files import append\n"
+        "try:\n    append(Path(sys.argv[1]), '- y', lock=Path(sys.argv[2]))\n"
+        "except NoteUnreadable as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(note), str(lock)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{note}: file too large\n"
+    assert note.read_bytes() == before
+    assert litter(note.parent) == []
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_full_disk_leaves_the_old_file(
+    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    append(note, "- before", lock=lock)
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(NoteUnreadable) as caught:
+        append(note, "- after", lock=lock)
+    assert str(caught.value) == f"{note}: no space left on device"
+    assert note.read_text() == "- before\n"
+    assert litter(note.parent) == []
+
+
+@posix
+def test_read_only_folder_is_told_in_one_line(
+    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(note, "- before", lock=lock)
+    note.parent.chmod(0o500)
+    try:
+        if os.access(note.parent, os.W_OK):  # root writes everywhere
+
+            def refuse(*arguments: object) -> int:
+                raise PermissionError(13, "Permission denied")
+
+            monkeypatch.setattr(atomic, "_write", refuse)
+        with pytest.raises(NoteUnreadable) as caught:
+            append(note, "- after", lock=lock)
+    finally:
+        note.parent.chmod(0o700)
+    assert str(caught.value) == f"{note}: permission denied"
+    assert note.read_text() == "- before\n"
+    assert litter(note.parent) == []
+
+
+def test_folder_in_place_of_a_note(note: Path, lock: Path) -> None:
+    note.mkdir(parents=True)
+    with pytest.raises(NoteUnreadable):
+        append(note, "- x", lock=lock)
+
+
+@posix
+def test_fifo_in_place_of_a_note_does_not_block(note: Path, lock: Path) -> None:
+    note.parent.mkdir()
+    os.mkfifo(note)
+    with pytest.raises(NoteUnreadable, match="not a regular file"):
+        append(note, "- x", lock=lock)
+
+
+@posix
+def test_mode_stays_and_a_new_note_obeys_the_mask(note: Path, lock: Path) -> None:
+    old = os.umask(0o027)
+    try:
+        append(note, "- x", lock=lock)
+        assert stat.S_IMODE(note.stat().st_mode) == 0o640
+        note.chmod(0o604)
+        append(note, "- y", lock=lock)
+        assert stat.S_IMODE(note.stat().st_mode) == 0o604
+    finally:
+        os.umask(old)
+
+
+@posix
+def test_symlink_is_followed(note: Path, lock: Path, tmp_path: Path) -> None:
+    target = tmp_path / "vault" / "real.md"
+    target.parent.mkdir()
+    target.write_text("- x\n")
+    note.parent.mkdir()
+    note.symlink_to(target)
+    append(note, "- y", lock=lock)
+    assert note.is_symlink()
+    assert target.read_text() == "- x\n- y\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"", b"- y\n"),
+        (b"- x", b"- x\n- y\n"),
+        (b"- x\r\n", b"- x\r\n- y\r\n"),
+        (b"a\r\n- x", b"a\r\n- x\r\n- y\r\n"),
+        (b"\xef\xbb\xbf- x\n", b"\xef\xbb\xbf- x\n- y\n"),
+        (b"- \xff\xfe bytes\n", b"- \xff\xfe bytes\n- y\n"),
+        ("\ufeff- x\n".encode("utf-16-le"), "\ufeff- x\n- y\n".encode("utf-16-le")),
+        (b"- x\n\n\n", b"- x\n- y\n\n\n"),
+        (b"text\n", b"text\n\n- y\n"),
+        (b"- x\x0b\x0c\xe2\x80\xa8z\n", b"- x\x0b\x0c\xe2\x80\xa8z\n- y\n"),
+    ],
+)
+def test_bytes_that_were_there_stay(note: Path, lock: Path, before: bytes, after: bytes) -> None:
+    note.parent.mkdir()
+    note.write_bytes(before)
+    append(note, "- y", lock=lock)
+    assert note.read_bytes() == after
+
+
+def test_broken_utf16_is_left_alone(note: Path, lock: Path) -> None:
+    note.parent.mkdir()
+    note.write_bytes(b"\xff\xfea")
+    with pytest.raises(NoteUnreadable):
+        append(note, "- y", lock=lock)
+    assert note.read_bytes() == b"\xff\xfea"
+
+
+def test_change_of_an_editor_meanwhile_is_kept(note: Path, lock: Path) -> None:
+    append(note, "- x", lock=lock)
+    rounds = []
+
+    def compose(text: str) -> str:
+        rounds.append(text)
+        if len(rounds) == 1:
+            note.write_text("- rewritten by an editor\n")
+        return text + "- y\n"
+
+    replace(note, compose, lock=lock)
+    assert rounds == ["- x\n", "- rewritten by an editor\n"]
+    assert note.read_text() == "- rewritten by an editor\n- y\n"
+
+
+def test_file_that_never_rests_is_given_up(note: Path, lock: Path) -> None:
+    def compose(text: str) -> str:
+        note.write_text(text + "more\n")
+        return text + "- y\n"
+
+    note.parent.mkdir()
+    with pytest.raises(NoteUnreadable, match="keeps changing"):
+        replace(note, compose, lock=lock)
+    assert litter(note.parent) == []
+
+
+def test_unchanged_text_is_not_written(note: Path, lock: Path) -> None:
+    append(note, "- x", lock=lock)
+    before = note.stat()
+    replace(note, lambda text: text, lock=lock)
+    assert os.path.samestat(before, note.stat())
+
+
+def test_lock_has_a_deadline_and_is_free_again(lock: Path, note: Path) -> None:
+    with locked(lock):
+        with pytest.raises(LockTimeout, match="still locked"):
+            append(note, "- x", lock=lock, timeout_s=0.05)
+        with pytest.raises(LockTimeout), locked(lock, timeout_s=0):
+            raise AssertionError("two holders")
+    with locked(lock, timeout_s=0):
+        pass
+    assert (lock.parent.parent / ".gitignore").read_text() == "*\n"
+
+
+def test_waiting_writer_gets_its_turn_between_two_writes_of_another(lock: Path) -> None:
+    turns: list[str] = []
+
+    def work(name: str) -> None:
+        while len(turns) < 40:
+            with locked(lock, timeout_s=60):
+                turns.append(name)
+                time.sleep(0.005)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert min(turns.count("a"), turns.count("b")) >= 10
+
+
+def test_lock_of_a_dead_process_is_free(lock: Path, note: Path) -> None:
+    code = "import os, sys; from commonplace.notes.files import locked\nwith locked(sys.argv[1]): os._exit(3)"
+    assert subprocess.run([sys.executable, "-c", code, str(lock)], check=False).returncode == 3
+    append(note, "- x", lock=lock, timeout_s=0)
+
+
+def test_lock_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NoteUnreadable), locked(tmp_path / "file" / "x.lock"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "## Work\n\n- e\n"),
+        ("# Day\n", "# Day\n\n## Work\n\n- e\n"),
+        ("# Day\n\n## Work\n", "# Day\n\n## Work\n\n- e\n"),
+        ("## Work\n- a\n", "## Work\n- a\n- e\n"),
+        ("## Work\n\ntext\n", "## Work\n\ntext\n\n- e\n"),
+        ("## work ##\n- a\n", "## work ##\n- a\n- e\n"),
+        ("## Work\n- a\n\n## Home\n- b\n", "## Work\n- a\n- e\n\n## Home\n- b\n"),
+        ("## Work\n- a\n## Home\n", "## Work\n- a\n- e\n\n## Home\n"),
+        ("## Work\n- a\n### Sub\n- b\n# Next\n", "## Work\n- a\n### Sub\n- b\n- e\n\n# Next\n"),
+        ("## Work\n```\n## Home\n```\n- a\n", "## Work\n```\n## Home\n```\n- a\n- e\n"),
+        ("## Work\n~~~~\n```\n## Work\n~~~\n~~~~\n", "## Work\n~~~~\n```\n## Work\n~~~\n~~~~\n\n- e\n"),
+        ("```\n## Work\n```\n", "```\n## Work\n```\n\n## Work\n\n- e\n"),
+        ("Work\n----\n- a\n\nHome\n====\n", "Work\n----\n- a\n- e\n\nHome\n====\n"),
+        ("---\n# Work: x\n---\n", "---\n# Work: x\n---\n\n## Work\n\n- e\n"),
+        ("## Work\n- 14:05 said\n  # Title\n  more\n", "## Work\n- 14:05 said\n  # Title\n  more\n- e\n"),
+        ("## Working\n#Work\n", "## Working\n#Work\n\n## Work\n\n- e\n"),
+        ("## Work\r\n- a\r\n\r\n## Home\r\n", "## Work\r\n- a\r\n- e\r\n\r\n## Home\r\n"),
+    ],
+)
+def test_entry_goes_to_the_end_of_its_section(before: str, after: str) -> None:
+    text, start, end = insert_entry(before, "- e", "Work")
+    assert text == after
+    assert (start, end) == (after.split("\n").index("- e\r" if "\r" in after else "- e") + 1,) * 2
+
+
+@given(st.text(alphabet="a# \n\r-=`~\u2028", max_size=60), st.sampled_from(["Work", "a", None]))
+def test_insertion_only_inserts(before: str, heading: str | None) -> None:
+    text, start, end = insert_entry(before, "- e1\n  e2", heading)
+    lines = text.split("\n")
+    assert [line.rstrip("\r") for line in lines[start - 1 : end]] == ["- e1", "  e2"]
+    assert text.endswith("\n")
+    rest = iter(text)
+    assert all(character in rest for character in before)
+    again, _, _ = insert_entry(text, "- e3", heading)
+    assert again.count("- e3") == 1
+
+
+def test_public_names() -> None:
+    assert all(hasattr(files, name) for name in files.__all__)

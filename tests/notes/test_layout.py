@@ -1,0 +1,206 @@
+"""Today's note, long-term memory, dates in file names, and what never gets written."""
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.errors import ConfigError, OutsideRoots
+from commonplace.notes import layout
+from commonplace.notes.layout import bullet, date_of, init, kind_of, remember
+from commonplace.paths import Workspace
+from commonplace.types import Written
+
+NOW = datetime(2026, 2, 13, 14, 5)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def daily(workspace: Workspace) -> str:
+    return workspace.daily(NOW.date()).read_text(encoding="utf-8")
+
+
+def test_new_day_gets_its_heading(workspace: Workspace) -> None:
+    written = remember(workspace, "met Anna", now=NOW)
+    assert written == Written("memory/2026-02-13.md", 3, 3)
+    assert daily(workspace) == "# 2026-02-13\n\n- 14:05 met Anna\n"
+
+
+def test_entries_follow_each_other(workspace: Workspace) -> None:
+    remember(workspace, "one", now=NOW)
+    remember(workspace, "two", now=NOW, times=False)
+    remember(workspace, "three", now=NOW, heading="## Work")
+    written = remember(workspace, "four", now=NOW, heading="work")
+    assert daily(workspace) == (
+        "# 2026-02-13\n\n- 14:05 one\n- two\n\n## Work\n\n- 14:05 three\n- 14:05 four\n"
+    )
+    assert (written.start_line, written.end_line) == (9, 9)
+
+
+def test_blank_note_of_today_counts_as_new(workspace: Workspace) -> None:
+    workspace.memory_dir.mkdir()
+    workspace.daily(NOW.date()).write_bytes(b"\xef\xbb\xbf\n\n")
+    remember(workspace, "x", now=NOW)
+    assert workspace.daily(NOW.date()).read_bytes() == b"\xef\xbb\xbf# 2026-02-13\n\n- 14:05 x\n"
+
+
+def test_long_term(workspace: Workspace) -> None:
+    assert remember(workspace, "likes tea", now=NOW, long_term=True).path == "MEMORY.md"
+    remember(workspace, "works at night", now=NOW, long_term=True, section="Habits")
+    remember(workspace, "喜欢茶", now=NOW, long_term=True, section="notes")
+    assert workspace.memory_file.read_text(encoding="utf-8") == (
+        "# Memory\n\n## Notes\n\n- likes tea\n- 喜欢茶\n\n## Habits\n\n- works at night\n"
+    )
+
+
+def test_long_term_in_the_other_layout(workspace: Workspace) -> None:
+    workspace.memory_dir.mkdir()
+    (workspace.memory_dir / "MEMORY.md").write_text("# Mine\n")
+    assert remember(workspace, "x", now=NOW, long_term=True).path == "memory/MEMORY.md"
+    assert (workspace.memory_dir / "MEMORY.md").read_text() == "# Mine\n\n## Notes\n\n- x\n"
+
+
+def test_several_lines_stay_one_entry(workspace: Workspace) -> None:
+    written = remember(workspace, "\nfirst\n\n```py\n# not a heading\n```\r\nlast\n\n", now=NOW)
+    assert daily(workspace) == (
+        "# 2026-02-13\n\n- 14:05 first\n\n  ```py\n  # not a heading\n  ```\n  last\n"
+    )
+    assert (written.start_line, written.end_line) == (3, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("one", "- one"),
+        ("  one  \n  two", "- one\n    two"),
+        ("```\ncode\n```", "-\n  ```\n  code\n  ```"),
+        ("see\n```\nleft open", "- see\n  ```\n  left open\n  ```"),
+        ("see\n~~~~\n~~~\n```", "- see\n  ~~~~\n  ~~~\n  ```\n  ~~~~"),
+    ],
+)
+def test_bullet(text: str, entry: str) -> None:
+    assert bullet(text) == entry
+
+
+def test_secrets_and_private_parts_are_not_written(workspace: Workspace) -> None:
+    text = "key\n<private>\nmy diary\n</private>\npassword: hunter2 <PRIVATE>to the end"
+    written = remember(workspace, text, now=NOW, heading="token ghp_" + "aB3" * 12)
+    assert written.redacted == ("password", "github-token")
+    for file in workspace.root.rglob("*"):
+        content = file.read_bytes() if file.is_file() else b""
+        assert not any(secret in content for secret in (b"hunter2", b"diary", b"to the end", b"aB3aB3"))
+    assert "- 14:05 key\n\n  password: [REDACTED:password]\n" in daily(workspace)
+
+
+def test_redaction_can_be_declined_but_private_stays_private(workspace: Workspace) -> None:
+    assert remember(workspace, "password: hunter2<private>x</private>", now=NOW, redact=False).redacted == ()
+    assert daily(workspace).endswith("- 14:05 password: hunter2\n")
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "<private>all of it</private>", "<private>never closed"])
+def test_nothing_to_remember(workspace: Workspace, text: str) -> None:
+    with pytest.raises(ConfigError, match="nothing to remember"):
+        remember(workspace, text, now=NOW)
+    assert list(workspace.root.iterdir()) == []
+
+
+def test_section_and_heading_are_told_apart(workspace: Workspace) -> None:
+    with pytest.raises(ConfigError, match="section"):
+        remember(workspace, "x", now=NOW, section="s")
+    with pytest.raises(ConfigError, match="heading"):
+        remember(workspace, "x", now=NOW, heading="h", long_term=True)
+
+
+@given(st.text(min_size=1), st.text())
+def test_any_text_can_be_remembered(
+    tmp_path_factory: pytest.TempPathFactory, text: str, heading: str
+) -> None:
+    workspace = Workspace(tmp_path_factory.mktemp("any"))
+    try:
+        written = remember(workspace, text, now=NOW, heading=heading)
+    except ConfigError:
+        return
+    lines = daily(workspace).split("\n")
+    assert lines[written.start_line - 1].startswith("- 14:05")
+    assert all(line.startswith("  ") or not line for line in lines[written.start_line : written.end_line])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="symlinks")
+def test_links_that_leave_are_not_written_through(
+    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "rc").write_text("mine\n")
+    workspace.memory_file.symlink_to(outside / "rc")
+    workspace.memory_dir.symlink_to(outside)
+    for long_term in (True, False):
+        with pytest.raises(OutsideRoots):
+            remember(workspace, "x", now=NOW, long_term=long_term)
+    assert [path.name for path in outside.iterdir()] == ["rc"]
+    assert (outside / "rc").read_text() == "mine\n"
+
+
+def test_init_makes_what_is_missing_and_touches_nothing(workspace: Workspace) -> None:
+    made = init(workspace.root)
+    assert {path.relative_to(workspace.root).as_posix() for path in made} == {
+        "MEMORY.md",
+        "memory",
+        ".commonplace",
+        ".commonplace/.gitignore",
+    }
+    workspace.memory_file.write_text("mine")
+    assert init(workspace.root) == []
+    assert workspace.memory_file.read_text() == "mine"
+
+
+def test_init_respects_the_other_layout(workspace: Workspace) -> None:
+    workspace.memory_dir.mkdir()
+    (workspace.memory_dir / "MEMORY.md").write_text("mine")
+    init(workspace.root)
+    assert not (workspace.root / "MEMORY.md").exists()
+
+
+def test_init_makes_the_folder_itself(tmp_path: Path) -> None:
+    init(tmp_path / "new" / "deep")
+    assert (tmp_path / "new" / "deep" / "MEMORY.md").read_text().startswith(layout.MEMORY_TITLE)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "day"),
+    [
+        ("MEMORY.md", "long-term", None),
+        ("memory/MEMORY.md", "long-term", None),
+        ("docs/MEMORY.md", "note", None),
+        ("memory/2026-02-13.md", "daily", "2026-02-13"),
+        ("memory/2026-02-13-standup.md", "daily", "2026-02-13"),
+        ("memory/2026/2026-02-13.md", "daily", "2026-02-13"),
+        ("memory/2026-02-30.md", "note", None),
+        ("memory/2026-02-13x.md", "note", "2026-02-13"),
+        ("memory/notes.md", "note", None),
+        ("2026-02-13.md", "note", "2026-02-13"),
+        ("work/memory/2026-02-13.md", "note", "2026-02-13"),
+        ("2026-02-13 standup.md", "note", "2026-02-13"),
+        ("meeting 2024_12_31.md", "note", "2024-12-31"),
+        ("20260213-x.md", "note", "2026-02-13"),
+        ("202602131405 thought.md", "note", "2026-02-13"),
+        ("2026-02-13T14-05.md", "note", "2026-02-13"),
+        ("2026年2月3日 周会.md", "note", "2026-02-03"),
+        ("2024-01.md", "note", None),
+        ("2024.md", "note", None),
+        ("12345678.md", "note", None),
+        ("2026-0213.md", "note", None),
+        ("2026-02-29.md", "note", None),
+        ("2024-02-29.md", "note", "2024-02-29"),
+        ("v2026.02.131.md", "note", None),
+        ("2026-02-13/index.md", "note", None),
+    ],
+)
+def test_kind_and_day(path: str, kind: str, day: str | None) -> None:
+    assert kind_of(path) == kind
+    assert date_of(path) == day

@@ -1,0 +1,56 @@
+"""Write docs/command-line.md from the help of every command; `--check` only says whether it is current."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from commonplace.cli.application import cli
+
+TARGET = Path(__file__).parents[1] / "docs" / "command-line.md"
+WIDTH = 88
+HEAD = """# Command line
+
+Made by `python tools/make_cli_docs.py` from `commonplace --help`; edit the commands, not this page.
+
+Exit codes: 0 found or done, 1 error (one line on standard error), 2 wrong usage, 3 nothing found, 130 Ctrl-C.
+What is said about a result (warnings, the level that answered, `stale: N files`) goes to standard error;
+standard output holds the result alone. `NO_COLOR`, `FORCE_COLOR` and `TERM=dumb` are honoured.
+"""
+
+
+def pages(command: click.Command, path: list[str]) -> Iterator[tuple[list[str], str]]:
+    """Yield the path and the help of a command and of those below it."""
+    context = click.Context(command, info_name=" ".join(path), terminal_width=WIDTH, max_content_width=WIDTH)
+    yield path, re.sub(r"[ \t]+$", "", command.get_help(context), flags=re.MULTILINE)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from pages(below, [*path, name])
+
+
+def document() -> str:
+    """Return the whole page."""
+    parts = [HEAD]
+    for path, text in pages(cli, ["commonplace"]):
+        level = "##" if len(path) <= 2 else "###"
+        parts.append(f"{level} {' '.join(path[1:]) or 'commonplace'}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    if "--check" in sys.argv[1:]:
+        return 0 if TARGET.exists() and TARGET.read_text("utf-8") == document() else 1
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(document(), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
