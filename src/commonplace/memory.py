@@ -1,4 +1,4 @@
-"""The façade: one workspace's memory. Everything outside (command line, servers, agents) comes through here."""
+"""The façade: one workspace's memory; the command line, servers and agents all come through here."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from commonplace import config, paths
-from commonplace.chunking.passages import DEFAULT as DEFAULT_CHUNKS
-from commonplace.chunking.passages import ChunkSettings
+from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import CommonplaceError, IndexUnavailable, NoteNotFound, UnknownCollection
+from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
-from commonplace.index.sync import Progress, content_hash, silent
 from commonplace.index.vectors import FOREIGN_SHARE
-from commonplace.notes import excerpt
 from commonplace.notes.scan import Source
-from commonplace.search import disclose, pipeline, query
+from commonplace.search import pipeline, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
 from commonplace.types import (
@@ -56,6 +55,7 @@ class Memory:
         index_path: Path | None = None,
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
+        embedder: Embedder | None = None,
     ) -> None:
         """Bind to a workspace folder; nothing is read or written until it is needed."""
         self.workspace = paths.Workspace(root)
@@ -65,7 +65,7 @@ class Memory:
         lock = paths.lock_file(self.workspace, "sync") if index_path is None else path.with_suffix(".lock")
         fallback = paths.fallback_index(root)
         self._store = Store(os.fspath(path), os.fspath(fallback), os.fspath(lock), self.sources(), chunks)
-        self._model: Embedder | None = None
+        self._model = embedder
         self._model_trouble: str | None = None
         self._lock = threading.RLock()
 
@@ -78,15 +78,16 @@ class Memory:
         index_path: Path | None = None,
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
+        embedder: Embedder | None = None,
     ) -> Self:
         """Open the workspace at `path`, or find one: environment, upward from here, the user's own.
 
         `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
-        environment. Raises WorkspaceNotFound, ConfigError.
+        environment. `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
         """
         root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ, Path.cwd())
         settings = config.load(root, os.environ, overrides or {})
-        return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking)
+        return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
 
     def __enter__(self) -> Self:
         return self
@@ -120,6 +121,7 @@ class Memory:
         """
         from commonplace.notes import layout
 
+        self._store.written()
         return layout.remember(
             self.workspace,
             text,
@@ -160,6 +162,8 @@ class Memory:
 
     def recall(self, text: str, *, budget: int | None = None, collections: Sequence[str] = ()) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens."""
+        from commonplace.search import disclose
+
         budget = self.settings.recall.budget if budget is None else budget
         result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
         block, hits, left_out = disclose.compose(result.hits, budget)
@@ -174,6 +178,8 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
+        from commonplace.index.reading import content_hash
+        from commonplace.notes import excerpt
         from commonplace.notes.parse import decode, parse
 
         wanted = excerpt.parse_reference(reference)
@@ -320,7 +326,9 @@ class Memory:
             for s in store.sources
         )
         vectors = counts["vectors"] > 0 and self.settings.embedding.provider != "none"
-        level: Level = 3 if store.in_memory else ((0 if store.vectors.load_extension() else 1) if vectors else 2)
+        level: Level = (
+            3 if store.in_memory else ((0 if store.vectors.load_extension() else 1) if vectors else 2)
+        )
         return Status(
             workspace=os.fspath(self.workspace.root),
             index=index.path,

@@ -12,11 +12,12 @@ from commonplace.cli import searching, shortcut
 from commonplace.cli.application import cli
 from commonplace.cli.searching import Search
 
-WORDS = st.sampled_from(  # noqa: SIM905 - reads better
+_ARGUMENTS = (
     "search deploy -n 3 0 --limit --limit=5 -c memory --collection=a --lexical --semantic --full --explain "
     "--format json --format=xml --min-score 0.5 -- -lin - -w /notes --workspace=/notes --workspace --debug "
-    "--help --x 中文 = -n5".split()
-) | st.just("")
+    "--help --x 中文 = -n5"
+)
+WORDS = st.sampled_from([*_ARGUMENTS.split(), ""])
 
 
 def by_click(arguments: list[str]) -> Search | None:

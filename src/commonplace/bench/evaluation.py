@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace import paths
 from commonplace.bench import datasets, metrics
@@ -16,9 +17,12 @@ from commonplace.bench.datasets import Answer, Question
 from commonplace.bench.embedders import EveryScript
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
-from commonplace.index.sync import Progress, silent
+from commonplace.index.progress import Progress, silent
 from commonplace.memory import Memory
 from commonplace.types import Mode
+
+if TYPE_CHECKING:
+    from commonplace.embedding.base import Embedder
 
 # Every Markdown file of the folder, whatever the user's own settings say, and no look at the files between
 # two questions: they are synced once.
@@ -112,8 +116,6 @@ class _Run:
         """Index one workspace and ask its questions."""
         sizes = datasets.line_sizes(folder)
         with self._open(folder) as memory:
-            if self.options.preset.every_script and self.options.mode != "lexical":
-                _claim_every_script(memory)
             self._sync(memory)
             for place, question in enumerate(questions):
                 answer = self._ask(memory, question)
@@ -138,7 +140,16 @@ class _Run:
             index_path=kept / "index.sqlite",
             chunks=options.preset.chunks,
             ranking=options.preset.ranking,
+            embedder=self._every_script(memory.settings.embedding.provider),
         )
+
+    def _every_script(self, provider: str) -> Embedder | None:
+        """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
+        if not self.options.preset.every_script or self.options.mode == "lexical" or provider == "none":
+            return None
+        from commonplace.embedding import registry
+
+        return EveryScript(registry.create(provider))
 
     def _sync(self, memory: Memory) -> None:
         def tell(stage: str, done: int, total: int) -> None:
@@ -164,9 +175,3 @@ class _Run:
         self.warnings += found.warnings
         spans = tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
         return Answer(question.id, spans, seconds * 1000)
-
-
-def _claim_every_script(memory: Memory) -> None:
-    model = memory._load_model()
-    if model is not None:
-        memory._model = EveryScript(model)

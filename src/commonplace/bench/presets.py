@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.bench import PRESETS
-from commonplace.chunking import passages
-from commonplace.chunking.passages import ChunkSettings
+from commonplace.chunking import settings as chunking
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import ConfigError
 from commonplace.search import ranking
 from commonplace.search.ranking import RankSettings
@@ -33,7 +33,7 @@ class Preset:
     every_script: bool = False
 
 
-DEFAULT = Preset("default", "what a user gets", passages.DEFAULT, ranking.DEFAULT)
+DEFAULT = Preset("default", "what a user gets", chunking.DEFAULT, ranking.DEFAULT)
 
 # QMD 2.8.3: chunks of 900 tokens, 135 overlap, cut at the best break within the last 200, never inside a
 # fence; headings are breaks, not borders. Reciprocal rank fusion with k = 60 (search.fusion.RANK_CONSTANT)
@@ -64,14 +64,14 @@ OPENCLAW = Preset(
     "OpenClaw: chunks of 400 tokens, overlap 80, 0.7 cosine + 0.3 BM25",
     ChunkSettings(
         target=400 * TOKEN,
-        window=1,
+        window=0,
         overlap=80 * TOKEN,
         fence=0,
         line=400 * TOKEN,
         wide=TOKEN,
         by_heading=False,
     ),
-    RankSettings(fusion="scores", vector=0.7, lexical=0.3, header=0.0, gated=False),
+    RankSettings(fusion="scores", vector=0.7, lexical=0.3, header=0.0, gated=False, saturate=True),
     every_script=True,
 )
 
@@ -79,7 +79,7 @@ OPENCLAW = Preset(
 NANOBOT = Preset(
     "nanobot",
     "nanobot: chunks of 800 characters, overlap 100, rank fusion",
-    ChunkSettings(target=800, window=1, overlap=100, fence=0, line=800, wide=1, by_heading=False),
+    ChunkSettings(target=800, window=0, overlap=100, fence=0, line=800, wide=1, by_heading=False),
     RankSettings(fusion="ranks", vector=0.5, lexical=0.5, header=0.0, gated=False),
     every_script=True,
 )
@@ -90,7 +90,7 @@ NANOCRAB = Preset(
     "nanocrab: heading chunks of 512 tokens, 0.5 cosine + 0.3 BM25 + 0.2 recency",
     ChunkSettings(
         target=512 * TOKEN,
-        window=1,
+        window=0,
         overlap=0,
         fence=512 * TOKEN,
         line=512 * TOKEN,

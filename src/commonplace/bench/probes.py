@@ -22,6 +22,7 @@ from commonplace.search import query
 if TYPE_CHECKING:
     import apsw
 
+    from commonplace.embedding.base import Embedder
     from commonplace.memory import Memory
 
 Model = Literal["none", "builtin", "random"]
@@ -84,12 +85,14 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def opened(notes: Path, model: Model = "none", *, sync_on_search: bool = True) -> Memory:
+def opened(
+    notes: Path, model: Model = "none", *, sync_on_search: bool = True, embedder: Embedder | None = None
+) -> Memory:
     """Open the copy of the corpus as a workspace of which every Markdown file counts."""
     from commonplace.memory import Memory
 
     settings = {"embedding.provider": _provider(model), "index.sync_on_search": sync_on_search}
-    return Memory.open(notes, overrides=settings)
+    return Memory.open(notes, overrides=settings, embedder=embedder)
 
 
 def _provider(model: Model) -> str:
@@ -158,9 +161,8 @@ def embed(notes: Path, model: Model) -> tuple[float, int]:
     from commonplace.bench.embedders import RandomPassages
     from commonplace.embedding import registry
 
-    with opened(notes, model) as memory:
-        if model == "random":
-            memory._model = RandomPassages(registry.create("builtin"))
+    embedder = RandomPassages(registry.create("builtin")) if model == "random" else None
+    with opened(notes, model, embedder=embedder) as memory:
         report = memory.sync(progress=_Steps())
     return report.seconds, report.embedded
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from commonplace.types import Note
 
 # How natural a cut before a line is. The order (heading, fence, rule, paragraph, list item, line) is
 # QMD's; a cut further from the wanted size must be that much better, by a square law.
@@ -12,36 +14,35 @@ DECAY = 0.7
 
 _RULE = re.compile(r" {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-_ITEM_START = frozenset("-*+0123456789 \t")
 _SENTENCE_END = re.compile(r"[.!?;][\"')\]]*\s+|[。！？；…][”’」』）]*")
 _CLAUSE_END = re.compile(r"\s+|[，、：,]")
 
 
-def score(line: str, above: str) -> float:
-    """Score a cut before `line`, whose predecessor in the file is `above`."""
+def score(note: Note, number: int) -> float:
+    """Score a cut before line `number` (1-based) of a note."""
+    line, above = note.lines[number - 1], note.lines[number - 2] if number > 1 else ""
+    if line.startswith("#") and any(heading.line == number for heading in note.headings):
+        return HEADING
+    if any(first == number or last == number - 1 for first, last in note.fences):
+        return FENCE
     if not above.strip():
-        return RULE if _is_rule(line) else BLANK
-    if line[:1] in _ITEM_START and _ITEM.match(line):
-        return ITEM
-    return LINE
+        return RULE if _RULE.match(line) else BLANK
+    return ITEM if _ITEM.match(line) else LINE
 
 
-def _is_rule(line: str) -> bool:
-    return line[:1] in "-*_ " and bool(_RULE.match(line))
+def choose(sizes: Sequence[int], score: Callable[[int], float], start: int, end: int, window: float) -> int:
+    """Choose where to cut units `start..end` (exclusive), at `end` or at a better place before it.
 
-
-def choose(sizes: Sequence[float], scores: Sequence[float], start: int, end: int, window: float) -> int:
-    """Choose where to cut units `start..end` (exclusive) so that `end` begins something new or is near it.
-
-    Returns the index of the unit that opens the next passage, in `start + 1 .. end`. Each place's score is
-    multiplied by 1 - 0.7 x (distance / window) squared, the distance being the size left behind.
+    `sizes` are those of the units, `score` tells that of a cut before a unit. Returns the index of the unit
+    that opens the next passage, in `start + 1 .. end`. Each place's score is multiplied by
+    1 - 0.7 x (distance / window) squared, the distance being the size left behind.
     """
-    best, where, distance = scores[end], end, 0.0
+    best, where, distance = score(end), end, 0
     for index in range(end - 1, start, -1):
-        distance += sizes[index]
+        distance += sizes[index - start]
         if distance > window:
             break
-        value = scores[index] * (1 - DECAY * (distance / window) ** 2)
+        value = score(index) * (1 - DECAY * (distance / window) ** 2)
         if value > best:
             best, where = value, index
     return where

@@ -1,49 +1,21 @@
 """Sections cut into passages: what is embedded and ranked.
 
-A passage is a few consecutive lines of one section, packed up to a target size and cut at the most natural
-place near it. A code fence stays whole unless it alone is too long; a line that alone is too long is cut
-at sentence ends into passages that share its line number.
+A passage is a few consecutive lines of one section, packed up to a target size. A line longer than that
+stands alone; only one of several thousand characters is cut, at sentence ends, into passages that share its
+line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines do at this
+size; at the larger sizes of other systems, `window` and `fence` look for them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from commonplace.chunking import breakpoints, sections, turns
+from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.types import Note, Passage, Section
 
-# Han, kana, hangul and full-width forms carry about as much as two to three Latin letters.
-_WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-Unit = tuple[int, int, int, float]  # first line, last line, size in characters, score of a cut before it
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkSettings:
-    """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
-
-    `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage
-    before: both exist to reproduce other systems' settings.
-    """
-
-    target: int = 240
-    window: int = 1
-    overlap: int = 0
-    fence: int = 0
-    line: int = 4000
-    piece: int = 1200
-    wide: int = 3
-    by_heading: bool = True
-
-    @property
-    def fingerprint(self) -> str:
-        """Changes whenever the same note would be cut differently."""
-        values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-1:{values}:{self.by_heading}"
-
-
-DEFAULT = ChunkSettings()
+Unit = tuple[int, int, int]  # first line, last line, size
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
@@ -69,7 +41,9 @@ def _importance(note: Note, first: int, last: int) -> int | None:
     """The highest `importance` comment on these lines, 1 to 10."""
     if not note.annotations:
         return None
-    values = [note.annotations[n].get("importance", "") for n in range(first, last + 1) if n in note.annotations]
+    values = [
+        note.annotations[n].get("importance", "") for n in range(first, last + 1) if n in note.annotations
+    ]
     numbers = [int(v) for v in values if v.isascii() and v.isdigit()]
     return min(10, max(1, *numbers, 1)) if numbers else None
 
@@ -77,23 +51,23 @@ def _importance(note: Note, first: int, last: int) -> int | None:
 def _cut(note: Note, section: Section, settings: ChunkSettings) -> Iterator[tuple[int, int, str]]:
     """Yield (first line, last line, text) of a section's passages."""
     lines = note.lines
-    for run in _runs(_units(note, section, settings), settings):
-        first, last, size, _ = run[0]
-        if len(run) == 1 and first == last and size > settings.line:
+    for run in _runs(_units(note, section, settings), settings.line):
+        first, last, size = run[0]
+        if size > settings.line and first == last:
             limit = max(40, settings.piece * len(lines[first - 1]) // size)
             for piece in breakpoints.pieces(lines[first - 1], limit):
                 yield first, last, piece
             continue
-        for start, end in _pack(run, settings):
+        for start, end in _pack(run, note, settings):
             first, last = run[start][0], run[end - 1][1]
             yield first, last, "\n".join(lines[first - 1 : last])
 
 
-def _runs(units: Sequence[Unit], settings: ChunkSettings) -> Iterator[list[Unit]]:
+def _runs(units: list[Unit], longest: int) -> Iterator[list[Unit]]:
     """Set lines that are too long apart from the others, which are packed together."""
     run: list[Unit] = []
     for unit in units:
-        if unit[0] == unit[1] and unit[2] > settings.line:
+        if unit[2] > longest and unit[0] == unit[1]:
             if run:
                 yield run
             yield [unit]
@@ -106,58 +80,70 @@ def _runs(units: Sequence[Unit], settings: ChunkSettings) -> Iterator[list[Unit]
 
 def _units(note: Note, section: Section, settings: ChunkSettings) -> list[Unit]:
     """The non-blank lines of a section, fences that are short enough as one unit each."""
-    lines, heading_lines = note.lines, frozenset(_heading_lines(note, section))
+    heading_lines = sections.heading_lines(note, section)
     skip = heading_lines if settings.by_heading else frozenset[int]()
-    fences = {first: last for first, last in note.fences if section.start_line <= first <= section.end_line}
+    fences = _whole_fences(note, section, settings.fence)
+    wide = settings.wide
     units: list[Unit] = []
-    number = section.start_line
-    while number <= section.end_line:
-        line = lines[number - 1]
-        last = fences.get(number, number)
-        if last > number and (size := sum(map(len, lines[number - 1 : last]))) <= settings.fence:
-            units.append((number, last, size, breakpoints.FENCE))
-            number = last + 1
+    after = 0  # the last line of the fence that is being passed over
+    for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
+        if number <= after or not line or number in skip or line.isspace():
             continue
-        if line and number not in skip and not line.isspace():
-            above = lines[number - 2] if number > section.start_line else ""
-            value = breakpoints.HEADING if number in heading_lines else breakpoints.score(line, above)
-            units.append((number, number, _size(line, settings.wide), value))
-        number += 1
+        if number in fences:
+            after = fences[number][0]
+            units.append((number, *fences[number]))
+        else:
+            units.append((number, number, len(line) if line.isascii() else width(line, wide)))
     if not units and skip:
-        units = [(min(skip), max(skip), 1, breakpoints.HEADING)]
+        units = [(min(skip), max(skip), 1)]
     return units
 
 
-def _heading_lines(note: Note, section: Section) -> Iterator[int]:
-    """Lines taken up by headings, a setext heading's underline included."""
-    for heading in note.headings:
-        if section.start_line <= heading.line <= section.end_line:
-            yield heading.line
-            if not note.lines[heading.line - 1].lstrip().startswith("#"):
-                yield heading.line + 1
+def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple[int, int]]:
+    """Fences of a section that stay whole: first line to last line and size."""
+    if not longest:
+        return {}
+    inside = [(a, b) for a, b in note.fences if section.start_line <= a < b <= section.end_line]
+    sizes = {a: (b, sum(map(len, note.lines[a - 1 : b]))) for a, b in inside}
+    return {first: (last, size) for first, (last, size) in sizes.items() if size <= longest}
 
 
-def _size(line: str, wide: int) -> int:
-    if wide == 1 or line.isascii():
-        return len(line)
-    return len(line) + (wide - 1) * len(_WIDE.findall(line))
+def width(line: str, wide: int) -> int:
+    """Size of a line when a wide character counts as `wide`.
+
+    A CJK character takes three bytes in UTF-8, so half of what the bytes are more than the characters is
+    their number; accented letters count a little over one, which is near enough.
+    """
+    return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 
-def _pack(units: Sequence[Unit], settings: ChunkSettings) -> Iterator[tuple[int, int]]:
+def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
     """Yield index ranges (start, end) of units packed up to the target size."""
-    sizes, scores = [unit[2] for unit in units], [unit[3] for unit in units]
+    sizes = [unit[2] for unit in units]
+    target = settings.target
     start = index = size = 0
-    while index < len(units):
-        if index > start and size + sizes[index] + index - start > settings.target:
-            end = breakpoints.choose(sizes, scores, start, index, settings.window)
+    while index < len(sizes):
+        if index > start and size + sizes[index] + index - start > target:
+            end = _end(units, note, settings, start, index)
             yield start, end
-            start = _step_back(sizes, start, end, settings.overlap)
+            start = _step_back(sizes, start, end, settings.overlap) if settings.overlap else end
             size = sum(sizes[start:index])
             continue
         size += sizes[index]
         index += 1
-    if start < len(units):
-        yield start, len(units)
+    if start < len(sizes):
+        yield start, len(sizes)
+
+
+def _end(units: Sequence[Unit], note: Note, settings: ChunkSettings, start: int, index: int) -> int:
+    """Where the passage that is full at `index` ends: there, or at a better place within the window."""
+    if not settings.window:
+        return index
+
+    def score(place: int) -> float:
+        return breakpoints.score(note, units[place][0])
+
+    return breakpoints.choose([unit[2] for unit in units[start:index]], score, start, index, settings.window)
 
 
 def _step_back(sizes: Sequence[int], start: int, end: int, overlap: int) -> int:

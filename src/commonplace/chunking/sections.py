@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from commonplace.types import Note, Section
 
 
@@ -24,3 +26,16 @@ def split(note: Note) -> list[Section]:
         path.append((heading.level, heading.text))
         sections.append(Section(tuple(text for _, text in path if text), heading.line, end))
     return sections
+
+
+def heading_lines(note: Note, section: Section) -> frozenset[int]:
+    """Lines of a section that are headings, a setext heading's underline included."""
+    found: set[int] = set()
+    first = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
+    for heading in note.headings[first:]:
+        if heading.line > section.end_line:
+            break
+        found.add(heading.line)
+        if not note.lines[heading.line - 1].lstrip().startswith("#"):
+            found.add(heading.line + 1)
+    return frozenset(found)

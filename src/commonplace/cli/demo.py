@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -116,13 +117,13 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
         lines.append(
             [f"{number}.", *_milliseconds(stop.result.timings_ms, stages), *_tokens(stop.tokens, everything)]
         )
-    mean = sum(stop.tokens for stop in stops) // max(1, len(stops))
-    lines.append(["median", *_milliseconds(tour.medians(stops), stages), *_tokens(mean, everything)])
+    tokens = round(statistics.median(stop.tokens for stop in stops))
+    lines.append(["median", *_milliseconds(tour.medians(stops), stages), *_tokens(tokens, everything)])
     for number, row in enumerate(_aligned(lines)):
         session.write("  " + (look.style(row, "dim") if number == 0 else row))
     session.write(
         f"\n  indexing: {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
-        f"\n  tokens: {mean:,} a question (recall, budget {tour.BUDGET}); all notes: {everything:,}\n"
+        f"\n  tokens: {tokens:,} a question (recall, budget {tour.BUDGET}); all notes: {everything:,}\n"
     )
 
 

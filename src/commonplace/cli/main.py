@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from commonplace.cli import deferred
@@ -19,8 +21,16 @@ def main() -> NoReturn:
     from commonplace.cli import shortcut
 
     code = shortcut.run(sys.argv[1:])
-    if code is None:
-        from commonplace.cli.application import cli
+    if code is not None:
+        _leave(code)
+    from commonplace.cli.application import cli
 
-        cli.main()
-    sys.exit(code)
+    cli.main()
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process at once: taking the interpreter apart would take 10 ms, and nothing is left open."""
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-    from commonplace.index.sync import Progress
+    from commonplace.index.progress import Progress
 
 LINE_EVERY_S = 10.0  # how often a log without a terminal is told
 

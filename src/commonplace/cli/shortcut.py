@@ -5,6 +5,7 @@ Whatever is not understood here to the letter (help, mistakes, rarer spellings) 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 
 from commonplace.cli import failures
@@ -26,6 +27,7 @@ def run(arguments: Sequence[str]) -> int | None:
     if found is None:
         return None
     debug = bool(found.pop("debug", False))
+    gc.disable()  # what a tenth of a second leaves behind is not worth looking for
     try:
         from commonplace.cli import searching
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from commonplace.embedding.base import Kind
 from commonplace.errors import ProviderError
@@ -67,13 +67,13 @@ class BuiltinEmbedder:
         found = self._each("token_embeddings", texts)
         return [m / np.maximum(np.linalg.norm(m, axis=-1, keepdims=True), 1e-9) for m in found]
 
-    def _each(self, output: str, texts: Sequence[str]) -> list[Any]:
+    def _each(self, output: str, texts: Sequence[str]) -> list[Floats]:
         if len(texts) == 1:
             return [self._run(output, texts[0])]
         with ThreadPoolExecutor(THREADS, "commonplace-embed") as pool:
             return list(pool.map(lambda text: self._run(output, text), texts))
 
-    def _run(self, output: str, text: str) -> Any:
+    def _run(self, output: str, text: str) -> Floats:
         """One text through the model."""
         import numpy as np
 
@@ -81,9 +81,12 @@ class BuiltinEmbedder:
         text = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
         ids = np.array([self._tokenizer.encode(text).ids], np.int64)
         try:
-            return self._session.run([output], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+            rows: list[Floats] = self._session.run(
+                [output], {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+            )[0]
         except Exception as error:  # onnxruntime's own errors share no base class but this
             raise ProviderError("builtin", f"the model failed: {error}") from error
+        return rows[0]
 
 
 def _verified(path: Path, expected: str) -> bytes:
@@ -91,7 +94,9 @@ def _verified(path: Path, expected: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ProviderError("builtin", f"{path.name} cannot be read ({error.strerror}); reinstall commonplace") from error
+        raise ProviderError(
+            "builtin", f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
+        ) from error
     if hashlib.sha256(data).hexdigest() != expected:
         raise ProviderError("builtin", f"{path.name} is damaged or was changed; reinstall commonplace")
     return data

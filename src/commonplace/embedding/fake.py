@@ -41,7 +41,8 @@ class FakeEmbedder:
                 row[zlib.crc32(word.encode("utf-8", "replace")) % self.dimensions] += 1
             if not words:
                 row[0] = 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
 
 
 def load() -> FakeEmbedder:

@@ -24,7 +24,9 @@ def create(name: str) -> Embedder:
     Raises ConfigError for an unknown name, ProviderError if the model cannot be loaded.
     """
     if name not in PROVIDERS:
-        raise ConfigError("embedding.provider", f"unknown model {name!r}; known: {', '.join([*PROVIDERS, 'none'])}")
+        raise ConfigError(
+            "embedding.provider", f"unknown model {name!r}; known: {', '.join([*PROVIDERS, 'none'])}"
+        )
     with _lock:
         if name not in _made:
             module, function = PROVIDERS[name]

@@ -15,11 +15,15 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
 VERSION = "lexicon-1"  # part of the index's identity: change it when the same text would give other tokens
 
-CJK = "\u2e80-\u2eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+CJK = (
+    "\u2e80-\u2eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+)
 CJK_RUN = re.compile(f"[{CJK}]+")
 _CAMEL = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
 _CAMEL_TAIL = re.compile(r"(?<=[a-z0-9])[A-Z][A-Za-z0-9]*")
@@ -28,7 +32,9 @@ _ALPHANUMERIC = string.ascii_letters + string.digits
 _CAMEL_LENGTH = 60  # longer runs are encoded data
 # Maps bytes to their class (l, U or a blank), so that "does any word change from lower to upper case" is
 # one substring test: four times as fast as a regular expression.
-_CASES = bytes(0x6C if chr(c).islower() or chr(c).isdigit() else 0x55 if chr(c).isupper() else 0x20 for c in range(128))
+_CASES = bytes(
+    0x6C if chr(c).islower() or chr(c).isdigit() else 0x55 if chr(c).isupper() else 0x20 for c in range(128)
+)
 _CASES += b" " * 128
 _FULL_WIDTH = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
@@ -101,4 +107,4 @@ def cjk_share(text: str) -> float:
 
 def _bigram_run(found: re.Match[str]) -> str:
     run = found[0]
-    return f" {' '.join([a + b for a, b in zip(run, run[1:], strict=False)])} {run[-1]} "
+    return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "

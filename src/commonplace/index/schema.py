@@ -18,6 +18,9 @@ from commonplace.index import lexicon
 
 VERSION = "schema-1"
 BUSY_TIMEOUT_MS = 5000
+_PRAGMAS = ("temp_store=memory", "cache_size=-32768")
+# The index is derived: after a power cut an older state of it will do, a torn one would not.
+_WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoint=4000")
 
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -60,10 +63,9 @@ def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
         connection = apsw.Connection(name, flags=flags)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            connection.execute("PRAGMA temp_store=memory; PRAGMA cache_size=-32768")
-            if not readonly:
-                connection.execute("PRAGMA journal_mode=wal; PRAGMA synchronous=normal")
-                connection.wal_autocheckpoint(4000)
+            # One statement a call: apsw stops at the first one that returns a row.
+            for pragma in _PRAGMAS if readonly else (*_PRAGMAS, *_WRITING_PRAGMAS):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
         except BaseException:
             connection.close()
             raise
@@ -99,7 +101,9 @@ def _reason(error: apsw.Error) -> str:
 
 def exists(connection: apsw.Connection) -> bool:
     """Whether the tables have been created."""
-    found = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','passages')").fetchone()
+    found = connection.execute(
+        "SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','passages')"
+    ).fetchone()
     return bool(found and found[0] == 2)
 
 

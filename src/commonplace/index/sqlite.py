@@ -6,8 +6,9 @@ import json
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -31,11 +32,9 @@ class Entry:
     passages: Sequence[Passage]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the index remembers of a file."""
+class Known(NamedTuple):
+    """What the index remembers of a file; a tuple, since ten thousand are made to answer one question."""
 
-    id: int
     mtime_ns: int
     size: int
     hash: str
@@ -83,6 +82,7 @@ class SqliteIndex:
         self.rebuild_reason: str | None = None
         self.connection = schema.connect(path, readonly=readonly)
         self._lock = threading.RLock()
+        self._manifest: tuple[int, dict[Key, Known]] | None = None
         self._counted: tuple[int, int, dict[str, int]] = (-1, 0, {})
         try:
             with schema.translated(path):
@@ -121,7 +121,7 @@ class SqliteIndex:
             self.set_meta("model", same_model)
         self.rebuild_reason = None
 
-    def writing(self) -> Any:
+    def writing(self) -> AbstractContextManager[None]:
         """A write transaction over several changes, as a context manager."""
         return schema.transaction(self.connection)
 
@@ -137,9 +137,12 @@ class SqliteIndex:
         self._statement("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
 
     def manifest(self) -> dict[Key, Known]:
-        """Every indexed file with its size, time and hash."""
-        rows = self._rows("SELECT collection, path, id, mtime_ns, size, hash FROM notes")
-        return {(c, p): Known(i, m, s, h) for c, p, i, m, s, h in rows}
+        """Every indexed file with its size, time and hash; remembered until a change."""
+        version = self.version()
+        if self._manifest is None or self._manifest[0] != version:
+            rows = self._rows("SELECT collection, path, mtime_ns, size, hash FROM notes")
+            self._manifest = (version, {(c, p): Known(m, s, h) for c, p, m, s, h in rows})
+        return self._manifest[1]
 
     def version(self) -> int:
         """A number that changes whenever another connection or this one changed the file."""
@@ -203,6 +206,8 @@ class SqliteIndex:
         )
 
     def _delete(self, ranges: Sequence[tuple[int, ...]]) -> None:
+        if ranges:
+            self.connection.execute("DELETE FROM meta WHERE key = 'scan'")
         for note, first_section, last_section, first_passage, last_passage in ranges:
             passages = (first_passage, last_passage)
             # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
@@ -246,7 +251,8 @@ class SqliteIndex:
     def matching(self, ids: Sequence[int], expression: str) -> set[int]:
         """Which of these passages match an FTS5 expression."""
         rows = self._rows(
-            "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid IN (SELECT value FROM json_each(?))",
+            "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
+            " AND rowid IN (SELECT value FROM json_each(?))",
             (expression, json.dumps(list(ids))),
         )
         return {row[0] for row in rows}
@@ -295,7 +301,7 @@ class SqliteIndex:
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
         )
-        return {row[0]: Source(*row[1:6], row[6][:DOCID], tuple(json.loads(row[7])), row[8]) for row in rows}
+        return {row[0]: _source(row[1:]) for row in rows}
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
         with self._lock, schema.translated(self.path):
@@ -314,6 +320,13 @@ class SqliteIndex:
         return sum(os.path.getsize(name) for name in names if os.path.exists(name))
 
 
+def _source(row: Sequence[Any]) -> Source:
+    collection, path, title, date, kind, content, headings, importance = row
+    return Source(
+        collection, path, title, date, kind, content[:DOCID], tuple(json.loads(headings)), importance
+    )
+
+
 def _scope(collections: Sequence[str], rowid: str) -> tuple[str, str]:
     """Join and placeholders that keep a query to some collections; empty for all."""
     if not collections:
@@ -326,7 +339,7 @@ def _insert(connection: apsw.Connection, entries: Sequence[Entry]) -> None:
     """Insert files whose old rows are gone; ids follow on from the largest ones."""
     largest = "SELECT coalesce((SELECT max(id) FROM {}), 0)"
     note_id, section_id, passage_id = (
-        connection.execute(largest.format(table)).fetchone()[0] + 1 for table in ("notes", "sections", "passages")
+        connection.execute(largest.format(table)).get + 1 for table in ("notes", "sections", "passages")
     )
     notes, sections, passages, texts = [], [], [], []
     first_new = passage_id
@@ -346,8 +359,11 @@ def _insert(connection: apsw.Connection, entries: Sequence[Entry]) -> None:
             body = lexicon.index_text(p.text)
             texts.append((passage_id, None if body is p.text else body, headers[p.section]))
             passage_id += 1
-        notes.append(_note_row(note_id, entry, (first_section, section_id - 1, first_passage, passage_id - 1)))
+        notes.append(
+            _note_row(note_id, entry, (first_section, section_id - 1, first_passage, passage_id - 1))
+        )
         note_id += 1
+    connection.execute("DELETE FROM meta WHERE key = 'scan'")
     connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", notes)
     connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", sections)
     connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL)", passages)
@@ -362,7 +378,9 @@ def _insert_full_text(
     FTS5 then tokenises the whole batch without returning to Python, so another thread can parse the next
     files meanwhile. Text that was not rewritten is read from the passages themselves.
     """
-    connection.execute("CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)")
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)"
+    )
     connection.executemany("INSERT INTO temp.fresh VALUES(?, ?, ?)", texts)
     connection.execute(
         "INSERT INTO passages_fts(rowid, body, header)"

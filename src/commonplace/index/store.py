@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.chunking.passages import ChunkSettings
+from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable
-from commonplace.index import sync
+from commonplace.index import changes
 from commonplace.index.opening import Opened, discard, in_memory, open_index
+from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.sync import Progress, silent
 from commonplace.index.vectors import Vectors
 from commonplace.notes.files import LockTimeout, locked
-from commonplace.notes.scan import FileState, Source, scan
+from commonplace.notes.scan import FileState, Source, fingerprint, scan
 from commonplace.types import SyncReport
 
 if TYPE_CHECKING:
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 # What a search may re-read before it answers; more than this is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
+# Comparing some thousand files takes as long as a search. Where it took more than the first figure, what it
+# found holds for the second; a small workspace is compared at every search.
+SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
 
 
 class Store:
@@ -36,10 +42,11 @@ class Store:
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._fallback, self._lock = path, fallback, lock
-        self._identity = sync.identity(chunks)
+        self._identity = changes.identity(chunks)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode = 0
+        self._holds_until = 0.0
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -109,13 +116,23 @@ class Store:
 
         An index in memory always reads everything: nothing else can answer.
         """
+        if time.monotonic() < self._holds_until:
+            return 0
+        started = time.monotonic()
         covered = tuple(collections) or tuple(source.name for source in self.sources)
         states = self.scan(collections)
-        manifest = {k: v for k, v in self.index.manifest().items() if k[0] in covered or not collections}
-        difference = sync.compare(states, manifest)
+        whole = None if collections else fingerprint(self.sources, states)
+        if whole is not None and whole == self.index.meta("scan") and self.index.rebuild_reason is None:
+            return self._hold(started)
+        manifest = self.index.manifest()
+        if collections:
+            manifest = {key: known for key, known in manifest.items() if key[0] in covered}
+        difference = changes.compare(states, manifest)
         rebuild = self.index.rebuild_reason is not None
         if not difference.stale and not rebuild:
-            return 0
+            if whole is not None and not self.index.readonly:
+                self._keep(whole)
+            return self._hold(started)
         size = sum(state.size for state in (states if rebuild else [*difference.fresh, *difference.suspect]))
         count = len(states) if rebuild else difference.stale
         if self.in_memory or (count <= CHEAP_FILES and size <= CHEAP_BYTES):
@@ -125,19 +142,44 @@ class Store:
                 return 0
         return difference.stale
 
+    def _hold(self, started: float) -> int:
+        """Let a slow comparison hold for a while; return that nothing is stale."""
+        if time.monotonic() - started > SLOW_SCAN_S:
+            self._holds_until = time.monotonic() + SCAN_HOLDS_S
+        return 0
+
+    def _keep(self, whole: str) -> None:
+        """Remember a scan that equals the index; where that cannot be, the next one compares again."""
+        with suppress(IndexUnavailable):
+            self.index.set_meta("scan", whole)
+
+    def written(self) -> None:
+        """Compare the files at the next search, whatever the last comparison found."""
+        self._holds_until = 0.0
+
     def stale(self) -> int:
-        """How many files differ from what the index holds of them, by size and time."""
-        return sync.compare(self.scan(), self.index.manifest()).stale
+        """How many files differ from what the index holds of them, by size and time.
+
+        A file written in the moment it was indexed is compared by its content.
+        """
+        manifest = self.index.manifest()
+        difference = changes.compare(self.scan(), manifest)
+        racy = [
+            s for s in difference.suspect if manifest[s.key].mtime_ns == 0 and manifest[s.key].size == s.size
+        ]
+        return difference.stale - sum(1 for state in racy if _content(state) == manifest[state.key].hash)
 
     def _try_sync(self, states: Sequence[FileState], covered: Sequence[str] | None) -> bool:
         """Sync unless the index cannot be written or another process is at it."""
+        from commonplace.index import sync  # reading and cutting: most searches find nothing changed
+
         if self.index.readonly:
             return False
         if self.in_memory:
             sync.sync_text(self.index, states, self.chunks, covered=covered)
             return True
         try:
-            with locked(self._lock, timeout_s=0):
+            with self._locked(0):
                 sync.sync_text(self.index, states, self.chunks, covered=covered)
         except LockTimeout:
             return False
@@ -146,6 +188,11 @@ class Store:
                 raise
             return False  # a full disk or a locked file: what is indexed still answers
         return True
+
+    def _locked(self, timeout_s: float) -> AbstractContextManager[None]:
+        """The lock of this index; one that stands elsewhere has its lock beside it."""
+        path = self.index.path
+        return locked(Path(self._lock if path == self._path else f"{path}.lock"), timeout_s=timeout_s)
 
     # --- sync ---------------------------------------------------------------------------------------
 
@@ -163,7 +210,9 @@ class Store:
         """
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
-        with locked(self._lock, timeout_s=SYNC_WAIT_S):
+        from commonplace.index import sync
+
+        with self._locked(SYNC_WAIT_S):
             report = self._sync_text(progress)
             embedder = load()
             if embedder is None:
@@ -172,6 +221,8 @@ class Store:
         return replace(report, embedded=filled.embedded, reused=filled.reused, pending=filled.pending)
 
     def _sync_text(self, progress: Progress) -> SyncReport:
+        from commonplace.index import sync
+
         states = self.scan()
         try:
             report = sync.sync_text(self.index, states, self.chunks, progress)
@@ -181,6 +232,15 @@ class Store:
             self._take(discard(error.path, self._identity))
             report = sync.sync_text(self.index, states, self.chunks, progress)
         return replace(report, warnings=self.opened.warnings)
+
+
+def _content(state: FileState) -> str | None:
+    from commonplace.index.reading import content_hash
+
+    try:
+        return content_hash(Path(state.absolute).read_bytes())
+    except OSError:
+        return None
 
 
 def _inode(path: str) -> int:

@@ -8,8 +8,6 @@ vector extension; from the second one on, by a float32 matrix in memory.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 # A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
 # carry no meaning, and cost time and disk.
 FOREIGN_SHARE = 0.5
+_LOAD_ROWS = 8192
 UNSERVED = 0  # vector_id of such a passage; NULL is one still to be embedded
 
 
@@ -79,7 +78,9 @@ class Vectors:
             if unserved:
                 self.assign((passage, UNSERVED) for passage in unserved)
             skip = set(unserved)
-            texts = [(row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if row[0] not in skip]
+            texts = [
+                (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if row[0] not in skip
+            ]
             found = [Pending(passage, key(text), text) for passage, text in texts]
             if len(rows) < limit:
                 break
@@ -161,11 +162,12 @@ class Vectors:
             "WHERE id IN (SELECT p.vector_id FROM passages p JOIN notes n ON n.id = p.note_id"
             f" WHERE n.collection IN ({marks}))"
         )
+        join = f"JOIN notes n ON n.id = p.note_id AND n.collection IN ({marks})"
         rows = self._run(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
             f" FROM vectors {scope if collections else ''} ORDER BY distance, id LIMIT ?)"
             " SELECT p.id, 1 - top.distance FROM top JOIN passages p ON p.vector_id = top.id"
-            f" {'JOIN notes n ON n.id = p.note_id AND n.collection IN (' + marks + ')' if collections else ''}"
+            f" {join if collections else ''}"
             " ORDER BY top.distance, p.id LIMIT ?",
             (quantize(vector[None])[0].tobytes(), *collections, limit, *collections, limit),
         )
@@ -187,30 +189,51 @@ class Vectors:
 
     def _matrix(self) -> tuple[Any, Any]:
         """Passage ids and their unit vectors, (n,) int64 and (n, d) float32, as fresh as the file."""
-        import numpy as np
 
         version = self.index.version()
         if self._loaded is None or self._loaded[0] != version:
-            rows = self._run(
-                "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id ORDER BY p.id"
-            )
-            ids = np.fromiter((row[0] for row in rows), np.int64, len(rows))
-            self._loaded = (version, ids, unit_rows([row[1] for row in rows]))
+            self._loaded = None  # before the new one is made: two of them are the peak of memory
+            self._loaded = (version, *self._load())
         return self._loaded[1], self._loaded[2]
 
-    def _covered(self, ids: Any, collections: Sequence[str]) -> Any:
+    def _load(self) -> tuple[Any, Any]:
+        """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
+        import numpy as np
+
+        count, length = self._run(
+            "SELECT count(*), coalesce(max(length(v.vector)), 0)"
+            " FROM passages p JOIN vectors v ON v.id = p.vector_id"
+        )[0]
+        ids, matrix = np.empty(count, np.int64), np.empty((count, length), np.float32)
+        last = done = 0
+        sql = (
+            "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id"
+            " WHERE p.id > ? ORDER BY p.id LIMIT ?"
+        )
+        while rows := self._run(sql, (last, _LOAD_ROWS)):
+            rows = rows[: count - done]  # another process may have added some since they were counted
+            if not rows:
+                break
+            ids[done : done + len(rows)] = [row[0] for row in rows]
+            matrix[done : done + len(rows)] = unit_rows([row[1] for row in rows])
+            done, last = done + len(rows), rows[-1][0]
+        return ids[:done], matrix[:done]
+
+    def _covered(self, ids: NDArray[np.int64], collections: Sequence[str]) -> NDArray[np.bool_]:
         """Which passage ids belong to these collections, (n,) bool."""
         import numpy as np
 
         marks = ", ".join("?" * len(collections))
         ranges = self._run(
-            f"SELECT first_passage, last_passage FROM notes WHERE collection IN ({marks}) ORDER BY 1", collections
+            f"SELECT first_passage, last_passage FROM notes WHERE collection IN ({marks}) ORDER BY 1",
+            collections,
         )
         if not ranges:
             return np.zeros(len(ids), bool)
         firsts, lasts = np.array(ranges, np.int64).T
         place = np.searchsorted(firsts, ids, side="right") - 1
-        return (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
+        inside: NDArray[np.bool_] = (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
+        return inside
 
     def _run(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
         return self.index._rows(sql, bindings)
@@ -223,6 +246,8 @@ def embedded_text(text: str, headings: Sequence[str]) -> str:
 
 def key(text: str) -> bytes:
     """Identity of an embedded text: 16 bytes."""
+    import hashlib
+
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -231,7 +256,8 @@ def quantize(vectors: Floats) -> NDArray[np.int8]:
     import numpy as np
 
     peak = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
-    return np.rint(vectors * (127.0 / peak)).astype(np.int8)
+    scaled: NDArray[np.int8] = np.rint(vectors * (127.0 / peak)).astype(np.int8)
+    return scaled
 
 
 def unit_rows(stored: Sequence[bytes]) -> Floats:
@@ -266,6 +292,8 @@ def _load_extension(connection: apsw.Connection) -> bool:
 
 def extension_path() -> str | None:
     """Where the extension's library stands; its package is not imported, which would load numpy."""
+    import importlib.util
+
     spec = importlib.util.find_spec("sqlite_vec")
     folders = spec.submodule_search_locations if spec else None
     return os.path.join(next(iter(folders)), "vec0") if folders else None

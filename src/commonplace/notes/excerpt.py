@@ -13,7 +13,9 @@ from commonplace.errors import NoteNotFound
 from commonplace.types import Excerpt, Note
 
 _DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
-_LINES = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d*)|:(?P<count>\d+))?|#L(?P<a>\d+)(?:-L?(?P<b>\d+))?)$")
+_LINES = re.compile(
+    r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d*)|:(?P<count>\d+))?|#L(?P<a>\d+)(?:-L?(?P<b>\d+))?)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +61,7 @@ def cut(note: Note, path: str, docid: str, reference: Reference) -> Excerpt:
     if reference.first < 1 or (reference.first > total and not (total == 0 and reference.first == 1)):
         raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
     if last < reference.first and total:
-        raise NoteNotFound(path, reason=f"lines {reference.first} to {reference.last} are the wrong way round")
+        raise NoteNotFound(
+            path, reason=f"lines {reference.first} to {reference.last} are the wrong way round"
+        )
     return Excerpt(path, reference.first, note.lines[reference.first - 1 : last], total, docid)

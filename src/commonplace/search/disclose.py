@@ -30,20 +30,23 @@ def compose(hits: Sequence[Hit], budget: int) -> tuple[str, tuple[Hit, ...], int
     Returns the text, the hits in it (best first) and how many did not fit. A hit that does not fit is
     passed over for smaller ones behind it, but the best one is cut rather than left out. No hits, no text.
     """
-    room = budget - estimate_tokens(f"{_OPENING}\n\n{_CLOSING}\n")
     chosen: list[Hit] = []
     for hit in _distinct(hits):
-        cost = _cost(hit, chosen)
-        if cost > room and not chosen:
-            hit = _shorten(hit, room)
-            cost = _cost(hit, chosen)
-        if hit.text and cost <= room:
+        if _tokens([*chosen, hit]) <= budget:
             chosen.append(hit)
-            room -= cost
+        elif not chosen and (shorter := _shorten(hit, budget)) is not None:
+            chosen.append(shorter)
     if not chosen:
         return "", (), len(hits)
-    text = "\n".join([_OPENING, *_blocks(chosen), _CLOSING])
-    return text, tuple(chosen), len(hits) - len(chosen)
+    return _text(chosen), tuple(chosen), len(hits) - len(chosen)
+
+
+def _text(chosen: Sequence[Hit]) -> str:
+    return "\n".join([_OPENING, *_blocks(chosen), _CLOSING])
+
+
+def _tokens(chosen: Sequence[Hit]) -> int:
+    return estimate_tokens(_text(chosen))
 
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:
@@ -53,7 +56,10 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     for hit in hits:
         text = " ".join(hit.text.split())
         inside = any(
-            k.path == hit.path and k.start_line <= hit.start_line and hit.end_line <= k.end_line and hit.text in k.text
+            k.path == hit.path
+            and k.start_line <= hit.start_line
+            and hit.end_line <= k.end_line
+            and hit.text in k.text
             for k in kept
         )
         if text not in texts and not inside:
@@ -62,20 +68,17 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     return kept
 
 
-def _cost(hit: Hit, chosen: Sequence[Hit]) -> int:
-    """Tokens a hit adds: its text, its citation, and its file's heading line if it is the first of it."""
-    first = all(hit.path != other.path for other in chosen)
-    return estimate_tokens(hit.text) + estimate_tokens(_cite(hit) if first else f"#L{hit.start_line}") + 4
-
-
-def _shorten(hit: Hit, room: int) -> Hit:
-    """Cut the text of a hit, at a line where possible, to the tokens there are."""
-    text, last = hit.text, hit.end_line
-    while text and estimate_tokens(text) + estimate_tokens(_cite(hit)) + 4 > room:
-        shorter, separator, _ = text.rpartition("\n")
-        last = last - 1 if separator else last
-        text = shorter if separator else text[: max(0, len(text) * 3 // 4 - 1)]
-    return replace(hit, text=text, end_line=max(hit.start_line, last))
+def _shorten(hit: Hit, budget: int) -> Hit | None:
+    """Cut the text of a hit, at lines where possible, until the block of it alone fits; None if none does."""
+    while hit.text:
+        shorter, separator, _ = hit.text.rpartition("\n")
+        if separator:
+            hit = replace(hit, text=shorter, end_line=max(hit.start_line, hit.end_line - 1))
+        else:
+            hit = replace(hit, text=hit.text[: len(hit.text) * 3 // 4])
+        if hit.text and _tokens([hit]) <= budget:
+            return hit
+    return None
 
 
 def _blocks(chosen: Sequence[Hit]) -> list[str]:

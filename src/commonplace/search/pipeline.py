@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from commonplace.errors import ProviderError
-from commonplace.index.sqlite import SqliteIndex, Source
+from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.search import ranking, terms
 from commonplace.search.query import Query
@@ -51,7 +51,9 @@ class Outcome:
             self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + spent
 
 
-def search(index: SqliteIndex, vectors: Vectors, embed: Embed | None, query: Query, request: Request) -> Outcome:
+def search(
+    index: SqliteIndex, vectors: Vectors, embed: Embed | None, query: Query, request: Request
+) -> Outcome:
     """Answer a question from the index.
 
     `embed` is None when there is no model; then, or when it fails, full text answers alone (level 2).

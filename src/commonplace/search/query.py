@@ -21,7 +21,9 @@ MAX_DEPTH = 16
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 
-_TOKEN = re.compile(r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))""")
+_TOKEN = re.compile(
+    r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
+)
 _NEAR = re.compile(r"NEAR\s*\(([^()]*)\)")
 _WORD = re.compile(r"[^\W_]+")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[._/\-@:#+]+[A-Za-z0-9]+)+")

@@ -40,7 +40,8 @@ class RankSettings:
     weight falls with the share of CJK in question and passage, which the bundled model does not serve.
     `header` is BM25's weight of title and headings. `speaker` is added to what was said by the person asked
     about. `turns` is the part of a neighbour's words that counts here, where the section is a conversation.
-    `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers.
+    `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers;
+    `saturate` takes BM25 as s / (1 + s) rather than relative to the best (scores fusion).
     """
 
     fusion: Literal["calibrated", "scores", "ranks"] = "calibrated"
@@ -53,6 +54,7 @@ class RankSettings:
     half_life_days: float = 30.0
     candidates: int = 400
     gated: bool = True
+    saturate: bool = False
 
 
 DEFAULT = RankSettings()
@@ -75,7 +77,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate with its score, the parts it is the sum of, and its relevance by words and meaning alone."""
+    """A candidate with its score, the parts of it, and its relevance by words and meaning alone."""
 
     candidate: Candidate
     score: float
@@ -89,9 +91,7 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
     return sorted(score(candidates, evidence, settings), key=lambda r: (-r.score, r.candidate.id))
 
 
-def _calibrated(
-    candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings
-) -> list[Ranked]:
+def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     words = _words(evidence)
     persons = _persons(candidates, evidence.query)
     sections = {candidate.id: candidate.section_id for candidate in candidates}
@@ -150,7 +150,8 @@ def _says(candidate: Candidate, persons: frozenset[str]) -> bool:
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
-    words = fusion.normalize(evidence.lexical)
+    saturated = {passage: score / (1 + score) for passage, score in evidence.lexical.items()}
+    words = saturated if settings.saturate else fusion.normalize(evidence.lexical)
     ranked = []
     for candidate in candidates:
         parts = {

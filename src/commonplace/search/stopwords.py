@@ -33,7 +33,10 @@ CHINESE = frozenset(
 )
 
 # A bigram of two of these characters says nothing of its own (我的, 是在, 了吗).
-CHINESE_CHARACTERS = frozenset("与个为么也了于些什从他们会你几到又及可向吗吧呀呢和哦哪啊嘛在多她它对少就很怎想我把是有的给能被要让说请谁还这那都")
+CHINESE_CHARACTERS = frozenset(
+    "与个为么也了于些什从他们会你几到又及可向吗吧呀呢和哦哪啊嘛在多她它对少"
+    "就很怎想我把是有的给能被要让说请谁还这那都"
+)
 
 
 def meaningful(bigrams: Iterable[str]) -> Iterator[str]:

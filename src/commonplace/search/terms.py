@@ -1,4 +1,4 @@
-"""What the terms of a question are worth in this index: which to look for, and what a full match would score."""
+"""What a question's terms are worth in this index: which to look for, what a full match would score."""
 
 from __future__ import annotations
 

@@ -1,0 +1,32 @@
+"""How notes are cut: sizes and borders, apart from the cutting so that a search need not load it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
+
+    `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage
+    before: both exist to reproduce other systems' settings.
+    """
+
+    target: int = 240
+    window: int = 0
+    overlap: int = 0
+    fence: int = 0
+    line: int = 4000
+    piece: int = 1200
+    wide: int = 3
+    by_heading: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same note would be cut differently."""
+        values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
+        return f"passages-1:{values}:{self.by_heading}"
+
+
+DEFAULT = ChunkSettings()

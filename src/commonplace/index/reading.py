@@ -1,0 +1,85 @@
+"""Changed files, read and cut: what a sync writes into the index."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+from commonplace.chunking import passages
+from commonplace.chunking.settings import ChunkSettings
+from commonplace.index.progress import Progress
+from commonplace.index.sqlite import Entry, Key, Known
+from commonplace.notes.parse import decode, parse
+from commonplace.notes.scan import FileState
+from commonplace.types import FileFailure
+
+BATCH_BYTES = 1 << 20  # text per transaction: large enough that FTS5 works in bulk
+# A file changed within this time of being read could change again under the same time stamp.
+RACY_NS = 50_000_000
+
+
+class Reader:
+    """Reads and cuts changed files, and counts what it found."""
+
+    def __init__(self, manifest: Mapping[Key, Known], chunk: ChunkSettings) -> None:
+        self.manifest = manifest
+        self.chunk = chunk
+        self.added: list[str] = []
+        self.changed = 0
+        self.touched: list[FileState] = []
+        self.failed: list[FileFailure] = []
+
+    def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
+        """Yield entries for files whose content changed, about a megabyte at a time."""
+        batch: list[Entry] = []
+        size = 0
+        for done, state in enumerate(states):
+            progress("files", done, len(states))
+            entry = self._entry(state)
+            if entry is None:
+                continue
+            batch.append(entry)
+            size += entry.state.size
+            if size >= BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+        progress("files", len(states), len(states))
+
+    def _entry(self, state: FileState) -> Entry | None:
+        try:
+            data, state = _read(state)
+        except OSError as error:
+            self.failed.append(FileFailure(state.path, error.strerror or str(error)))
+            return None
+        content = content_hash(data)
+        known = self.manifest.get(state.key)
+        if known is not None and known.hash == content:
+            self.touched.append(state)
+            return None
+        if known is None:
+            self.added.append(content)
+        else:
+            self.changed += 1
+        note = parse(decode(data), state.path)
+        return Entry(state, content, note, *passages.split(note, self.chunk))
+
+
+def content_hash(data: bytes) -> str:
+    """Identity of a file's content, 32 hex digits; the first few name the note."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _read(state: FileState) -> tuple[bytes, FileState]:
+    """Read a file, with size and time as they stood when it was read.
+
+    The time is recorded as unknown if the file could still change under the same time stamp.
+    """
+    with open(state.absolute, "rb") as file:
+        status = os.fstat(file.fileno())
+        data = file.read()
+    racy = status.st_mtime_ns > time.time_ns() - RACY_NS
+    return data, state._replace(mtime_ns=0 if racy else status.st_mtime_ns, size=len(data))

@@ -1,0 +1,53 @@
+"""`demo` end to end, as a program and without a terminal: every question finds what it should."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from commonplace.cli import demo as drawing
+from commonplace.demo import questions
+
+from .conftest import command, environment
+
+
+def demo(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        command("demo", *arguments), capture_output=True, env=environment(), timeout=300, check=False
+    )
+
+
+def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    done = demo("--keep", folder)
+    shown = done.stdout.decode()
+    assert done.returncode == 0, done.stderr.decode()
+    assert b"\x1b" not in done.stdout
+    assert len(re.findall(r"the expected passage is hit [123]", shown)) == len(questions()) == 8
+    assert "vectors + full text" in shown
+    assert re.search(r"kestrel/\S+\.md:\d+", shown)
+    assert "of all notes" in shown
+    found = subprocess.run(
+        command("-w", folder, "search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files"),
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+        check=True,
+    )
+    assert b"kestrel/" in found.stdout
+    assert demo("--keep", folder).returncode == 1
+
+
+def test_demo_fails_if_a_question_finds_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    monkeypatch.setattr("commonplace.memory.Memory.search", _finds_nothing)
+    assert drawing._show(tmp_path / "notes", kept=False) == 1
+
+
+def _finds_nothing(self: object, text: str, **named: object) -> object:
+    from commonplace.types import SearchResult
+
+    return SearchResult(text, (), 2)
