@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.progress import Progress
-from commonplace.index.sqlite import Entry, Key, Known
+from commonplace.index.rows import Entry
+from commonplace.index.sqlite import Key, Known
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.types import FileFailure
 
-BATCH_BYTES = 1 << 20  # text per transaction: large enough that FTS5 works in bulk
+BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 
@@ -32,7 +33,7 @@ class Reader:
         self.failed: list[FileFailure] = []
 
     def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
-        """Yield entries for files whose content changed, about a megabyte at a time."""
+        """Yield entries for files whose content changed, some megabytes at a time."""
         batch: list[Entry] = []
         size = 0
         for done, state in enumerate(states):

@@ -123,17 +123,29 @@ def read_meta(connection: apsw.Connection) -> dict[str, str]:
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
     """A write transaction: committed at the end, rolled back on any error, joined when one is open."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.execute("BEGIN IMMEDIATE")
+    own = begin(connection)
     try:
         yield
-        connection.execute("COMMIT")
+        if own:
+            connection.execute("COMMIT")
     except BaseException:
-        with suppress(apsw.Error):
-            connection.execute("ROLLBACK")
+        if own:
+            rollback(connection)
         raise
+
+
+def begin(connection: apsw.Connection) -> bool:
+    """Begin a write transaction; false if one is open already, which its opener will end."""
+    if connection.in_transaction:
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    return True
+
+
+def rollback(connection: apsw.Connection) -> None:
+    """Undo the open transaction, if SQLite has not done so by itself."""
+    with suppress(apsw.Error):
+        connection.execute("ROLLBACK")
 
 
 def remove_files(path: str) -> None:

@@ -10,26 +10,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import apsw
-
 from commonplace.errors import IndexUnavailable
-from commonplace.index import lexicon, schema
+from commonplace.index import rows, schema
+from commonplace.index.rows import Entry
 from commonplace.notes.scan import FileState
-from commonplace.types import Note, Passage, Section
 
 Key = tuple[str, str]  # collection, path
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file ready to be indexed: how it stood on disk, and what it was cut into."""
-
-    state: FileState
-    hash: str
-    note: Note
-    sections: Sequence[Section]
-    passages: Sequence[Passage]
 
 
 class Known(NamedTuple):
@@ -82,6 +69,7 @@ class SqliteIndex:
         self.rebuild_reason: str | None = None
         self.connection = schema.connect(path, readonly=readonly)
         self._lock = threading.RLock()
+        self._own = False  # whether `publish` is to end the transaction that `stage` began
         self._manifest: tuple[int, dict[Key, Known]] | None = None
         self._counted: tuple[int, int, dict[str, int]] = (-1, 0, {})
         try:
@@ -179,12 +167,40 @@ class SqliteIndex:
 
     # --- changes ------------------------------------------------------------------------------------
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Add or replace files, in one transaction."""
-        with self._lock, schema.translated(self.path), schema.transaction(self.connection):
-            known = {e.state.key for e in entries}
-            self._delete([row for key in known for row in self._note_ranges(key)])
-            _insert(self.connection, entries)
+    def stage(self, entries: Sequence[Entry]) -> None:
+        """Add or replace files, all but their full text: the first half of a write, most of it Python.
+
+        Opens a transaction, unless one is open, which `publish` must end.
+        """
+        with self._lock, schema.translated(self.path):
+            self._own = schema.begin(self.connection)
+            try:
+                self._delete([row for entry in entries for row in self._note_ranges(entry.state.key)])
+                rows.insert(self.connection, rows.compose(entries, *self._next_ids()))
+            except BaseException:
+                if self._own:
+                    schema.rollback(self.connection)
+                raise
+
+    def publish(self) -> None:
+        """Index the text of what was staged and commit: the second half, nearly all of it SQLite's."""
+        with self._lock, schema.translated(self.path):
+            try:
+                rows.publish(self.connection)
+                if self._own:
+                    self.connection.execute("COMMIT")
+            except BaseException:
+                if self._own:
+                    schema.rollback(self.connection)
+                raise
+
+    def _next_ids(self) -> tuple[int, int, int]:
+        largest = "SELECT coalesce((SELECT max(id) FROM {}), 0)"
+        note, section, passage = (
+            self.connection.execute(largest.format(table)).get + 1
+            for table in ("notes", "sections", "passages")
+        )
+        return note, section, passage
 
     def remove(self, keys: Iterable[Key]) -> None:
         """Remove files, in one transaction."""
@@ -333,77 +349,3 @@ def _scope(collections: Sequence[str], rowid: str) -> tuple[str, str]:
         return "", ""
     join = f"JOIN passages p ON p.id = {rowid} JOIN notes n ON n.id = p.note_id"
     return join, ", ".join("?" * len(collections))
-
-
-def _insert(connection: apsw.Connection, entries: Sequence[Entry]) -> None:
-    """Insert files whose old rows are gone; ids follow on from the largest ones."""
-    largest = "SELECT coalesce((SELECT max(id) FROM {}), 0)"
-    note_id, section_id, passage_id = (
-        connection.execute(largest.format(table)).get + 1 for table in ("notes", "sections", "passages")
-    )
-    notes, sections, passages, texts = [], [], [], []
-    first_new = passage_id
-    for entry in entries:
-        first_section, first_passage = section_id, passage_id
-        headers = []
-        for section in entry.sections:
-            headings = json.dumps(section.headings, ensure_ascii=False)
-            sections.append(
-                (section_id, note_id, headings, section.start_line, section.end_line, section.turns)
-            )
-            headers.append(lexicon.index_text(header(entry.note, section.headings)))
-            section_id += 1
-        for p in entry.passages:
-            section_of = first_section + p.section
-            passages.append((passage_id, note_id, section_of, p.start_line, p.end_line, p.text, p.importance))
-            body = lexicon.index_text(p.text)
-            texts.append((passage_id, None if body is p.text else body, headers[p.section]))
-            passage_id += 1
-        notes.append(
-            _note_row(note_id, entry, (first_section, section_id - 1, first_passage, passage_id - 1))
-        )
-        note_id += 1
-    connection.execute("DELETE FROM meta WHERE key = 'scan'")
-    connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", notes)
-    connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", sections)
-    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL)", passages)
-    _insert_full_text(connection, texts, first_new)
-
-
-def _insert_full_text(
-    connection: apsw.Connection, texts: Sequence[tuple[int, str | None, str]], first: int
-) -> None:
-    """Feed the full-text table in one statement.
-
-    FTS5 then tokenises the whole batch without returning to Python, so another thread can parse the next
-    files meanwhile. Text that was not rewritten is read from the passages themselves.
-    """
-    connection.execute(
-        "CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)"
-    )
-    connection.executemany("INSERT INTO temp.fresh VALUES(?, ?, ?)", texts)
-    connection.execute(
-        "INSERT INTO passages_fts(rowid, body, header)"
-        " SELECT p.id, coalesce(f.body, p.text), f.header FROM passages p JOIN temp.fresh f ON f.id = p.id"
-        " WHERE p.id >= ? ORDER BY p.id",
-        (first,),
-    )
-    connection.execute("DELETE FROM temp.fresh")
-
-
-def _note_row(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:
-    note, state = entry.note, entry.state
-    metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
-    return (
-        note_id, state.collection, state.path, note.title, note.date, note.kind, entry.hash,
-        state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
-    )  # fmt: skip
-
-
-def header(note: Note, headings: Sequence[str]) -> str:
-    """The line of context a passage is indexed with: title, headings, date and tags, each once."""
-    parts = [note.title, *headings, note.date or ""]
-    tags = note.metadata.get("tags")
-    if isinstance(tags, list):
-        parts.extend(map(str, tags))
-    return " › ".join(dict.fromkeys(filter(None, parts)))

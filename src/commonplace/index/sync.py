@@ -6,7 +6,7 @@ transaction, and so is each batch of vectors.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -16,7 +16,8 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.changes import Difference, compare
 from commonplace.index.progress import Progress, silent
 from commonplace.index.reading import Reader
-from commonplace.index.sqlite import Entry, Key, Known, SqliteIndex
+from commonplace.index.rows import Entry
+from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState
 from commonplace.types import SyncReport
@@ -71,38 +72,32 @@ def _update(
 
 
 def _write(index: SqliteIndex, batches: Iterator[list[Entry]]) -> None:
-    """Write batches in a second thread while this one reads and cuts the next.
+    """Write batches, each one's full text in a second thread while this one reads and cuts the next.
 
-    FTS5 spends most of its time outside Python's lock, so the two really run side by side.
+    Only that half leaves Python's lock for long; moving the rest over as well made both threads slower.
     """
-    waiting: deque[Future[None]] = deque()
     with ThreadPoolExecutor(1, "commonplace-index") as writer:
+        writing: Future[None] | None = None
         try:
             for batch in batches:
-                waiting.append(writer.submit(index.write, batch))
-                if len(waiting) > 2:
-                    waiting.popleft().result()
-            for future in waiting:
-                future.result()
-        except BaseException:
-            for future in waiting:
-                future.cancel()
-            raise
+                if writing is not None:
+                    writing.result()
+                index.stage(batch)
+                writing = writer.submit(index.publish)
+        finally:
+            if writing is not None:
+                writing.result()
 
 
 def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known]) -> SyncReport:
     """Count a file that vanished here and appeared there with the same content as moved."""
-    gone = [manifest[key].hash for key in difference.gone]
-    moved = 0
-    for content in reader.added:
-        if content in gone:
-            gone.remove(content)
-            moved += 1
+    gone = Counter(manifest[key].hash for key in difference.gone)
+    moved = (gone & Counter(reader.added)).total()
     return SyncReport(
         added=len(reader.added) - moved,
         changed=reader.changed,
         moved=moved,
-        removed=len(gone),
+        removed=gone.total() - moved,
         unchanged=difference.unchanged + len(reader.touched),
         failed=tuple(reader.failed),
     )

@@ -1,0 +1,100 @@
+"""Cut files as rows of the index's tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import apsw
+
+from commonplace.index import lexicon
+from commonplace.notes.scan import FileState
+from commonplace.types import Note, Passage, Section
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file ready to be indexed: how it stood on disk, and what it was cut into."""
+
+    state: FileState
+    hash: str
+    note: Note
+    sections: Sequence[Section]
+    passages: Sequence[Passage]
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of the four tables, in the order of their columns; `texts` feeds the full-text table."""
+
+    notes: list[tuple[Any, ...]] = field(default_factory=list)
+    sections: list[tuple[Any, ...]] = field(default_factory=list)
+    passages: list[tuple[Any, ...]] = field(default_factory=list)
+    texts: list[tuple[int, str | None, str]] = field(default_factory=list)
+
+
+def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> Rows:
+    """Compose the rows of files, with ids that count on from these three."""
+    rows = Rows()
+    for entry in entries:
+        first_section, first_passage = section, passage
+        headers = []
+        for cut in entry.sections:
+            headings = json.dumps(cut.headings, ensure_ascii=False)
+            rows.sections.append((section, note, headings, cut.start_line, cut.end_line, cut.turns))
+            headers.append(lexicon.index_text(header(entry.note, cut.headings)))
+            section += 1
+        for p in entry.passages:
+            place = (p.start_line, p.end_line)
+            rows.passages.append((passage, note, first_section + p.section, *place, p.text, p.importance))
+            body = lexicon.index_text(p.text)
+            rows.texts.append((passage, None if body is p.text else body, headers[p.section]))
+            passage += 1
+        rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
+        note += 1
+    return rows
+
+
+def insert(connection: apsw.Connection, rows: Rows) -> None:
+    """Insert all but the full text, which waits in a temporary table for `publish`."""
+    connection.execute("DELETE FROM meta WHERE key = 'scan'")
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)"
+    )
+    connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", rows.notes)
+    connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", rows.sections)
+    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL)", rows.passages)
+    connection.executemany("INSERT INTO temp.fresh VALUES(?, ?, ?)", rows.texts)
+
+
+def publish(connection: apsw.Connection) -> None:
+    """Feed the full-text table with what was inserted, in one statement.
+
+    FTS5 then tokenises a whole batch without coming back to Python, so another thread can cut the next
+    files meanwhile. Text that was not rewritten is read from the passages themselves.
+    """
+    connection.execute(
+        "INSERT INTO passages_fts(rowid, body, header) SELECT f.id, coalesce(f.body, p.text), f.header"
+        " FROM temp.fresh f JOIN passages p ON p.id = f.id ORDER BY f.id"
+    )
+    connection.execute("DELETE FROM temp.fresh")
+
+
+def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tuple[Any, ...]:
+    note, state = entry.note, entry.state
+    metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
+    return (
+        note_id, state.collection, state.path, note.title, note.date, note.kind, entry.hash,
+        state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
+    )  # fmt: skip
+
+
+def header(note: Note, headings: Sequence[str]) -> str:
+    """The line of context a passage is indexed with: title, headings, date and tags, each once."""
+    parts = [note.title, *headings, note.date or ""]
+    tags = note.metadata.get("tags")
+    if isinstance(tags, list):
+        parts.extend(map(str, tags))
+    return " › ".join(dict.fromkeys(filter(None, parts)))
