@@ -24,21 +24,11 @@ from commonplace.notes.scan import Source
 from commonplace.search import pipeline, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
-from commonplace.types import (
-    CollectionInfo,
-    Excerpt,
-    Hit,
-    Level,
-    Mode,
-    Recall,
-    SearchResult,
-    Status,
-    SyncReport,
-    Written,
-)
+from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
+    from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
 WORKSPACE = "memory"  # the workspace's own notes, as a collection
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
@@ -63,8 +53,13 @@ class Memory:
         self.ranking = ranking
         path = index_path or self.workspace.index
         lock = paths.lock_file(self.workspace, "sync") if index_path is None else path.with_suffix(".lock")
-        fallback = paths.fallback_index(root)
-        self._store = Store(os.fspath(path), os.fspath(fallback), os.fspath(lock), self.sources(), chunks)
+        self._store = Store(
+            os.fspath(path),
+            lambda: os.fspath(paths.fallback_index(root)),
+            os.fspath(lock),
+            self.sources(),
+            chunks,
+        )
         self._model = embedder
         self._model_trouble: str | None = None
         self._lock = threading.RLock()
@@ -163,6 +158,7 @@ class Memory:
     def recall(self, text: str, *, budget: int | None = None, collections: Sequence[str] = ()) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens."""
         from commonplace.search import disclose
+        from commonplace.types import Recall
 
         budget = self.settings.recall.budget if budget is None else budget
         result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
@@ -317,6 +313,8 @@ class Memory:
         return next(source.root for source in self._store.sources if source.name == collection)
 
     def _status(self) -> Status:
+        from commonplace.types import CollectionInfo, Status
+
         store = self._store
         index = store.index
         counts, by_collection = index.counts(), index.collections()

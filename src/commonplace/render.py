@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace import screen
 from commonplace.screen import PLAIN, Look
-from commonplace.types import (
-    LEVEL_NAMES,
-    CollectionInfo,
-    Excerpt,
-    Factor,
-    Hit,
-    Recall,
-    SearchResult,
-    Status,
-    SyncReport,
-    Written,
-)
+from commonplace.types.results import LEVEL_NAMES, Hit
+
+if TYPE_CHECKING:
+    from commonplace.types import (
+        CollectionInfo,
+        Excerpt,
+        Factor,
+        Hit,
+        Recall,
+        SearchResult,
+        Status,
+        SyncReport,
+        Written,
+    )
 
 SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from commonplace import render
 from commonplace.cli import failures, session
-from commonplace.types import Mode, SearchResult
+from commonplace.types.results import Mode, SearchResult
 
 MOST_HITS = 1000
 

@@ -36,15 +36,18 @@ class BuiltinEmbedder:
     name = "all-MiniLM-L6-v2 (bundled)"
     dimensions = DIMENSIONS
     scripts = frozenset({"latin"})
-    fingerprint = f"builtin:{MODEL_SHA256[:16]}"
+    fingerprint = f"builtin-1:{MODEL_SHA256[:12]}:{TOKENIZER_SHA256[:12]}:{MAX_CHARACTERS}"
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        """Load model and tokenizer. Raises ProviderError if a file is missing or not the one it should be."""
+        """Load model and tokenizer. Raises ProviderError if a file or a library is missing or wrong."""
         model = _verified(folder / "model.onnx", MODEL_SHA256)
         vocabulary = _verified(folder / "tokenizer.json", TOKENIZER_SHA256)
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        import onnxruntime
-        from tokenizers import Tokenizer
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:  # no wheel for this machine, or one that does not fit it
+            raise ProviderError("builtin", f"a library cannot be loaded ({error})") from error
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1

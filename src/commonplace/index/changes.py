@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import lexicon, schema
@@ -11,13 +11,12 @@ from commonplace.index.sqlite import Key, Known
 from commonplace.notes.scan import FileState
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """Files on disk against the index: never seen, to be compared by hash, and gone."""
 
-    fresh: list[FileState] = field(default_factory=list)
-    suspect: list[FileState] = field(default_factory=list)
-    gone: list[Key] = field(default_factory=list)
+    fresh: list[FileState]
+    suspect: list[FileState]
+    gone: list[Key]
     unchanged: int = 0
 
     @property

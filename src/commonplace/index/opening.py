@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from commonplace.errors import IndexUnavailable
@@ -20,11 +20,11 @@ class Opened:
     warnings: tuple[str, ...] = ()
 
 
-def open_index(path: str, fallback: str, identity: Mapping[str, str]) -> Opened:
+def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
     """Open the index at `path`, or the best stand-in for it.
 
     A damaged one is deleted and begun anew (it is derived). Where nothing may be written, an index that is
-    there already is used as it stands, and otherwise one at `fallback` in the user's cache. If neither can
+    there already is used as it stands, and otherwise one at `fallback()` in the user's cache. If neither can
     be had, an index in memory serves this process.
     """
     try:
@@ -32,7 +32,7 @@ def open_index(path: str, fallback: str, identity: Mapping[str, str]) -> Opened:
     except IndexUnavailable as error:
         reason = error.reason
     if reason == "cannot be written here":
-        opened = _open_readonly(path, identity) or _open_elsewhere(fallback, identity)
+        opened = _open_readonly(path, identity) or _open_elsewhere(fallback(), identity)
         if opened:
             return opened
     return in_memory(identity, f"the index is not usable ({reason}): the files themselves were searched")

@@ -23,7 +23,7 @@ _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 _WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoint=4000")
 
 TABLES = f"""
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE notes(
     id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, date TEXT,
     kind TEXT NOT NULL, hash TEXT NOT NULL, mtime_ns INTEGER NOT NULL,

@@ -7,13 +7,14 @@ import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import IndexUnavailable
-from commonplace.index import rows, schema
-from commonplace.index.rows import Entry
+from commonplace.index import schema
 from commonplace.notes.scan import FileState
+
+if TYPE_CHECKING:
+    from commonplace.index.rows import Entry
 
 Key = tuple[str, str]  # collection, path
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
@@ -27,8 +28,7 @@ class Known(NamedTuple):
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Where a passage stands and what it says."""
 
     id: int
@@ -40,8 +40,7 @@ class Candidate:
     turns: float
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The note and section around a passage, as a hit shows them."""
 
     collection: str
@@ -115,12 +114,13 @@ class SqliteIndex:
 
     # --- what is known ------------------------------------------------------------------------------
 
-    def meta(self, key: str) -> str | None:
+    def meta(self, key: str) -> str | bytes | None:
         """One value of the index's own notes about itself."""
-        row = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return row[0][0] if row else None
+        found = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        value: str | bytes | None = found[0][0] if found else None
+        return value
 
-    def set_meta(self, key: str, value: str) -> None:
+    def set_meta(self, key: str, value: str | bytes) -> None:
         """Write one value of the index's own notes about itself."""
         self._statement("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
 
@@ -172,6 +172,8 @@ class SqliteIndex:
 
         Opens a transaction, unless one is open, which `publish` must end.
         """
+        from commonplace.index import rows  # most searches write nothing
+
         with self._lock, schema.translated(self.path):
             self._own = schema.begin(self.connection)
             try:
@@ -184,6 +186,8 @@ class SqliteIndex:
 
     def publish(self) -> None:
         """Index the text of what was staged and commit: the second half, nearly all of it SQLite's."""
+        from commonplace.index import rows
+
         with self._lock, schema.translated(self.path):
             try:
                 rows.publish(self.connection)

@@ -19,10 +19,10 @@ from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.files import LockTimeout, locked
 from commonplace.notes.scan import FileState, Source, fingerprint, scan
-from commonplace.types import SyncReport
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
+    from commonplace.types import SyncReport
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
@@ -36,9 +36,17 @@ class Store:
     """Owns the open index of one workspace; not thread-safe, its owner holds a lock."""
 
     def __init__(
-        self, path: str, fallback: str, lock: str, sources: Sequence[Source], chunks: ChunkSettings
+        self,
+        path: str,
+        fallback: Callable[[], str],
+        lock: str,
+        sources: Sequence[Source],
+        chunks: ChunkSettings,
     ) -> None:
-        """Bind to an index file; nothing is opened until it is needed."""
+        """Bind to an index file; nothing is opened until it is needed.
+
+        `fallback` names a file to use where `path` cannot be written.
+        """
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._fallback, self._lock = path, fallback, lock
@@ -148,7 +156,7 @@ class Store:
             self._holds_until = time.monotonic() + SCAN_HOLDS_S
         return 0
 
-    def _keep(self, whole: str) -> None:
+    def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
         with suppress(IndexUnavailable):
             self.index.set_meta("scan", whole)

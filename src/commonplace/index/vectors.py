@@ -18,11 +18,12 @@ import apsw
 
 from commonplace.index import lexicon, schema
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.types import Level
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from commonplace.types import Level
 
     Floats = NDArray[np.float32]
 

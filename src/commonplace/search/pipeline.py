@@ -15,7 +15,7 @@ from commonplace.search import ranking, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.terms import Terms
-from commonplace.types import Factor, Hit, Level, Mode
+from commonplace.types.results import Factor, Hit, Level, Mode
 
 Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace.chunking import turns
 from commonplace.index import lexicon
@@ -75,8 +75,7 @@ class Evidence:
     today: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate with its score, the parts of it, and its relevance by words and meaning alone."""
 
     candidate: Candidate
@@ -193,11 +192,11 @@ DIALOGUE_TERMS, LONG_TERMS = 12, 24
 def gate(evidence: Evidence) -> float:
     """The relevance below which nothing counts as an answer."""
     query, terms = evidence.query, evidence.terms
-    by_words = GATE_WORDS_LONG if terms.count > LONG_TERMS else GATE_WORDS
+    by_words = GATE_WORDS_LONG if terms.asked > LONG_TERMS else GATE_WORDS
     if not evidence.semantic:
         return by_words
     half_known = query.first_person and terms.known * 2 >= terms.content > 0
-    by_meaning = GATE_LOOSE if terms.count > DIALOGUE_TERMS or half_known else GATE
+    by_meaning = GATE_LOOSE if terms.asked > DIALOGUE_TERMS or half_known else GATE
     if not terms.known:
         by_meaning = GATE_UNKNOWN
     return (1 - query.wide) * by_meaning + query.wide * by_words

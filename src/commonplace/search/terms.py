@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.index import lexicon
 from commonplace.index.sqlite import SqliteIndex
@@ -20,17 +20,16 @@ POSTINGS, POSTINGS_WIDE = 30_000, 60_000
 LEAST_TERMS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The terms to look for, rarest first, and what is known of the question's.
 
-    `ideal` is the BM25 that a passage with the rarest terms would about have; `count` how many terms there
+    `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
     are; `known` and `content` how many of those that say something are in the index, and how many there are.
     """
 
     wanted: tuple[str, ...] = ()
     ideal: float = 0.0
-    count: int = 0
+    asked: int = 0
     known: int = 0
     content: int = 0
 
@@ -48,7 +47,7 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
     return Terms(
         wanted=_affordable(counted, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
         ideal=math.fsum(weights[:IDEAL_TERMS]),
-        count=len(counted),
+        asked=len(counted),
         known=sum(1 for count in content if count),
         content=len(content),
     )

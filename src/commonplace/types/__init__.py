@@ -1,0 +1,59 @@
+"""The values that travel between layers: frozen, slotted, no behaviour beyond derived attributes.
+
+Making a dataclass costs most of a millisecond, so a search loads only those it returns; names are imported
+from here as if they all stood in one module.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
+    from commonplace.types.reports import (
+        CollectionInfo,
+        Excerpt,
+        FileFailure,
+        Recall,
+        Status,
+        SyncReport,
+        Written,
+    )
+    from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, SearchResult
+
+__all__ = [
+    "LEVEL_NAMES",
+    "CollectionInfo",
+    "Excerpt",
+    "Factor",
+    "FileFailure",
+    "Heading",
+    "Hit",
+    "Level",
+    "Mode",
+    "Note",
+    "NoteKind",
+    "Passage",
+    "Recall",
+    "SearchResult",
+    "Section",
+    "Status",
+    "SyncReport",
+    "Written",
+]
+
+_MODULES = {
+    "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
+    "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
+    "reports": {"CollectionInfo", "Excerpt", "FileFailure", "Recall", "Status", "SyncReport", "Written"},
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a name's module when the name is first used."""
+    from importlib import import_module
+
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"commonplace.types.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

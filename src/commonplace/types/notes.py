@@ -1,0 +1,62 @@
+"""What a Markdown file is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+NoteKind = Literal["long-term", "daily", "note"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a note: its level (1 to 6), its text and the 1-based line it stands on."""
+
+    level: int
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A parsed Markdown file, as it may be indexed: redacted, private parts blanked.
+
+    `lines` has one entry a line of the file, so that line numbers are the file's own. `fences` holds the
+    1-based inclusive line ranges of code fences, `front_matter` that of the YAML block, if any.
+    """
+
+    path: str
+    title: str
+    date: str | None
+    kind: NoteKind
+    lines: tuple[str, ...]
+    headings: tuple[Heading, ...] = ()
+    fences: tuple[tuple[int, int], ...] = ()
+    front_matter: tuple[int, int] | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    annotations: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a note under one heading path; lines are 1-based and inclusive.
+
+    `turns` says how much it reads like a conversation, 0..1 (see `chunking.turns`).
+    """
+
+    headings: tuple[str, ...]
+    start_line: int
+    end_line: int
+    turns: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is embedded and ranked: a few lines of one section; lines are 1-based and inclusive."""
+
+    section: int
+    start_line: int
+    end_line: int
+    text: str
+    importance: int | None = None

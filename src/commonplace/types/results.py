@@ -1,0 +1,68 @@
+"""What a search gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Level = Literal[0, 1, 2, 3]
+Mode = Literal["hybrid", "lexical", "semantic"]
+LEVEL_NAMES: Mapping[int, str] = {
+    0: "vectors + full text",
+    1: "vectors (numpy) + full text",
+    2: "full text only",
+    3: "files scanned, no index",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One named contribution to a hit's score, with the words that explain it."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A ranked passage: where it stands, what it says, why it was found.
+
+    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1.
+    """
+
+    path: str
+    start_line: int
+    end_line: int
+    text: str
+    score: float
+    title: str
+    headings: tuple[str, ...]
+    date: str | None
+    collection: str
+    docid: str
+    factors: tuple[Factor, ...] = ()
+    contexts: tuple[str, ...] = ()
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`, or `path#L12` for a single line."""
+        last = f"-L{self.end_line}" if self.end_line != self.start_line else ""
+        return f"{self.path}#L{self.start_line}{last}"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Hits, best first, with the level that answered and anything the reader should know.
+
+    `stale` counts files changed since they were indexed and not re-read in this call. `timings_ms` names
+    the stages in order.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    level: Level
+    stale: int = 0
+    warnings: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
