@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from commonplace.types import Level
 
     Floats = NDArray[np.float32]
+    Nearest = Callable[[Floats, int], list[tuple[int, float]]]
 
 # A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
 # carry no meaning, and cost time and disk.
@@ -118,18 +119,26 @@ class Vectors:
 
     # --- asking -------------------------------------------------------------------------------------
 
-    def nearest(
-        self, vector: Floats, limit: int, collections: Sequence[str] = ()
-    ) -> tuple[list[tuple[int, float]], Level]:
-        """Passages nearest to a unit vector, as (id, cosine), best first, and the level that answered.
+    def ready(self, collections: Sequence[str] = ()) -> tuple[Nearest, Level]:
+        """Prepare for one question: a function from unit vector and limit to (id, cosine), best first.
 
-        The first question goes to the extension, which reads the file once; later ones to the matrix.
+        With it comes the level that answers. The first question goes to the extension, which reads the file
+        once. For later ones the function holds the matrix and touches the index no more, so it may run
+        beside a full-text query.
         """
         self._asked += 1
         extension = self.load_extension()
         if extension and self._asked == 1 and self._loaded is None:
-            return self._scan(vector, limit, collections), 0
-        return self._multiply(vector, limit, collections), 0 if extension else 1
+            return lambda vector, limit: self._scan(vector, limit, collections), 0
+        ids, matrix = self._matrix()
+        covered = self._covered(ids, collections) if collections else None
+        level: Level = 0 if extension else 1
+        return lambda vector, limit: multiply(ids, matrix, covered, vector, limit), level
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the next question will be answered from the matrix, or the index read for it."""
+        return self._loaded is not None
 
     def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
         """Cosines of given passages with a unit vector; those without a vector are left out."""
@@ -173,20 +182,6 @@ class Vectors:
             (quantize(vector[None])[0].tobytes(), *collections, limit, *collections, limit),
         )
         return [(int(passage), float(cosine)) for passage, cosine in rows]
-
-    def _multiply(self, vector: Floats, limit: int, collections: Sequence[str]) -> list[tuple[int, float]]:
-        import numpy as np
-
-        ids, matrix = self._matrix()
-        if not len(ids):
-            return []
-        cosines = matrix @ vector
-        if collections:
-            cosines = np.where(self._covered(ids, collections), cosines, -np.inf)
-        count = min(limit, len(ids))
-        top = np.argpartition(-cosines, count - 1)[:count]
-        top = top[np.lexsort((ids[top], -cosines[top]))]
-        return [(int(ids[i]), float(cosines[i])) for i in top if np.isfinite(cosines[i])]
 
     def _matrix(self) -> tuple[Any, Any]:
         """Passage ids and their unit vectors, (n,) int64 and (n, d) float32, as fresh as the file."""
@@ -238,6 +233,27 @@ class Vectors:
 
     def _run(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
         return self.index._rows(sql, bindings)
+
+
+def multiply(
+    ids: NDArray[np.int64],
+    matrix: Floats,
+    covered: NDArray[np.bool_] | None,
+    vector: Floats,
+    limit: int,
+) -> list[tuple[int, float]]:
+    """The rows of a matrix nearest to a vector, as (id, cosine), best first; ties by id."""
+    import numpy as np
+
+    if not len(ids):
+        return []
+    cosines = matrix @ vector
+    if covered is not None:
+        cosines = np.where(covered, cosines, -np.inf)
+    count = min(limit, len(ids))
+    top = np.argpartition(-cosines, count - 1)[:count]
+    top = top[np.lexsort((ids[top], -cosines[top]))]
+    return [(int(ids[i]), float(cosines[i])) for i in top if np.isfinite(cosines[i])]
 
 
 def embedded_text(text: str, headings: Sequence[str]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import ProviderError
 from commonplace.index.sqlite import Source, SqliteIndex
@@ -16,6 +17,9 @@ from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.terms import Terms
 from commonplace.types.results import Factor, Hit, Level, Mode
+
+if TYPE_CHECKING:
+    from commonplace.index.vectors import Nearest
 
 Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 
@@ -62,8 +66,7 @@ def search(
     outcome = Outcome()
     with outcome.timed("terms"):
         weighed = terms.weigh(index, query)
-    lexical = _lexical(index, query, weighed, request, outcome) if request.mode != "semantic" else {}
-    semantic = _semantic(vectors, embed, query, lexical, request, outcome)
+    lexical, semantic = _candidates(index, vectors, embed, query, weighed, request, outcome)
     with outcome.timed("ranking"):
         wanted = {*lexical, *semantic}
         if request.min_score is not None and request.min_score <= 0:
@@ -78,6 +81,62 @@ def search(
     return outcome
 
 
+def _candidates(
+    index: SqliteIndex,
+    vectors: Vectors,
+    embed: Embed | None,
+    query: Query,
+    weighed: Terms,
+    request: Request,
+    outcome: Outcome,
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Both lists: BM25 and cosine by passage; the cosines of what full text found are filled in."""
+    wanted = request.mode != "semantic"
+    if embed is None or not query.words.strip() or request.mode == "lexical":
+        return _lexical(index, query, weighed, request, outcome) if wanted else {}, {}
+    nearest, level = vectors.ready(request.collections)
+    ask = _Asking(embed, nearest, query.words, request.ranking.candidates)
+    beside = vectors.in_memory and wanted
+    if beside:
+        ask.start()
+    lexical = _lexical(index, query, weighed, request, outcome) if wanted else {}
+    with outcome.timed("vectors"):
+        if beside:
+            ask.join()
+        else:
+            ask.run()
+        if isinstance(ask.error, ProviderError):
+            outcome.warnings.append(f"{ask.error}; full text answered alone")
+            return lexical, {}
+        if ask.error is not None:
+            raise ask.error
+        outcome.level = level
+        allowed = _allowed(index, query, list(ask.found))
+        semantic = {p: c for p, c in ask.found.items() if allowed is None or p in allowed}
+        missing = [passage for passage in lexical if passage not in semantic]
+        return lexical, semantic | vectors.cosines(ask.vector, missing)
+
+
+class _Asking(Thread):
+    """A question on its way through the model and the vectors, beside full text: both leave Python's lock."""
+
+    def __init__(self, embed: Embed, nearest: Nearest, words: str, limit: int) -> None:
+        super().__init__(name="commonplace-vectors", daemon=True)
+        self._ask = (embed, nearest, words, limit)
+        self.found: dict[int, float] = {}
+        self.vector: Any = None
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        """Embed the question and find what is nearest; trouble is kept for the one who waits."""
+        embed, nearest, words, limit = self._ask
+        try:
+            self.vector = embed(words)
+            self.found = dict(nearest(self.vector, limit))
+        except Exception as error:  # noqa: BLE001 - raised again where the answer is waited for
+            self.error = error
+
+
 def _lexical(
     index: SqliteIndex, query: Query, weighed: Terms, request: Request, outcome: Outcome
 ) -> dict[int, float]:
@@ -87,32 +146,6 @@ def _lexical(
             return {}
         settings = request.ranking
         return dict(index.match(expression, settings.candidates, request.collections, settings.header))
-
-
-def _semantic(
-    vectors: Vectors,
-    embed: Embed | None,
-    query: Query,
-    lexical: Mapping[int, float],
-    request: Request,
-    outcome: Outcome,
-) -> dict[int, float]:
-    """Cosines of the nearest passages and of those that full text found."""
-    if embed is None or not query.words.strip() or request.mode == "lexical":
-        return {}
-    try:
-        with outcome.timed("embedding"):
-            vector = embed(query.words)
-    except ProviderError as error:
-        outcome.warnings.append(f"{error}; full text answered alone")
-        return {}
-    with outcome.timed("vectors"):
-        found, outcome.level = vectors.nearest(vector, request.ranking.candidates, request.collections)
-        nearest = dict(found)
-        allowed = _allowed(vectors.index, query, list(nearest))
-        semantic = nearest if allowed is None else {p: nearest[p] for p in nearest if p in allowed}
-        missing = [passage for passage in lexical if passage not in semantic]
-        return semantic | vectors.cosines(vector, missing)
 
 
 def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:

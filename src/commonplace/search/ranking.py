@@ -92,7 +92,8 @@ def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSett
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     words = _words(evidence)
-    persons = _persons(candidates, evidence.query)
+    speakers = {candidate.id: _speakers(candidate) for candidate in candidates}
+    persons = _persons(speakers, evidence.query)
     sections = {candidate.id: candidate.section_id for candidate in candidates}
     weights = {c.id: _vector_weight(c, evidence, settings) for c in candidates}
     ranked = []
@@ -103,7 +104,7 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             "words": (1 - weight) * words.get(own, 0.0),
         }
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if persons and _says(candidate, persons):
+        if not persons.isdisjoint(speakers[own]):
             parts["speaker"] = settings.speaker
         beside = [
             (1 - weights[other]) * words.get(other, 0.0)
@@ -132,20 +133,17 @@ def _vector_weight(candidate: Candidate, evidence: Evidence, settings: RankSetti
     return settings.vector * latin
 
 
-def _persons(candidates: Sequence[Candidate], query: Query) -> frozenset[str]:
+def _persons(speakers: Mapping[int, Sequence[str]], query: Query) -> frozenset[str]:
     """Whom the question is about, among those who speak in the candidates."""
     spoken = query.spoken
-    labels = Counter(label for c in candidates for label in _speakers(c))
+    labels = Counter(label for said in speakers.values() for label in said)
     named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in spoken}
     return frozenset(named - OWNER | (OWNER if query.first_person else frozenset()))
 
 
 def _speakers(candidate: Candidate) -> list[str]:
+    """The labels of a passage's lines."""
     return [label for line in candidate.text.split("\n") if (label := turns.speaker(line)) is not None]
-
-
-def _says(candidate: Candidate, persons: frozenset[str]) -> bool:
-    return not persons.isdisjoint(_speakers(candidate))
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
