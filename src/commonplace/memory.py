@@ -242,6 +242,7 @@ class Memory:
         model = self._load_model()
         if model is None or self._store.index.meta("model") != model.fingerprint:
             return None
+        self._store.catch_up(model)
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda question: model.embed([question], "query")[0]

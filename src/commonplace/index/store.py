@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from commonplace.errors import IndexUnavailable
 from commonplace.index import changes
 from commonplace.index.opening import Opened, discard, in_memory, open_index
 from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.files import LockTimeout, locked
 from commonplace.notes.scan import FileState, Source, fingerprint, scan
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
+CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
 # Comparing some thousand files takes as long as a search. Where it took more than the first figure, what it
 # found holds for the second; a small workspace is compared at every search.
@@ -148,7 +149,7 @@ class Store:
                 states, collections = self.scan(), ()
             if self._try_sync(states, covered if collections else None):
                 return 0
-        return difference.stale
+        return _really_stale(difference, manifest)
 
     def _hold(self, started: float) -> int:
         """Let a slow comparison hold for a while; return that nothing is stale."""
@@ -171,11 +172,7 @@ class Store:
         A file written in the moment it was indexed is compared by its content.
         """
         manifest = self.index.manifest()
-        difference = changes.compare(self.scan(), manifest)
-        racy = [
-            s for s in difference.suspect if manifest[s.key].mtime_ns == 0 and manifest[s.key].size == s.size
-        ]
-        return difference.stale - sum(1 for state in racy if _content(state) == manifest[state.key].hash)
+        return _really_stale(changes.compare(self.scan(), manifest), manifest)
 
     def _try_sync(self, states: Sequence[FileState], covered: Sequence[str] | None) -> bool:
         """Sync unless the index cannot be written or another process is at it."""
@@ -201,6 +198,15 @@ class Store:
         """The lock of this index; one that stands elsewhere has its lock beside it."""
         path = self.index.path
         return locked(Path(self._lock if path == self._path else f"{path}.lock"), timeout_s=timeout_s)
+
+    def catch_up(self, embedder: Embedder) -> None:
+        """Embed the few passages that a search has just read, if no other process is at it."""
+        if self.index.readonly or not 0 < self.index.pending() <= CHEAP_PASSAGES:
+            return
+        from commonplace.index import sync
+
+        with suppress(LockTimeout), self._locked(0):
+            sync.sync_vectors(self.vectors, embedder)
 
     # --- sync ---------------------------------------------------------------------------------------
 
@@ -240,6 +246,13 @@ class Store:
             self._take(discard(error.path, self._identity))
             report = sync.sync_text(self.index, states, self.chunks, progress)
         return replace(report, warnings=self.opened.warnings)
+
+
+def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:
+    """How many files differ; one written in the moment it was indexed is compared by its content."""
+    known = [(state, manifest[state.key]) for state in difference.suspect]
+    same = [s for s, k in known if k.mtime_ns == 0 and k.size == s.size and _content(s) == k.hash]
+    return difference.stale - len(same)
 
 
 def _content(state: FileState) -> str | None:

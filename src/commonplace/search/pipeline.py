@@ -181,16 +181,18 @@ def _select(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> l
 
 def _hit(ranked: Ranked, source: Source) -> Hit:
     candidate = ranked.candidate
+    score = min(1.0, max(0.0, ranked.score))
+    parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
     return Hit(
         path=source.path,
         start_line=candidate.start_line,
         end_line=candidate.end_line,
         text=candidate.text,
-        score=min(1.0, max(0.0, ranked.score)),
+        score=score,
         title=source.title,
         headings=source.headings,
         date=source.date,
         collection=source.collection,
         docid=source.docid,
-        factors=tuple(Factor(name, value) for name, value in ranked.parts.items() if value),
+        factors=tuple(Factor(name, value) for name, value in parts.items() if value),
     )

@@ -28,6 +28,9 @@ WORDS_MAX = 1.5
 OWNER = frozenset({"user", "human", "me", "用户", "我"})
 # A label counts as a person when it opens this many lines of the candidates; a rarer one is a key ("Note:").
 PERSON_LINES = 8
+# A passage that has no vector yet is taken to mean this much of what its words say: what was written a
+# moment ago is neither lost behind older notes nor put before all of them.
+MEANING_UNKNOWN = 0.5
 # Keeps passages beside a match in front of those beside none, where all else is equal.
 TIE = 1e-6
 
@@ -99,10 +102,9 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     ranked = []
     for candidate in candidates:
         own, weight = candidate.id, weights[candidate.id]
-        parts = {
-            "meaning": weight * evidence.semantic.get(own, 0.0),
-            "words": (1 - weight) * words.get(own, 0.0),
-        }
+        said = words.get(own, 0.0)
+        meant = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, said))
+        parts = {"meaning": weight * meant, "words": (1 - weight) * said}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
         if not persons.isdisjoint(speakers[own]):
             parts["speaker"] = settings.speaker
@@ -185,6 +187,10 @@ def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float) ->
 GATE, GATE_LOOSE, GATE_UNKNOWN = 0.30, 0.18, 0.36
 GATE_WORDS, GATE_WORDS_LONG = 0.14, 0.11  # where words decide alone
 DIALOGUE_TERMS, LONG_TERMS = 12, 24
+# The best of n unrelated cosines grows with the square root of ln n (extreme values of a normal variable), so
+# a small memory needs a lower gate than one of this many passages, for which they were measured.
+GATE_PASSAGES = 2000
+GATE_LEAST = 2 / 3
 
 
 def gate(evidence: Evidence) -> float:
@@ -197,4 +203,6 @@ def gate(evidence: Evidence) -> float:
     by_meaning = GATE_LOOSE if terms.asked > DIALOGUE_TERMS or half_known else GATE
     if not terms.known:
         by_meaning = GATE_UNKNOWN
+    size = math.sqrt(math.log(max(2, terms.passages)) / math.log(GATE_PASSAGES))
+    by_meaning *= min(1.0, max(GATE_LEAST, size))
     return (1 - query.wide) * by_meaning + query.wide * by_words

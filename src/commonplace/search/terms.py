@@ -24,7 +24,8 @@ class Terms(NamedTuple):
     """The terms to look for, rarest first, and what is known of the question's.
 
     `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
-    are; `known` and `content` how many of those that say something are in the index, and how many there are.
+    are; `known` and `content` how many of those that say something are in the index, and how many there are;
+    `passages` how many the index holds.
     """
 
     wanted: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class Terms(NamedTuple):
     asked: int = 0
     known: int = 0
     content: int = 0
+    passages: int = 0
 
 
 def weigh(index: SqliteIndex, query: Query) -> Terms:
@@ -50,6 +52,7 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
         asked=len(counted),
         known=sum(1 for count in content if count),
         content=len(content),
+        passages=total,
     )
 
 

@@ -1,0 +1,254 @@
+"""Files to index: what is counted, what is embedded again, and that the way there makes no difference."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.embedding.fake import FakeEmbedder
+from commonplace.index import changes, sync
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.vectors import Vectors
+from commonplace.notes.scan import Source, scan
+
+WORDS = (
+    "deploy rollback 数据库 迁移 kestrel latency tea 周三 review invoice 会议 gpt-4.1 src/store.ts".split()
+)
+
+
+class Workspace:
+    """A folder, its index and a model that counts what it embeds."""
+
+    def __init__(self, root: Path, index: str = ":memory:", chunks: ChunkSettings = DEFAULT) -> None:
+        self.root, self.chunks = root, chunks
+        self.sources = [Source("memory", str(root))]
+        self.index = SqliteIndex(index, changes.identity(chunks))
+        self.vectors = Vectors(self.index)
+        self.model = FakeEmbedder()
+
+    def write(self, path: str, text: str) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+        os.utime(file, ns=(1, file.stat().st_mtime_ns - 10_000_000_000))  # long before it is read
+        return file
+
+    def sync(self):
+        return sync.sync_text(self.index, scan(self.sources), self.chunks)
+
+    def embed(self, **how):
+        return sync.sync_vectors(self.vectors, self.model, **how)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def dump(index: SqliteIndex) -> list[object]:
+    """All that an index says, without the numbers it gave things."""
+    ask = index.connection.execute
+    ask("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, 'passages_fts', 'row')")
+    columns = "collection, path, title, date, kind, hash, size, lines, metadata"
+    return [
+        ask(f"SELECT {columns} FROM notes ORDER BY collection, path").fetchall(),
+        ask(
+            "SELECT n.path, s.headings, s.start_line, s.end_line, s.turns FROM sections s"
+            " JOIN notes n ON n.id = s.note_id ORDER BY n.path, s.start_line"
+        ).fetchall(),
+        ask(
+            "SELECT n.path, p.start_line, p.end_line, p.text, p.importance, v.key, v.vector FROM passages p"
+            " JOIN notes n ON n.id = p.note_id LEFT JOIN vectors v ON v.id = p.vector_id"
+            " ORDER BY n.path, p.id - n.first_passage"
+        ).fetchall(),
+        ask("SELECT key, vector FROM vectors ORDER BY key").fetchall(),
+        ask("SELECT term, doc, cnt FROM temp.words ORDER BY term").fetchall(),
+    ]
+
+
+def prose(rng: random.Random) -> str:
+    lines = [f"# {rng.choice(WORDS)} notes", ""]
+    for _ in range(rng.randrange(1, 30)):
+        lines.append(
+            rng.choice(
+                ["", "## " + rng.choice(WORDS), "- " + " ".join(rng.choices(WORDS, k=rng.randrange(1, 20)))]
+            )
+        )
+    return "\n".join(lines) + "\n"
+
+
+def test_counts(workspace: Workspace) -> None:
+    workspace.write("a.md", "# A\n\nalpha\n")
+    workspace.write("b.md", "# B\n\nbeta\n")
+    workspace.write("c.md", "# C\n\ngamma\n")
+    first = workspace.sync()
+    assert (first.added, first.changed, first.moved, first.removed, first.unchanged) == (3, 0, 0, 0, 0)
+    workspace.write("a.md", "# A\n\nalpha and more\n")
+    (workspace.root / "b.md").rename(workspace.root / "moved.md")
+    (workspace.root / "c.md").unlink()
+    second = workspace.sync()
+    assert (second.added, second.changed, second.moved, second.removed, second.unchanged) == (0, 1, 1, 1, 0)
+    third = workspace.sync()
+    assert (third.added, third.changed, third.moved, third.removed, third.unchanged) == (0, 0, 0, 0, 2)
+
+
+def test_a_touched_file_is_unchanged(workspace: Workspace) -> None:
+    file = workspace.write("a.md", "# A\n\nalpha\n")
+    workspace.sync()
+    os.utime(file, ns=(5, 5))
+    report = workspace.sync()
+    assert (report.changed, report.unchanged) == (0, 1)
+    assert workspace.index.manifest()["memory", "a.md"].mtime_ns == 5
+
+
+def test_an_edit_under_the_same_time_and_size_is_seen(workspace: Workspace) -> None:
+    file = workspace.root / "a.md"
+    file.write_text("# A\n\nalpha\n", "utf-8")
+    stamp = file.stat().st_mtime_ns
+    workspace.sync()
+    file.write_text("# A\n\nomega\n", "utf-8")
+    os.utime(file, ns=(stamp, stamp))
+    assert workspace.sync().changed == 1
+    assert workspace.index.match('"omega"', 5)
+
+
+def test_an_unreadable_file_is_reported_and_the_others_are_indexed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace.write("good.md", "alpha\n")
+    workspace.write("bad.md", "beta\n")
+    real = open
+
+    def refuse(path, *rest, **more):
+        if str(path).endswith("bad.md"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *rest, **more)
+
+    monkeypatch.setattr("builtins.open", refuse)
+    report = workspace.sync()
+    assert report.added == 1
+    assert [(f.path, f.reason) for f in report.failed] == [("bad.md", "Permission denied")]
+
+
+def test_nothing_is_embedded_twice(workspace: Workspace) -> None:
+    workspace.write("a.md", "# Plan\n\nalpha beta gamma\n\n## Later\n\ndelta epsilon\n")
+    workspace.sync()
+    assert workspace.embed().embedded == 2
+    (workspace.root / "a.md").rename(workspace.root / "renamed.md")
+    workspace.sync()
+    report = workspace.embed()
+    assert (report.embedded, report.reused) == (0, 2)
+    workspace.write("renamed.md", "\n\n# Plan\n\nalpha beta gamma\n\n## Later\n\ndelta epsilon\n")
+    workspace.sync()
+    assert workspace.embed().embedded == 0
+    workspace.sync()
+    assert workspace.embed().embedded == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_step_by_step_equals_all_at_once(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    grown = Workspace(tmp_path / "notes")
+    grown.root.mkdir()
+    for _ in range(12):
+        for _ in range(rng.randrange(1, 5)):
+            _edit(rng, grown)
+        grown.sync()
+        if rng.random() < 0.5:
+            grown.embed()
+    grown.embed()
+    built = Workspace(grown.root)
+    built.sync()
+    built.embed()
+    assert dump(grown.index) == dump(built.index)
+
+
+def _edit(rng: random.Random, workspace: Workspace) -> None:
+    files = sorted(workspace.root.rglob("*.md"))
+    what = rng.choice(["new", "new", "change", "move", "remove", "touch"])
+    name = f"{rng.choice('abc')}/{rng.randrange(20)}.md"
+    if what == "new" or not files:
+        workspace.write(name, prose(rng))
+    elif what == "change":
+        file = rng.choice(files)
+        workspace.write(str(file.relative_to(workspace.root)), file.read_text("utf-8") + prose(rng))
+    elif what == "move":
+        target = workspace.root / name
+        target.parent.mkdir(exist_ok=True)
+        rng.choice(files).replace(target)
+    elif what == "remove":
+        rng.choice(files).unlink()
+    else:
+        os.utime(rng.choice(files), ns=(7, 7))
+
+
+def test_other_settings_rebuild_while_the_old_index_answers(tmp_path: Path) -> None:
+    file = str(tmp_path / "index.sqlite")
+    notes = tmp_path / "notes"
+    old = Workspace(notes, file)
+    old.write("a.md", "# A\n\n" + "\n".join(f"- alpha {n}" for n in range(50)) + "\n")
+    old.sync()
+    old.embed()
+    before = old.index.counts()["passages"]
+    new = Workspace(notes, file, ChunkSettings(target=80))
+    assert new.index.rebuild_reason
+    assert new.index.match('"alpha"', 100)
+    with new.index.writing():
+        new.sync()
+        assert len(old.index.match('"alpha"', 1000)) == before  # another connection: nothing is committed yet
+    assert new.index.rebuild_reason is None
+    assert new.index.counts()["passages"] > before
+    fresh = Workspace(notes, chunks=ChunkSettings(target=80))
+    fresh.sync()
+    fresh.embed()
+    new.embed()
+    assert dump(new.index) == dump(fresh.index)
+
+
+class Interrupting(FakeEmbedder):
+    """Stops the work as Ctrl-C does, at its second batch."""
+
+    def embed(self, texts, kind):
+        if len(self.calls) == 1:
+            self.calls.append(0)
+            raise KeyboardInterrupt
+        return super().embed(texts, kind)
+
+
+def test_interrupted_embedding_goes_on_where_it_stopped(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 5)
+    for n in range(20):
+        workspace.write(f"{n}.md", f"# N{n}\n\nword{n} alpha\n")
+    workspace.sync()
+    workspace.model = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        workspace.embed()
+    assert workspace.index.pending() == 15
+    report = workspace.embed()
+    assert (report.embedded, report.pending) == (15, 0)
+
+
+def test_interrupted_reading_loses_nothing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from commonplace.index import reading
+
+    monkeypatch.setattr(reading, "BATCH_BYTES", 50)
+    for n in range(20):
+        workspace.write(f"{n:02}.md", f"# N{n}\n\nword{n} alpha beta\n")
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sync.sync_text(workspace.index, scan(workspace.sources), DEFAULT, stop)
+    assert 0 < workspace.index.counts()["notes"] < 20
+    workspace.sync()
+    fresh = Workspace(workspace.root)
+    fresh.sync()
+    assert dump(workspace.index) == dump(fresh.index)

@@ -1,0 +1,158 @@
+"""What people type: every string is answered, operators mean what they say, identifiers match literally."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import Memory
+from commonplace.search import query
+
+NOTES = """# Notes
+
+- The exporter runs gpt-4.1 since March.
+
+- Types live in src/store.ts and src/store/wal.py.
+
+- Write to user@example.com about the invoice.
+
+- 北京大学的会议改到周三，学费另算。
+
+- getUserName is slow, snake_case_name is not.
+
+- The quick brown fox jumps.
+
+- The brown quick dog sleeps.
+"""
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
+    root = tmp_path_factory.mktemp("query")
+    (root / "memory").mkdir()
+    for number, block in enumerate(NOTES.split("\n\n")[1:]):
+        (root / "memory" / f"{number}.md").write_text(f"# N\n\n{block}\n", "utf-8")
+    made = Memory.open(root, overrides={"embedding.provider": "none"})
+    made.sync()
+    return made
+
+
+def found(memory: Memory, text: str) -> list[str]:
+    return [hit.text.strip("- \n") for hit in memory.search(text, min_score=0.001).hits]
+
+
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("gpt-4.1", "The exporter"),
+        ("src/store.ts", "Types live"),
+        ("user@example.com", "Write to"),
+        ("getUserName", "getUserName"),
+        ("user name slow", "getUserName"),
+        ("snake_case_name", "getUserName"),
+        ("北京大学", "北京"),
+        ("京大", "北京"),
+        ("学", "北京"),
+        ("费", "北京"),
+        ("会议", "北京"),
+        ("ｇｐｔ-4.1", "The exporter"),
+        ("jump*", "The quick"),
+    ],
+)
+def test_found_first(memory: Memory, text: str, begins: str) -> None:
+    assert found(memory, text)[0].startswith(begins)
+
+
+def test_phrases_are_demanded(memory: Memory) -> None:
+    assert found(memory, '"quick brown"') == ["The quick brown fox jumps."]
+    assert found(memory, '"brown quick" fox') == ["The brown quick dog sleeps."]
+    assert found(memory, '"quick yellow"') == []
+
+
+def test_exclusions_exclude(memory: Memory) -> None:
+    assert found(memory, "brown -fox") == ["The brown quick dog sleeps."]
+    assert found(memory, 'brown -"quick dog"') == ["The quick brown fox jumps."]
+
+
+def test_operators(memory: Memory) -> None:
+    assert found(memory, "brown AND sleeps") == ["The brown quick dog sleeps."]
+    assert len(found(memory, "fox OR invoice")) == 2
+    assert found(memory, "brown NOT dog") == ["The quick brown fox jumps."]
+    assert found(memory, "(fox OR dog) AND sleeps") == ["The brown quick dog sleeps."]
+    assert found(memory, "NEAR(quick fox, 2)") == ["The quick brown fox jumps."]
+
+
+def test_speech_in_a_question_is_no_phrase() -> None:
+    asked = query.parse('<Ann>: "I passed the exam today!" <Bot>: "How will you celebrate?"')
+    assert asked.required is None
+    assert {"passed", "exam", "celebrate"} <= set(asked.terms)
+
+
+def test_stop_words_alone_are_still_words() -> None:
+    assert query.parse("what is it").terms == ("what", "is", "it")
+
+
+def test_the_first_person_looks_for_what_the_owner_said() -> None:
+    assert "i" in query.parse("What is my favourite tea?").terms
+    assert "i" not in query.parse("What is her favourite tea?").terms
+
+
+HARD = [
+    "", " ", '"', '""', "-", "--", "*", "(", ")", "((((", "AND", "OR", "NOT", "NEAR", "NEAR(", "NEAR()",
+    "NEAR(a b, -1)", "a AND", "AND a", "a OR OR b", "NOT a", "(a", "a)", "a (b OR", '"unbalanced', "-", "-a",
+    "\x00", "a\x00b", "\ud800", "x" * 100_000, "word " * 20_000, "(" * 5000, '"' * 5001, "a AND " * 3000,
+    "NEAR(" * 500, "^a", "a:b", "col:x", "{a b}", "a + b", "\\", "'", "`", "%", "_", "学" * 3000, "\x010",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HARD, ids=range(len(HARD)))
+def test_hard_questions_are_answered(memory: Memory, text: str) -> None:
+    memory.search(text)
+
+
+TOKENS = st.sampled_from(
+    [
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR(",
+        ")",
+        "(",
+        '"',
+        "-",
+        "*",
+        "fox",
+        "quick",
+        "北京",
+        "学",
+        ",",
+        "3",
+        " ",
+        "\x00",
+        "''",
+    ]
+)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=80), st.lists(TOKENS, max_size=14).map("".join), st.lists(TOKENS).map(" ".join)
+    )
+)
+def test_any_question_is_answered(memory: Memory, text: str) -> None:
+    for hit in memory.search(text).hits:
+        assert 0 <= hit.score <= 1
+
+
+@given(st.text("北京大学会议学费", min_size=1, max_size=5))
+def test_every_substring_of_chinese_is_found(memory: Memory, text: str) -> None:
+    line = next(block for block in NOTES.split("\n\n") if "北京" in block)
+    if text in line:
+        assert any(text in hit for hit in found(memory, f'"{text}"'))
+
+
+def test_notes_are_where_they_were(memory: Memory) -> None:
+    assert len(list(Path(memory.workspace.root).glob("memory/*.md"))) == 7
