@@ -1,0 +1,160 @@
+"""The promises under fire: many writers, sudden death, secrets."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+
+WRITE = """
+import sys
+from commonplace import Memory
+memory = Memory.open(sys.argv[1], overrides={"embedding.provider": "none"})
+for number in range(int(sys.argv[3])):
+    memory.remember(f"entry {sys.argv[2]}-{number} walnut")
+"""
+SYNC = """
+import sys
+from commonplace import Memory
+while True:
+    with Memory.open(sys.argv[1], overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+        memory.search("walnut")
+"""
+
+
+def start(program: str, *arguments: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stderr=subprocess.PIPE)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    return tmp_path
+
+
+def entries(root: Path) -> list[str]:
+    text = "".join(file.read_text("utf-8") for file in sorted((root / "memory").glob("*.md")))
+    return [line.split("entry ")[1].split()[0] for line in text.splitlines() if "entry " in line]
+
+
+def test_eight_writers_lose_nothing_while_another_syncs(root: Path) -> None:
+    reader = start(SYNC, root)
+    writers = [start(WRITE, root, name, 200) for name in range(8)]
+    for writer in writers:
+        _, trouble = writer.communicate(timeout=200)
+        assert writer.returncode == 0, trouble.decode()
+    reader.kill()
+    reader.communicate()
+    assert sorted(entries(root)) == sorted(f"{name}-{number}" for name in range(8) for number in range(200))
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        assert memory.search("walnut", min_score=0.0, limit=1000).hits
+
+
+def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_killed_while_remembering(root: Path) -> None:
+    rng = random.Random(1)
+    for name in range(8):
+        kill_after(start(WRITE, root, name, 10_000), 0.25 + rng.random() * 0.3)
+    found = entries(root)
+    assert found, "no writer came to write before it was killed"
+    for name in range(8):  # what was written is there from the first entry on, without a gap
+        numbers = [int(entry.split("-")[1]) for entry in found if entry.startswith(f"{name}-")]
+        assert numbers == list(range(len(numbers)))
+    for file in (root / "memory").glob("*.md"):
+        assert file.read_bytes().endswith(b"walnut\n")
+    with Memory.open(root) as memory:
+        memory.remember("the next entry still works")
+
+
+def test_killed_while_syncing(root: Path) -> None:
+    for number in range(400):
+        lines = "\n".join(f"- walnut {number} {place} desk" for place in range(30))
+        (root / "memory" / f"n{number}.md").write_text(f"# N{number}\n\n{lines}\n", "utf-8")
+    rng = random.Random(2)
+    for _ in range(8):
+        kill_after(start(SYNC, root), 0.2 + rng.random() * 0.6)
+        with Memory.open(root, overrides={"embedding.provider": "fake", "index.sync_on_search": False}) as memory:
+            memory.search("walnut desk")
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+        status = memory.status()
+        check = memory._store.index.connection.execute("PRAGMA integrity_check").get
+    assert (status.notes, status.pending, status.stale) == (400, 0, 0)
+    assert check == "ok"
+
+
+SECRETS = {
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "github": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
+    "password": "hunter2-Tr0ub4dor",
+    "private": "my-therapist-said",
+}
+
+
+def test_secrets_reach_no_file_of_ours(root: Path) -> None:
+    text = (
+        f"key {SECRETS['aws']} and token {SECRETS['github']}\npassword = {SECRETS['password']}\n"
+        f"<private>{SECRETS['private']}</private> the walnut desk"
+    )
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        written = memory.remember(text)
+        assert len(written.redacted) == 3
+        (root / "memory" / "2026-01-01.md").write_text(f"# Mine\n\n{text} too\n", "utf-8")
+        memory.sync()
+        assert memory.search("walnut desk").hits
+        ours = [file for file in root.rglob("*") if file.is_file() and file.name != "2026-01-01.md"]
+        assert any(file.name.startswith("index.sqlite") for file in ours)
+        for file in ours:
+            data = file.read_bytes()
+            for name, secret in SECRETS.items():
+                assert secret.encode() not in data, f"{name} in {file.name}"
+        shown = "".join(hit.text for hit in memory.search("walnut key token password").hits)
+        assert not any(secret in shown for secret in SECRETS.values())
+
+
+def test_a_locked_index_still_answers(root: Path) -> None:
+    (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n", "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+    lock = (
+        "import apsw, sys, time; c = apsw.Connection(sys.argv[1]); c.execute('PRAGMA locking_mode=exclusive');"
+        "c.execute('BEGIN EXCLUSIVE'); print('held', flush=True); time.sleep(60)"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", lock, str(root / ".commonplace" / "index.sqlite")], stdout=subprocess.PIPE
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+            assert memory.search("walnut desk").hits
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_a_full_disk_keeps_what_is_indexed(root: Path) -> None:
+    (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n", "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        pages = memory._store.index.connection.execute("PRAGMA page_count").get
+        memory._store.index.connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
+        for number in range(60):
+            (root / "memory" / f"b{number}.md").write_text(f"# B\n\nword{number} " * 900, "utf-8")
+        result = memory.search("walnut desk")
+        assert result.hits[0].path == "memory/a.md"
+        assert result.stale == 60
