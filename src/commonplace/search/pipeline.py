@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 
 
+SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked for besides the question."""
@@ -194,5 +197,5 @@ def _hit(ranked: Ranked, source: Source) -> Hit:
         date=source.date,
         collection=source.collection,
         docid=source.docid,
-        factors=tuple(Factor(name, value) for name, value in parts.items() if value),
+        factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
     )
