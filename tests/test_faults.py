@@ -87,7 +87,9 @@ def test_killed_while_syncing(root: Path) -> None:
     rng = random.Random(2)
     for _ in range(8):
         kill_after(start(SYNC, root), 0.2 + rng.random() * 0.6)
-        with Memory.open(root, overrides={"embedding.provider": "fake", "index.sync_on_search": False}) as memory:
+        with Memory.open(
+            root, overrides={"embedding.provider": "fake", "index.sync_on_search": False}
+        ) as memory:
             memory.search("walnut desk")
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()

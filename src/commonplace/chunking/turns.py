@@ -13,7 +13,7 @@ from collections.abc import Sequence
 # `- Ann: …`, `**User:** …`, `- 14:05 Bob: …`, `小王：…`
 _LABEL = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?"
-    r"(?:\*\*|__)?(\w[\w .'\-]{0,30}?)(?:\*\*|__)?\s?[:：](?:\*\*|__)?(?:\s|$)"
+    r"(?:\*\*|__)?(\w[\w .'\-]{0,30}?)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 )
 _LABEL_WITHIN = 48  # characters in which the colon of a label must stand
 _LEAST_LINES = 4  # fewer labelled lines are a list of keys and values
