@@ -125,7 +125,8 @@ def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None
         _drop(document, "contexts", lambda k: normal_prefix(k) == key)
         home = _real_key(document, root)
         if home:
-            _drop(document["workspaces"][home], "contexts", lambda k: normal_prefix(k) == key)
+            workspaces: Any = document["workspaces"]
+            _drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
 
     for outside in (False, True):
         if os.path.lexists(_file(root, outside, environ)):
