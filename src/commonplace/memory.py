@@ -221,7 +221,7 @@ class Memory:
         parsed = query.parse(text)
         for last in (False, True):
             try:
-                stale = self._store.freshen(request.collections) if self.settings.index.sync_on_search else 0
+                stale = self._store.freshen() if self.settings.index.sync_on_search else 0
                 index, vectors = self._store.index, self._store.vectors
                 embed = self._question_embedder(parsed, request)
                 outcome = pipeline.search(index, vectors, embed, parsed, request)

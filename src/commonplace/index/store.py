@@ -116,40 +116,39 @@ class Store:
 
     # --- freshness ----------------------------------------------------------------------------------
 
-    def scan(self, collections: Sequence[str] = ()) -> list[FileState]:
-        """The files on disk, of some collections or all."""
-        return scan([s for s in self.sources if not collections or s.name in collections])
+    def scan(self) -> list[FileState]:
+        """The files on disk, of all collections."""
+        return scan(self.sources)
 
-    def freshen(self, collections: Sequence[str] = ()) -> int:
+    def freshen(self) -> int:
         """Re-read what changed on disk if that is cheap; return how many files are still stale.
 
-        An index in memory always reads everything: nothing else can answer.
+        All collections are compared, also for a question about one: which collection a file belongs to
+        depends on the others. An index in memory always reads everything: nothing else can answer.
         """
         if time.monotonic() < self._holds_until:
             return 0
         started = time.monotonic()
-        covered = tuple(collections) or tuple(source.name for source in self.sources)
-        states = self.scan(collections)
-        whole = None if collections else fingerprint(self.sources, states)
-        if whole is not None and whole == self.index.meta("scan") and self.index.rebuild_reason is None:
+        states = self.scan()
+        if self.index.rebuild_reason is not None:
+            return 0 if self._is_cheap(states) and self._try_sync(states) else len(states)
+        whole = fingerprint(self.sources, states)
+        if whole == self.index.meta("scan"):
             return self._hold(started)
         manifest = self.index.manifest()
-        if collections:
-            manifest = {key: known for key, known in manifest.items() if key[0] in covered}
         difference = changes.compare(states, manifest)
-        rebuild = self.index.rebuild_reason is not None
-        if not difference.stale and not rebuild:
-            if whole is not None and not self.index.readonly:
-                self._keep(whole)
+        if not difference.stale:
+            self._keep(whole)
             return self._hold(started)
-        size = sum(state.size for state in (states if rebuild else [*difference.fresh, *difference.suspect]))
-        count = len(states) if rebuild else difference.stale
-        if self.in_memory or (count <= CHEAP_FILES and size <= CHEAP_BYTES):
-            if rebuild:
-                states, collections = self.scan(), ()
-            if self._try_sync(states, covered if collections else None):
-                return 0
+        changed = [*difference.fresh, *difference.suspect]
+        if self._is_cheap(changed, len(difference.gone)) and self._try_sync(states):
+            return 0
         return _really_stale(difference, manifest)
+
+    def _is_cheap(self, states: Sequence[FileState], gone: int = 0) -> bool:
+        """Whether a search may read these files before it answers."""
+        few = len(states) + gone <= CHEAP_FILES and sum(state.size for state in states) <= CHEAP_BYTES
+        return few or self.in_memory
 
     def _hold(self, started: float) -> int:
         """Let a slow comparison hold for a while; return that nothing is stale."""
@@ -159,8 +158,9 @@ class Store:
 
     def _keep(self, whole: bytes) -> None:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
-        with suppress(IndexUnavailable):
-            self.index.set_meta("scan", whole)
+        if not self.index.readonly:
+            with suppress(IndexUnavailable):
+                self.index.set_meta("scan", whole)
 
     def written(self) -> None:
         """Compare the files at the next search, whatever the last comparison found."""
@@ -174,18 +174,18 @@ class Store:
         manifest = self.index.manifest()
         return _really_stale(changes.compare(self.scan(), manifest), manifest)
 
-    def _try_sync(self, states: Sequence[FileState], covered: Sequence[str] | None) -> bool:
+    def _try_sync(self, states: Sequence[FileState]) -> bool:
         """Sync unless the index cannot be written or another process is at it."""
         from commonplace.index import sync  # reading and cutting: most searches find nothing changed
 
         if self.index.readonly:
             return False
         if self.in_memory:
-            sync.sync_text(self.index, states, self.chunks, covered=covered)
+            sync.sync_text(self.index, states, self.chunks)
             return True
         try:
             with self._locked(0):
-                sync.sync_text(self.index, states, self.chunks, covered=covered)
+                sync.sync_text(self.index, states, self.chunks)
         except LockTimeout:
             return False
         except IndexUnavailable as error:

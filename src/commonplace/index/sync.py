@@ -33,20 +33,18 @@ def sync_text(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress = silent,
-    covered: Sequence[str] | None = None,
 ) -> SyncReport:
     """Bring text and full text up to the files found by a scan.
 
-    `covered` names the collections that were scanned, where not all were: files of others are left alone.
     An index of another identity is rebuilt in one transaction; until it commits, readers see the old one.
     Raises IndexUnavailable.
     """
     reason = index.rebuild_reason
     if reason is None:
-        return _update(index, states, chunk, progress, covered)
+        return _update(index, states, chunk, progress)
     with index.writing():
         index.recreate()
-        report = _update(index, states, chunk, progress, covered)
+        report = _update(index, states, chunk, progress)
     return replace(report, rebuilt=reason)
 
 
@@ -55,11 +53,8 @@ def _update(
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress,
-    covered: Sequence[str] | None,
 ) -> SyncReport:
     manifest = index.manifest()
-    if covered is not None:
-        manifest = {key: known for key, known in manifest.items() if key[0] in covered}
     difference = compare(states, manifest)
     reader = Reader(manifest, chunk)
     batches = reader.batches([*difference.fresh, *difference.suspect], progress)

@@ -77,14 +77,19 @@ def parse(text: str) -> Query:
     items = list(_items(text))
     if any(item.operator for item in items):
         return _boolean(text, items)
-    wanted = [item for item in items if not item.negative] or items
-    unwanted = [item for item in items if item.negative] if len(wanted) < len(items) else []
+    unwanted = [item for item in items if item.negative]
+    wanted = [item for item in items if not item.negative]
+    return _alternatives(text, wanted, unwanted) if wanted else _alternatives(text, items, ())
+
+
+def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:
+    """A question of words, phrases and exclusions; one of exclusions alone is taken by its words."""
+    plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
     required = [lexicon.expression(item.text) for item in wanted if item.quoted]
-    words = " ".join(item.text for item in wanted)
     return Query(
         text=text,
-        words=words,
-        terms=tuple(terms(" ".join(item.text for item in wanted if not item.quoted and not item.prefix))),
+        words=" ".join(item.text for item in wanted),
+        terms=tuple(terms(plain)),
         required=" AND ".join(required) or None,
         excluded=" OR ".join(lexicon.expression(item.text) for item in unwanted) or None,
         prefixes=tuple(item.text for item in wanted if item.prefix),

@@ -1,0 +1,87 @@
+"""Tokens in two languages, through a real full-text table."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.index import lexicon
+
+
+def matches(text: str, phrase: str) -> bool:
+    table = apsw.Connection(":memory:")
+    table.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, content='', tokenize='{lexicon.TOKENIZER}')")
+    table.execute("INSERT INTO t(rowid, body) VALUES(1, ?)", (lexicon.index_text(text),))
+    return bool(table.execute("SELECT count(*) FROM t WHERE t MATCH ?", (lexicon.expression(phrase),)).get)
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("plain English text", "plain English text"),
+        ("北京大学", " 北京 京大 大学 学 "),
+        ("学", "  学 "),
+        ("用gpt写", "用  gpt 写"),
+        ("getUserName", "getUserName get User Name"),
+        ("HTTPServer x", "HTTPServer x"),
+        ("parseHTTPResponse", "parseHTTPResponse parse HTTP Response"),
+        ("ｇｐｔ４", "gpt4"),
+    ],
+)
+def test_rewriting(text: str, rewritten: str) -> None:
+    assert " ".join(lexicon.index_text(text).split()) == " ".join(rewritten.split())
+
+
+def test_plain_text_is_not_copied() -> None:
+    text = "nothing here needs rewriting, not even café"
+    assert lexicon.index_text(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("runs gpt-4.1 now", "gpt-4.1"),
+        ("in src/store.ts", "src/store.ts"),
+        ("to user@example.com", "user@example.com"),
+        ("to user@example.com", "example"),
+        ("calls getUserName()", "getUserName"),
+        ("snake_case_name", "case name"),
+        ("Café à la carte", "cafe"),
+        ("the runners were running", "run"),
+        ("说 he said", "said"),
+        ("日本語テスト", "語テ"),
+        ("한국어 시험", "국어"),
+    ],
+)
+def test_found(text: str, phrase: str) -> None:
+    assert matches(text, phrase)
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase"), [("gpt 4 and 1", "gpt-4.1"), ("大北学京", "北京"), ("storets", "store.ts")]
+)
+def test_not_found(text: str, phrase: str) -> None:
+    assert not matches(text, phrase)
+
+
+@given(st.text("甲乙丙丁戊己庚辛", min_size=1, max_size=12), st.data())
+def test_every_substring_is_found(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    assert matches(f"before {text} after", text[start:end])
+
+
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_any_text_can_be_indexed_and_any_phrase_quoted(text: str, phrase: str) -> None:
+    table = apsw.Connection(":memory:")
+    table.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, tokenize='{lexicon.TOKENIZER}')")
+    table.execute("INSERT INTO t VALUES(?)", (lexicon.index_text(text),))
+    table.execute("SELECT * FROM t WHERE t MATCH ?", (lexicon.quote(phrase),)).fetchall()
+
+
+def test_the_share_of_cjk() -> None:
+    assert lexicon.cjk_share("only English") == 0
+    assert lexicon.cjk_share("只有中文") == 1
+    assert lexicon.cjk_share("把 retry 改成 jitter") == pytest.approx(3 / 5)

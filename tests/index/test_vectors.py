@@ -1,0 +1,109 @@
+"""Vectors in the index: both ways of asking agree, storage keeps the cosines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commonplace.chunking.settings import DEFAULT
+from commonplace.embedding.fake import FakeEmbedder
+from commonplace.index import changes, sync
+from commonplace.index import vectors as vector_index
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.vectors import Vectors, quantize, unit_rows
+from commonplace.notes.scan import Source, scan
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> SqliteIndex:
+    rng = np.random.default_rng(1)
+    words = [f"word{n}" for n in range(60)]
+    sources = []
+    for name in ("memory", "docs"):
+        folder = tmp_path / name
+        folder.mkdir()
+        for number in range(40):
+            text = " ".join(rng.choice(words, 12))
+            (folder / f"{number}.md").write_text(f"# N{number}\n\n{text}\n\n{text[::-1]}\n", "utf-8")
+        sources.append(Source(name, str(folder)))
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan(sources), DEFAULT)
+    sync.sync_vectors(Vectors(made), FakeEmbedder())
+    return made
+
+
+@pytest.mark.parametrize("collections", [(), ("docs",)])
+def test_the_extension_and_the_matrix_agree(index: SqliteIndex, collections: tuple[str, ...]) -> None:
+    asked = FakeEmbedder().embed(["word1 word2 word3"], "query")[0]
+    vectors = Vectors(index)
+    scan_, level = vectors.ready(collections)
+    scanned = scan_(asked, 80)
+    assert level == 0
+    multiply, _ = vectors.ready(collections)
+    multiplied = multiply(asked, 80)
+    assert vectors.in_memory
+    assert len(scanned) == len(multiplied)
+    known = dict(multiplied)
+    assert all(abs(known.get(passage, -1) - cosine) < 2e-3 for passage, cosine in scanned)
+
+
+def test_a_collection_is_not_starved(index: SqliteIndex) -> None:
+    vectors = Vectors(index)
+    vectors.ready()
+    ask, _ = vectors.ready(("docs",))
+    assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 40)) == 40
+
+
+def test_level_1_without_the_extension(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_index, "extension_path", lambda: None)
+    _, level = Vectors(index).ready()
+    assert level == 1
+
+
+def test_cosines_of_given_passages(index: SqliteIndex) -> None:
+    asked = FakeEmbedder().embed(["word1"], "query")[0]
+    vectors = Vectors(index)
+    read = vectors.cosines(asked, [1, 2, 999_999])
+    vectors.ready()
+    vectors.ready()
+    assert vectors.cosines(asked, [1, 2, 999_999]) == pytest.approx(read, abs=1e-6)
+    assert set(read) == {1, 2}
+
+
+def test_storage_keeps_the_cosine() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    back = unit_rows([row.tobytes() for row in quantize(rows)])
+    assert (rows * back).sum(axis=1).min() > 0.9999
+
+
+def test_the_matrix_follows_the_index(index: SqliteIndex) -> None:
+    vectors = Vectors(index)
+    vectors.ready()
+    ask, _ = vectors.ready()
+    before = len(ask(FakeEmbedder().embed(["word1"], "query")[0], 10_000))
+    index.remove([("docs", f"{n}.md") for n in range(40)])
+    ask, _ = vectors.ready()
+    assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 10_000)) < before
+
+
+def test_another_model_starts_anew(index: SqliteIndex) -> None:
+    vectors = Vectors(index)
+    assert not vectors.adopt(FakeEmbedder().fingerprint)
+    assert vectors.adopt("another")
+    assert index.counts()["vectors"] == 0
+    assert index.pending() == index.counts()["passages"]
+
+
+def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# 标题\n\n只有中文的一行。\n\n## English\n\nplain words\n", "utf-8")
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    report = sync.sync_vectors(Vectors(made), FakeEmbedder())
+    assert (report.embedded, report.pending) == (1, 0)
+    both = FakeEmbedder(scripts=frozenset({"latin", "cjk"}))
+    both.fingerprint = "both"
+    assert sync.sync_vectors(Vectors(made), both).embedded == 2

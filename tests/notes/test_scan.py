@@ -1,0 +1,101 @@
+"""Which files belong to a collection."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.notes.scan import Source, fingerprint, matcher, scan
+
+
+@pytest.mark.parametrize(
+    ("glob", "yes", "no"),
+    [
+        ("**/*.md", ["a.md", "x/y/a.md"], ["a.txt", "a.md.bak"]),
+        ("memory/**/*.md", ["memory/a.md", "memory/x/a.md"], ["a.md", "notmemory/a.md"]),
+        ("*.md", ["a.md"], ["x/a.md"]),
+        ("notes/*.md", ["notes/a.md"], ["notes/x/a.md"]),
+        ("[ab]*.md", ["a1.md", "b.md"], ["c.md"]),
+        ("[!ab]?.md", ["c1.md"], ["a1.md"]),
+        ("archive/", ["archive/a.md", "archive/x/b.md"], ["archive.md"]),
+        ("MEMORY.md", ["MEMORY.md"], ["x/MEMORY.md"]),
+    ],
+)
+def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
+    match = matcher([glob])
+    assert [path for path in [*yes, *no] if match(path)] == yes
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path in (
+        "MEMORY.md",
+        "memory/a.md",
+        "memory/.hidden/b.md",
+        "memory/node_modules/c.md",
+        "memory/d.txt",
+        "other/e.md",
+    ):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    return tmp_path
+
+
+def paths(*sources: Source) -> list[tuple[str, str]]:
+    return sorted(state.key for state in scan(sources))
+
+
+def test_hidden_and_foreign_folders_are_left_out(root: Path) -> None:
+    own = Source("memory", str(root), ("MEMORY.md", "memory/**/*.md"))
+    assert paths(own) == [("memory", "MEMORY.md"), ("memory", "memory/a.md")]
+
+
+def test_ignore(root: Path) -> None:
+    assert paths(Source("all", str(root), ignore=("memory/",))) == [
+        ("all", "MEMORY.md"),
+        ("all", "other/e.md"),
+    ]
+
+
+def test_a_file_belongs_to_the_first_that_covers_it(root: Path) -> None:
+    own = Source("memory", str(root), ("memory/**/*.md",))
+    nested = Source("nested", str(root / "memory"))
+    other = Source("other", str(root))
+    assert paths(own, nested, other) == [
+        ("memory", "memory/a.md"),
+        ("other", "MEMORY.md"),
+        ("other", "other/e.md"),
+    ]
+
+
+def test_links_stay_inside(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.md").write_text("x")
+    (root / "memory" / "leaves.md").symlink_to(outside / "secret.md")
+    (root / "memory" / "stays.md").symlink_to(root / "other" / "e.md")
+    (root / "memory" / "broken.md").symlink_to(root / "nothing.md")
+    (root / "memory" / "loop").symlink_to(root / "memory")
+    os.mkfifo(root / "memory" / "pipe.md")
+    own = Source("memory", str(root), ("memory/**/*.md",))
+    assert paths(own) == [("memory", "memory/a.md"), ("memory", "memory/stays.md")]
+
+
+def test_what_is_missing_holds_nothing(tmp_path: Path) -> None:
+    assert paths(Source("gone", str(tmp_path / "gone"))) == []
+
+
+def test_a_fingerprint_changes_with_every_fact(root: Path) -> None:
+    source = Source("memory", str(root))
+    states = scan([source])
+    same = fingerprint([source], states)
+    assert fingerprint([source], scan([source])) == same
+    for changed in (
+        states[0]._replace(size=99),
+        states[0]._replace(mtime_ns=1),
+        states[0]._replace(path="z.md"),
+    ):
+        assert fingerprint([source], [changed, *states[1:]]) != same
+    assert fingerprint([Source("memory", str(root), ignore=("x",))], states) != same

@@ -1,0 +1,70 @@
+"""The block for a prompt: inside its budget whatever the hits, grouped, cited, closed."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.search.disclose import compose, estimate_tokens
+from commonplace.types import Hit
+
+
+def hit(path: str, start: int, end: int, text: str, headings: tuple[str, ...] = ("Day",)) -> Hit:
+    return Hit(path, start, end, text, 0.5, "T", headings, "2026-02-13", "memory", "abc123")
+
+
+HITS = st.lists(
+    st.builds(
+        hit,
+        st.sampled_from(["a.md", "memory/b.md", "笔记/c.md"]),
+        st.integers(1, 50),
+        st.integers(50, 60),
+        st.text(min_size=1, max_size=300),
+        st.lists(st.text(max_size=30), max_size=3).map(tuple),
+    ),
+    max_size=12,
+)
+
+
+@given(HITS, st.integers(1, 400))
+def test_the_budget_is_kept(hits: list[Hit], budget: int) -> None:
+    text, chosen, left_out = compose(hits, budget)
+    assert len(chosen) + left_out == len(hits)
+    if text:
+        assert estimate_tokens(text) <= budget
+        assert text.count("</recalled-notes>") == 1
+        assert text.endswith("</recalled-notes>")
+    else:
+        assert chosen == ()
+
+
+def test_files_stand_together_and_lines_in_order() -> None:
+    hits = [
+        hit("a.md", 9, 9, "nine"),
+        hit("b.md", 1, 1, "one"),
+        hit("a.md", 3, 4, "three"),
+        hit("a.md", 5, 5, "five"),
+    ]
+    text, chosen, _ = compose(hits, 500)
+    assert [h.citation for h in chosen] == ["a.md#L9", "b.md#L1", "a.md#L3-L4", "a.md#L5"]
+    assert text.index("a.md#L3-L5") < text.index("a.md#L9") < text.index("b.md#L1")
+    assert "From a.md#L3-L5 (2026-02-13, Day):\nthree\nfive\n" in text
+
+
+def test_the_same_words_are_said_once() -> None:
+    text, chosen, left_out = compose([hit("a.md", 1, 1, "same words"), hit("b.md", 1, 1, "same  words")], 500)
+    assert len(chosen) == 1
+    assert left_out == 1
+    assert text.count("same") == 1
+
+
+def test_a_best_hit_that_is_too_long_is_cut() -> None:
+    text, chosen, _ = compose([hit("a.md", 1, 40, "\n".join(["a line of some words"] * 40))], 100)
+    assert 0 < chosen[0].end_line < 40
+    assert estimate_tokens(text) <= 100
+
+
+def test_tokens_are_estimated_by_script() -> None:
+    assert estimate_tokens("four" * 10) == 10
+    assert estimate_tokens("十个汉字十个汉字十个") == 10
+    assert estimate_tokens("") == 0

@@ -1,0 +1,135 @@
+"""Scores computed by hand, and the gate."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from commonplace.index.sqlite import Candidate
+from commonplace.search import fusion, query, ranking
+from commonplace.search.ranking import Evidence, RankSettings
+from commonplace.search.terms import Terms, idf
+
+
+def candidate(number: int, text: str = "some words", section: int = 1, turns: float = 0.0) -> Candidate:
+    return Candidate(number, 1, section, number, number, text, turns)
+
+
+def evidence(question: str = "plain question", **named: object) -> Evidence:
+    values: dict[str, object] = {
+        "terms": Terms(ideal=10.0, asked=2, known=2, content=2, passages=5000),
+        "lexical": {},
+        "semantic": {},
+    }
+    return Evidence(query.parse(question), **{**values, **named})  # type: ignore[arg-type]
+
+
+def scores(found: list[ranking.Ranked]) -> dict[int, float]:
+    return {item.candidate.id: round(item.score, 4) for item in found}
+
+
+def test_words_and_meaning_are_added() -> None:
+    found = ranking.rank(
+        [candidate(1), candidate(5)], evidence(lexical={1: 5.0}, semantic={1: 0.4, 5: 0.5}), RankSettings()
+    )
+    assert scores(found) == {1: round(0.7 * 0.4 + 0.3 * 0.5, 4), 5: 0.35}
+    assert [item.candidate.id for item in found] == [1, 5]
+    for item in found:
+        assert sum(item.parts.values()) == pytest.approx(item.score)
+
+
+def test_without_vectors_words_count_whole() -> None:
+    assert scores(ranking.rank([candidate(1)], evidence(lexical={1: 5.0}), RankSettings())) == {1: 0.5}
+
+
+def test_chinese_is_ranked_by_words() -> None:
+    found = ranking.rank(
+        [candidate(1, "只有中文")], evidence("plain", lexical={1: 5.0}, semantic={1: 0.9}), RankSettings()
+    )
+    assert scores(found) == {1: 0.5}
+
+
+def test_a_passage_without_a_vector_is_neither_lost_nor_first() -> None:
+    found = scores(
+        ranking.rank(
+            [candidate(1), candidate(5)],
+            evidence(lexical={1: 8.0, 5: 8.0}, semantic={5: 0.6}),
+            RankSettings(),
+        )
+    )
+    assert 0.3 < found[1] < found[5]
+
+
+def test_neighbours_count_in_conversations_only() -> None:
+    said = {1: 10.0, 2: 1.0}
+    facts = ranking.rank([candidate(1), candidate(2)], evidence(lexical=said), RankSettings())
+    talk = ranking.rank(
+        [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
+    )
+    assert scores(facts)[2] == 0.1
+    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0, abs=1e-4)
+    apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
+    assert scores(ranking.rank(apart, evidence(lexical=said), RankSettings()))[2] == 0.1
+
+
+def test_who_said_it() -> None:
+    lines = {1: "**User:** I like tea", 2: "**Assistant:** tea is nice"}
+    both = [candidate(n, text, section=n) for n, text in lines.items()]
+    mine = ranking.rank(both, evidence("which tea do I like", lexical={1: 1.0, 2: 1.0}), RankSettings())
+    assert scores(mine) == {1: 0.2, 2: 0.1}
+    theirs = ranking.rank(both, evidence("which tea is nice", lexical={1: 1.0, 2: 1.0}), RankSettings())
+    assert scores(theirs) == {1: 0.1, 2: 0.1}
+
+
+def test_a_named_person_must_speak_often_to_be_one() -> None:
+    often = [candidate(n, f"- Ann: line {n}", section=n) for n in range(1, 10)]
+    said = {c.id: 1.0 for c in often}
+    assert set(
+        scores(ranking.rank(often, evidence("what did Ann say", lexical=said), RankSettings())).values()
+    ) == {0.2}
+    rare = often[:3]
+    assert set(
+        scores(ranking.rank(rare, evidence("what did Ann say", lexical=said), RankSettings())).values()
+    ) == {0.1}
+
+
+def test_other_fusions() -> None:
+    both = evidence(
+        lexical={1: 4.0, 2: 2.0},
+        semantic={1: 0.2, 2: 0.6},
+        dates={1: "2026-01-01", 2: None},
+        today=date(2026, 1, 31),
+    )
+    by_score = ranking.rank([candidate(1), candidate(2)], both, RankSettings(fusion="scores", recency=0.2))
+    assert scores(by_score) == {1: round(0.14 + 0.3 + 0.1, 4), 2: round(0.42 + 0.15, 4)}
+    by_rank = ranking.rank(
+        [candidate(1), candidate(2)], both, RankSettings(fusion="ranks", vector=0.5, lexical=0.5)
+    )
+    assert by_rank[0].score == by_rank[1].score
+
+
+def test_rank_fusion_by_hand() -> None:
+    fused = fusion.by_rank([({1: 9.0, 2: 8.0}, 1.0), ({2: 0.5}, 1.0)], k=60)
+    assert fused[2] == pytest.approx(0.5 * 61 / 62 + 0.5)
+    assert fused[1] == pytest.approx(0.5)
+    assert fusion.normalize({1: 4.0, 2: 1.0}) == {1: 1.0, 2: 0.25}
+    assert fusion.normalize({}) == {}
+
+
+def test_idf_by_hand() -> None:
+    assert idf(0, 99) == pytest.approx(5.293, abs=1e-3)
+    assert idf(99, 99) == 1e-6
+
+
+def test_the_gate() -> None:
+    some = {1: 0.5}
+    ordinary = Terms(asked=3, known=2, content=3, passages=5000)
+    assert ranking.gate(evidence(semantic=some, terms=ordinary)) == ranking.GATE
+    assert ranking.gate(evidence("my tea", semantic=some, terms=ordinary)) == ranking.GATE_LOOSE
+    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(known=0))) == ranking.GATE_UNKNOWN
+    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == ranking.GATE_LOOSE
+    assert ranking.gate(evidence(terms=ordinary)) == ranking.GATE_WORDS
+    assert ranking.gate(evidence("只有中文", semantic=some, terms=ordinary)) == ranking.GATE_WORDS
+    small = ranking.gate(evidence(semantic=some, terms=ordinary._replace(passages=10)))
+    assert small == pytest.approx(ranking.GATE * 2 / 3)
