@@ -221,7 +221,8 @@ class Memory:
         parsed = query.parse(text)
         for last in (False, True):
             try:
-                stale = self._store.freshen() if self.settings.index.sync_on_search else 0
+                wanted = self.settings.index.sync_on_search or self._store.empty
+                stale = self._store.freshen() if wanted else 0
                 index, vectors = self._store.index, self._store.vectors
                 embed = self._question_embedder(parsed, request)
                 outcome = pipeline.search(index, vectors, embed, parsed, request)

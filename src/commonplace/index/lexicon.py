@@ -38,6 +38,7 @@ _CASES = bytes(
 _CASES += b" " * 128
 _FULL_WIDTH = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
+_WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 def index_text(text: str) -> str:
@@ -86,15 +87,21 @@ def quote(phrase: str) -> str:
 
 
 def any_of(phrases: Iterable[str]) -> str:
-    """An FTS5 expression that matches any of these phrases; a lone CJK character matches as a prefix."""
+    """An FTS5 expression that matches any of these phrases."""
     return " OR ".join(expression(phrase) for phrase in phrases)
 
 
 def expression(phrase: str) -> str:
-    """One phrase as FTS5 writes it, in index tokens."""
-    if len(phrase) == 1 and CJK_RUN.fullmatch(phrase):
-        return quote(phrase) + "*"
-    return quote(CJK_RUN.sub(lambda run: f" {' '.join(bigrams(run[0]))} ", phrase))
+    """One phrase as FTS5 writes it, in index tokens.
+
+    A run of CJK that ends it may go on in the text, where its last character then starts a token: one
+    character alone matches as a prefix, of more the last is left to the bigrams.
+    """
+    runs = list(CJK_RUN.finditer(phrase))
+    if not runs or _WORD_CHARACTER.search(phrase, runs[-1].end()):
+        return quote(CJK_RUN.sub(_bigram_run, phrase))
+    before, last = CJK_RUN.sub(_bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
+    return quote(f"{before} {' '.join(last)}".lstrip()) + ("*" if len(last[0]) == 1 else "")
 
 
 def cjk_share(text: str) -> float:

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import IndexUnavailable
+from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
 from commonplace.index.opening import Opened, discard, in_memory, open_index
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.files import LockTimeout, locked
+from commonplace.notes.files import locked
 from commonplace.notes.scan import FileState, Source, fingerprint, scan
 
 if TYPE_CHECKING:
@@ -87,11 +87,17 @@ class Store:
         """Whether the files are scanned because no index can be had (level 3)."""
         return self.opened.in_memory
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is indexed, so that only reading the files can answer."""
+        return not self.index._rows("SELECT 1 FROM notes LIMIT 1")
+
     def close(self) -> None:
         """Close the index; the next use opens it anew."""
         if self._opened is not None:
             self._opened.index.close()
         self._opened = self._vectors = None
+        self._holds_until = 0.0  # what was found held for the index that was open
 
     def _take(self, opened: Opened) -> None:
         self.close()
@@ -126,16 +132,17 @@ class Store:
         All collections are compared, also for a question about one: which collection a file belongs to
         depends on the others. An index in memory always reads everything: nothing else can answer.
         """
+        index = self.index  # a new one if its file was replaced; nothing holds for that
         if time.monotonic() < self._holds_until:
             return 0
         started = time.monotonic()
         states = self.scan()
-        if self.index.rebuild_reason is not None:
+        if index.rebuild_reason is not None:
             return 0 if self._is_cheap(states) and self._try_sync(states) else len(states)
         whole = fingerprint(self.sources, states)
-        if whole == self.index.meta("scan"):
+        if whole == index.meta("scan"):
             return self._hold(started)
-        manifest = self.index.manifest()
+        manifest = index.manifest()
         difference = changes.compare(states, manifest)
         if not difference.stale:
             self._keep(whole)
@@ -183,15 +190,19 @@ class Store:
         if self.in_memory:
             sync.sync_text(self.index, states, self.chunks)
             return True
+        return self._attempt(lambda: sync.sync_text(self.index, states, self.chunks))
+
+    def _attempt(self, work: Callable[[], object]) -> bool:
+        """Write in passing; where that cannot be, what is indexed answers. A damaged index is told."""
         try:
             with self._locked(0):
-                sync.sync_text(self.index, states, self.chunks)
-        except LockTimeout:
-            return False
+                work()
+        except (NoteUnreadable, ProviderError):
+            return False  # another process is at it, the lock cannot be opened, or the model failed
         except IndexUnavailable as error:
             if error.reason == "damaged":
                 raise
-            return False  # a full disk or a locked file: what is indexed still answers
+            return False  # a full disk or a locked file
         return True
 
     def _locked(self, timeout_s: float) -> AbstractContextManager[None]:
@@ -205,8 +216,7 @@ class Store:
             return
         from commonplace.index import sync
 
-        with suppress(LockTimeout), self._locked(0):
-            sync.sync_vectors(self.vectors, embedder)
+        self._attempt(lambda: sync.sync_vectors(self.vectors, embedder))
 
     # --- sync ---------------------------------------------------------------------------------------
 

@@ -118,8 +118,8 @@ def _walk(root: str, start: str, wanted: Callable[[str], bool]) -> Iterator[tupl
                     if entry.is_dir(follow_symlinks=False):
                         if name[0] != "." and name not in IGNORED_FOLDERS:
                             pending.append((f"{prefix}{name}/", f"{folder}/{name}"))
-                    elif wanted(prefix + name) and (status := _status(entry, root, folder)):
-                        yield prefix + name, f"{folder}/{name}", status
+                    elif wanted(path := prefix + name) and (status := _status(entry, root, folder)):
+                        yield path, f"{folder}/{name}", status
         finally:
             os.close(descriptor)
 
@@ -137,10 +137,10 @@ def _single(root: str, path: str, absolute: str) -> Iterator[tuple[str, str, os.
 def _status(entry: os.DirEntry[str], root: str, folder: str) -> os.stat_result | None:
     """Status of a regular file, or of one behind a link that stays inside the root."""
     try:
-        if not entry.is_symlink():
-            return entry.stat(follow_symlinks=False) if entry.is_file(follow_symlinks=False) else None
-        if entry.is_file() and _inside(os.path.realpath(f"{folder}/{entry.name}"), root):
-            return entry.stat()
+        if entry.is_file(follow_symlinks=False):
+            return entry.stat(follow_symlinks=False)
+        if entry.is_symlink() and _inside(os.path.realpath(f"{folder}/{entry.name}"), root):
+            return entry.stat() if entry.is_file() else None
     except OSError:
         return None
     return None

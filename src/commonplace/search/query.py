@@ -125,8 +125,8 @@ def _items(text: str) -> Iterator[_Item]:
     text = _NEAR.sub(keep, text)
     for found in _TOKEN.finditer(text):
         word = found["word"] or ""
-        if word.startswith("\x01") and word[1:].isdecimal() and int(word[1:]) < len(near):
-            yield _Item(near[int(word[1:])], operator="NEAR")
+        if word.startswith("\x01") and _number(word[1:], len(near)) < len(near):
+            yield _Item(near[_number(word[1:], 0)], operator="NEAR")
         elif word in ("AND", "OR", "NOT"):
             yield _Item(word, operator=word)
         elif found["phrase"] is not None and _WORD.search(found["phrase"]):
@@ -221,14 +221,19 @@ class _Parser:
 
 def _near(body: str) -> str:
     words, _, distance = body.partition(",")
-    found = [lexicon.quote(word) for word in words.split() if _WORD.search(word)]
+    found = [lexicon.expression(word) for word in words.split() if _WORD.search(word)]
     if len(found) < 2:
         return found[0] if found else ""
-    return f"NEAR({' '.join(found)}, {int(distance) if distance.strip().isdecimal() else 10})"
+    return f"NEAR({' '.join(found)}, {_number(distance.strip(), 10)})"
+
+
+def _number(digits: str, otherwise: int) -> int:
+    """A number of up to four digits, beyond which it makes no difference: Python refuses thousands."""
+    return int(digits[:4]) if digits.isdecimal() else otherwise
 
 
 def _prefix(stem: str) -> str:
-    return lexicon.quote(stem) + " *"
+    return lexicon.expression(stem).removesuffix("*") + " *"
 
 
 def terms(text: str) -> list[str]:

@@ -145,6 +145,8 @@ def _persons(speakers: Mapping[int, Sequence[str]], query: Query) -> frozenset[s
 
 def _speakers(candidate: Candidate) -> list[str]:
     """The labels of a passage's lines."""
+    if ":" not in candidate.text and "：" not in candidate.text:
+        return []
     return [label for line in candidate.text.split("\n") if (label := turns.speaker(line)) is not None]
 
 
