@@ -30,7 +30,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     for section in sections.split(note) if settings.by_heading else whole:
         parts = list(_cut(note, section, settings))
         if parts:
-            share = turns.share(note.lines[section.start_line - 1 : section.end_line])
+            share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
             passages.extend(Passage(number, a, b, text, _importance(note, a, b)) for a, b, text in parts)

@@ -10,14 +10,18 @@ from commonplace.types import Note, Section
 def split(note: Note) -> list[Section]:
     """Cut a note at its headings; a section starts with its heading's line.
 
-    Lines before the first heading (front matter among them) form a section without headings.
+    Front matter, and the lines before the first heading, form sections without headings.
     """
     last = len(note.lines)
-    if not note.headings:
-        return [Section((), 1, last)] if last else []
     sections: list[Section] = []
-    if note.headings[0].line > 1:
-        sections.append(Section((), 1, note.headings[0].line - 1))
+    first = 1
+    if note.front_matter:
+        sections.append(Section((), 1, note.front_matter[1]))
+        first = note.front_matter[1] + 1
+    if first <= (before := note.headings[0].line - 1 if note.headings else last):
+        sections.append(Section((), first, before))
+    if not note.headings:
+        return sections
     path: list[tuple[int, str]] = []
     ends = [heading.line - 1 for heading in note.headings[1:]] + [last]
     for heading, end in zip(note.headings, ends, strict=True):
