@@ -261,3 +261,16 @@ def test_status(memory: Memory) -> None:
 def test_a_workspace_must_exist(tmp_path: Path) -> None:
     with pytest.raises(errors.WorkspaceNotFound):
         Memory.open(tmp_path / "missing")
+
+
+def test_while_the_model_changes_the_old_one_answers(root: Path) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+    with Memory.open(root) as memory:
+        result = memory.search("certificate release")
+        assert result.level == 0
+        assert any("another model" in warning for warning in result.warnings)
+        memory.sync()
+        again = memory.search("which seafood gives me a rash?")
+        assert again.warnings == ()
+        assert "shrimp" in again.hits[0].text

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -196,6 +197,8 @@ class Memory:
         started = time.perf_counter()
         with self._lock:
             report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
+            if embed and self._model is not None and self._index_is_of(self._model):
+                self._store.index.set_meta("provider", self.settings.embedding.provider)
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
@@ -241,18 +244,34 @@ class Memory:
         if request.mode == "lexical" or not self._store.index.meta("model"):
             return None
         model = self._load_model()
-        if model is None or self._store.index.meta("model") != model.fingerprint:
+        if model is not None and not self._index_is_of(model):
+            model = self._former_model()
+        if model is None:
             return None
         self._store.catch_up(model)
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda question: model.embed([question], "query")[0]
 
+    def _index_is_of(self, model: Embedder) -> bool:
+        return self._store.index.meta("model") == model.fingerprint
+
+    def _former_model(self) -> Embedder | None:
+        """The model whose vectors the index still holds, until those of the configured one are complete."""
+        from commonplace.embedding import registry
+
+        with suppress(CommonplaceError):
+            model = registry.create(str(self._store.index.meta("provider")))
+            return model if self._index_is_of(model) else None
+        return None
+
     def _vector_warnings(self, parsed: query.Query, request: pipeline.Request) -> list[str]:
         if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
             return []
         if self._model_trouble:
             return [self._model_trouble]
+        if self._model is not None and not self._index_is_of(self._model):
+            return ["the index holds another model's vectors: run `commonplace sync`"]
         pending = self._store.index.pending()
         return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
 

@@ -90,12 +90,41 @@ def test_the_matrix_follows_the_index(index: SqliteIndex) -> None:
     assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 10_000)) < before
 
 
-def test_another_model_starts_anew(index: SqliteIndex) -> None:
+def test_another_model_takes_over_at_once(index: SqliteIndex) -> None:
     vectors = Vectors(index)
-    assert not vectors.adopt(FakeEmbedder().fingerprint)
-    assert vectors.adopt("another")
-    assert index.counts()["vectors"] == 0
-    assert index.pending() == index.counts()["passages"]
+    old = FakeEmbedder()
+    new = FakeEmbedder(32)
+    seen: list[tuple[object, int]] = []
+
+    def watch(stage: str, done: int, total: int) -> None:
+        ask, _ = vectors.ready()
+        seen.append((index.meta("model"), len(ask(old.embed(["word1"], "query")[0], 10_000))))
+
+    passages = index.counts()["passages"]
+    left = sync.sync_vectors(vectors, new, stop=lambda: True)
+    assert left.pending == passages
+    report = sync.sync_vectors(vectors, new, watch)
+    assert seen
+    assert set(seen) == {(old.fingerprint, passages)}  # until the switch, the old ones answer whole
+    assert index.meta("model") == new.fingerprint
+    assert (report.embedded, report.pending) == (index.counts()["vectors"], 0)
+    fresh = Vectors(index)
+    fresh.ready()
+    ask, _ = fresh.ready()
+    assert len(ask(new.embed(["word1"], "query")[0], 10_000)) == passages
+
+
+def test_an_interrupted_change_of_model_goes_on(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 10)
+    vectors = Vectors(index)
+    new = FakeEmbedder(32)
+    turns = iter([False, True])
+    first = sync.sync_vectors(vectors, new, stop=lambda: next(turns))
+    assert first.embedded > 0
+    assert vectors.serves(FakeEmbedder())
+    second = sync.sync_vectors(vectors, new)
+    assert first.embedded + second.embedded == index.counts()["vectors"]
+    assert not vectors.serves(FakeEmbedder())
 
 
 def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import FileState
+from commonplace.paths import shown
 from commonplace.types import FileFailure
 
 BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
@@ -52,7 +53,11 @@ class Reader:
 
     def _entry(self, state: FileState) -> Entry | None:
         try:
+            state.path.encode()
             data, state = _read(state)
+        except UnicodeEncodeError:  # Linux allows any bytes; the index and its readers do not
+            self.failed.append(FileFailure(shown(state.path), "its name is not UTF-8: rename it"))
+            return None
         except OSError as error:
             self.failed.append(FileFailure(state.path, error.strerror or str(error)))
             return None

@@ -7,6 +7,7 @@ contentless); a vector is stored once per embedded text and shared by all passag
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -85,6 +86,8 @@ def translated(path: str) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise IndexUnavailable(path, _reason(error)) from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
+        raise IndexUnavailable(path, "damaged") from error
 
 
 def _reason(error: apsw.Error) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import IndexUnavailable
@@ -108,9 +108,11 @@ class SqliteIndex:
             self.set_meta("model", same_model)
         self.rebuild_reason = None
 
-    def writing(self) -> AbstractContextManager[None]:
-        """A write transaction over several changes, as a context manager."""
-        return schema.transaction(self.connection)
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A write transaction over several changes, as a context manager. Raises IndexUnavailable."""
+        with schema.translated(self.path), schema.transaction(self.connection):
+            yield
 
     # --- what is known ------------------------------------------------------------------------------
 
@@ -321,7 +323,8 @@ class SqliteIndex:
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
         )
-        return {row[0]: _source(row[1:]) for row in rows}
+        with schema.translated(self.path):
+            return {row[0]: _source(row[1:]) for row in rows}
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
         with self._lock, schema.translated(self.path):

@@ -107,32 +107,80 @@ def sync_vectors(
 ) -> SyncReport:
     """Embed what lacks a vector, at most `limit` passages; a vector known for the same text is reused.
 
-    Within a round, texts are embedded in the order of their length. Raises ProviderError.
+    Within a round, texts are embedded in the order of their length. When the model is another than the
+    index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
+    stopped in between, it goes on from there. Raises ProviderError.
     """
+    if vectors.serves(embedder) or limit is not None:
+        return _fill(vectors, embedder, progress, limit, stop)
+    staged, left = _stage(vectors, embedder, progress, stop)
+    if left:
+        return SyncReport(embedded=staged, pending=left)
+    with vectors.index.writing():
+        report = _fill(vectors, embedder, silent, None, lambda: False)
+    return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
+
+
+def _stage(
+    vectors: Vectors, embedder: Embedder, progress: Progress, stop: Callable[[], bool]
+) -> tuple[int, int]:
+    """Embed everything for a new model while the old one's vectors still answer.
+
+    Returns how many vectors were made and how many passages are left, if it was stopped.
+    """
+    total = vectors.index.counts()["passages"]
+    vectors.index.set_meta("staging", embedder.fingerprint)
+    embedded = done = 0
+    for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
+        if stop():
+            return embedded, total - done
+        ids = vectors.known(pending.key for pending in round_)
+        missing = {p.key: p.text for p in round_ if p.key not in ids}
+        for keys in _by_length(missing):
+            matrix = embedder.embed([missing[k] for k in keys], "passage")
+            with vectors.index.writing():
+                vectors.store(keys, matrix)
+            progress("vectors", done, total)
+        embedded += len(missing)
+        done += len(round_)
+    return embedded, 0
+
+
+def _fill(
+    vectors: Vectors,
+    embedder: Embedder,
+    progress: Progress,
+    limit: int | None,
+    stop: Callable[[], bool],
+) -> SyncReport:
+    """Give passages without one their vector, made now or known from elsewhere."""
     index = vectors.index
-    vectors.adopt(embedder.fingerprint)
+    vectors.adopt(embedder)
     total = index.counts()["pending"]
     embedded = reused = 0
     while not stop() and (limit is None or embedded + reused < limit):
         progress("vectors", embedded + reused, total)
         room = EMBED_BATCH * 4 if limit is None else min(EMBED_BATCH * 4, limit - embedded - reused)
-        round_ = vectors.pending(room, embedder.scripts)
+        round_ = vectors.pending(room, embedder)
         if not round_:
             break
         ids = vectors.known(pending.key for pending in round_)
         missing = {p.key: p.text for p in round_ if p.key not in ids}
         vectors.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
-        ordered = sorted(missing, key=lambda k: (len(missing[k]), k))
-        for start in range(0, len(ordered), EMBED_BATCH):
-            keys = ordered[start : start + EMBED_BATCH]
+        for keys in _by_length(missing):
             matrix = embedder.embed([missing[k] for k in keys], "passage")
             with index.writing():
-                ids |= vectors.store(keys, matrix)
-                fresh = set(keys)
-                vectors.assign((p.passage, ids[p.key]) for p in round_ if p.key in fresh)
-            progress("vectors", embedded + reused + start + len(keys), total)
+                fresh = vectors.store(keys, matrix)
+                vectors.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
+            progress("vectors", embedded + reused + len(fresh), total)
         embedded += len(missing)
         reused += len(round_) - len(missing)
     vectors.prune()
-    pending = index.counts()["pending"]
-    return SyncReport(embedded=embedded, reused=reused, pending=pending)
+    return SyncReport(embedded=embedded, reused=reused, pending=index.pending())
+
+
+def _by_length(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:
+    """Keys of texts in batches, shortest texts first."""
+    ordered = sorted(texts, key=lambda key: (len(texts[key]), key))
+    for start in range(0, len(ordered), EMBED_BATCH):
+        yield ordered[start : start + EMBED_BATCH]

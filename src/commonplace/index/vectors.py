@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from commonplace.embedding.base import Embedder
     from commonplace.types import Level
 
     Floats = NDArray[np.float32]
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 # A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
 # carry no meaning, and cost time and disk.
 FOREIGN_SHARE = 0.5
+_TEXTS = "SELECT p.id, p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
 _LOAD_ROWS = 8192
 UNSERVED = 0  # vector_id of such a passage; NULL is one still to be embedded
 
@@ -56,37 +58,36 @@ class Vectors:
 
     # --- filling ------------------------------------------------------------------------------------
 
-    def adopt(self, fingerprint: str) -> bool:
-        """Make the index ready for a model; true if vectors of another one had to go."""
-        known = self.index.meta("model")
-        if known == fingerprint:
-            return False
-        with self.index.writing():
-            self._run("DELETE FROM vectors")
-            self._run("UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL")
-            self.index.set_meta("model", fingerprint)
-        return known is not None
+    def serves(self, embedder: Embedder) -> bool:
+        """Whether the index's vectors are this model's, or there are none yet."""
+        model = self.index.meta("model")
+        return model in (None, embedder.fingerprint) or not self._run("SELECT 1 FROM vectors LIMIT 1")
 
-    def pending(self, limit: int, scripts: frozenset[str]) -> list[Pending]:
+    def adopt(self, embedder: Embedder) -> None:
+        """Make this model the index's; vectors of another one are forgotten at the next `prune`."""
+        if self.index.meta("model") != embedder.fingerprint:
+            with self.index.writing():
+                self._run("UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL")
+                self.index.set_meta("model", embedder.fingerprint)
+
+    def pending(self, limit: int, embedder: Embedder) -> list[Pending]:
         """The next passages to embed, in the order of the notes; the unserved are marked in passing."""
         found: list[Pending] = []
         while not found:
-            rows = self._run(
-                "SELECT p.id, p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
-                " WHERE p.vector_id IS NULL ORDER BY p.id LIMIT ?",
-                (limit,),
-            )
-            unserved = [] if "cjk" in scripts else [row[0] for row in rows if is_foreign(row[1])]
-            if unserved:
-                self.assign((passage, UNSERVED) for passage in unserved)
-            skip = set(unserved)
-            texts = [
-                (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if row[0] not in skip
-            ]
-            found = [Pending(passage, key(text), text) for passage, text in texts]
+            rows = self._run(f"{_TEXTS} WHERE p.vector_id IS NULL ORDER BY p.id LIMIT ?", (limit,))
+            found = _pending(rows, embedder)
+            served = {pending.passage for pending in found}
+            self.assign((row[0], UNSERVED) for row in rows if row[0] not in served)
             if len(rows) < limit:
                 break
         return found
+
+    def texts(self, size: int, embedder: Embedder) -> Iterator[list[Pending]]:
+        """All passages that a model serves, whether they have a vector or not, some at a time."""
+        last = 0
+        while rows := self._run(f"{_TEXTS} WHERE p.id > ? ORDER BY p.id LIMIT ?", (last, size)):
+            last = rows[-1][0]
+            yield _pending(rows, embedder)
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist already, by key."""
@@ -113,6 +114,7 @@ class Vectors:
 
     def prune(self) -> None:
         """Forget vectors that no passage uses any more."""
+        self._run("DELETE FROM meta WHERE key = 'staging'")
         self._run(
             "DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM passages WHERE vector_id IS NOT NULL)"
         )
@@ -147,8 +149,10 @@ class Vectors:
         if self._loaded is not None and self._loaded[0] == self.index.version():
             ids, matrix = self._matrix()
             wanted = np.array(passages, np.int64)
-            places = np.minimum(np.searchsorted(ids, wanted), max(0, len(ids) - 1))
-            found = places[ids[places] == wanted] if len(ids) else places[:0]
+            if not len(ids):
+                return {}  # and the matrix has no width either
+            places = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+            found = places[ids[places] == wanted]
             return dict(zip(ids[found].tolist(), (matrix[found] @ vector).tolist(), strict=True))
         rows = self._run(
             "SELECT p.id, v.vector FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
@@ -168,16 +172,15 @@ class Vectors:
 
     def _scan(self, vector: Floats, limit: int, collections: Sequence[str]) -> list[tuple[int, float]]:
         marks = ", ".join("?" * len(collections))
-        scope = (
-            "WHERE id IN (SELECT p.vector_id FROM passages p JOIN notes n ON n.id = p.note_id"
-            f" WHERE n.collection IN ({marks}))"
-        )
-        join = f"JOIN notes n ON n.id = p.note_id AND n.collection IN ({marks})"
+        join = f"JOIN notes n ON n.id = p.note_id AND n.collection IN ({marks})" if collections else ""
+        # While another model's vectors are being made, the table holds some that no passage uses yet.
+        some = collections or self.index.meta("staging")
+        scope = f"WHERE id IN (SELECT p.vector_id FROM passages p {join})" if some else ""
         rows = self._run(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
-            f" FROM vectors {scope if collections else ''} ORDER BY distance, id LIMIT ?)"
+            f" FROM vectors {scope} ORDER BY distance, id LIMIT ?)"
             " SELECT p.id, 1 - top.distance FROM top JOIN passages p ON p.vector_id = top.id"
-            f" {join if collections else ''}"
+            f" {join}"
             " ORDER BY top.distance, p.id LIMIT ?",
             (quantize(vector[None])[0].tobytes(), *collections, limit, *collections, limit),
         )
@@ -261,11 +264,21 @@ def embedded_text(text: str, headings: Sequence[str]) -> str:
     return f"{' › '.join(headings)}\n{text}" if headings else text
 
 
-def key(text: str) -> bytes:
-    """Identity of an embedded text: 16 bytes."""
+def key(text: str, model: str) -> bytes:
+    """Identity of a text as a model embeds it: 16 bytes."""
     import hashlib
 
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    told = f"{model}\n{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(told, digest_size=16).digest()
+
+
+def _pending(rows: Sequence[Any], embedder: Embedder) -> list[Pending]:
+    """Passages that a model serves, with the text to embed."""
+    every = "cjk" in embedder.scripts
+    texts = [
+        (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if every or not is_foreign(row[1])
+    ]
+    return [Pending(passage, key(text, embedder.fingerprint), text) for passage, text in texts]
 
 
 def quantize(vectors: Floats) -> NDArray[np.int8]:
