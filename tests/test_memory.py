@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from commonplace import Memory, errors
+from commonplace import Memory, config, errors
 from commonplace.index import store, vectors
 from commonplace.search import disclose
 
@@ -182,8 +185,6 @@ def test_a_scan_that_took_long_holds_for_a_while(
 
 
 def test_collections(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    from commonplace import config
-
     other = tmp_path_factory.mktemp("other")
     for number in range(300):
         (other / f"{number}.md").write_text(f"# Doc {number}\n\nrelease certificate {number}\n", "utf-8")
@@ -274,3 +275,167 @@ def test_while_the_model_changes_the_old_one_answers(root: Path) -> None:
         again = memory.search("which seafood gives me a rash?")
         assert again.warnings == ()
         assert "shrimp" in again.hits[0].text
+
+
+def test_an_empty_index_is_filled_however_many_files_there_are(
+    plain: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "CHEAP_FILES", 1)
+    result = plain.search("certificate release")
+    assert (len(result.hits) > 0, result.stale) == (True, 0)
+
+
+def test_level_2_when_the_model_fails_on_what_was_just_read(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(texts: object, kind: object) -> None:
+        raise errors.ProviderError("builtin", "no memory left")
+
+    memory.search("warm up the model")
+    monkeypatch.setattr(memory._model, "embed", fail)
+    memory.remember("Ordered a walnut desk.", now=NOON)
+    result = memory.search("walnut desk")
+    assert result.level == 2
+    assert "walnut" in result.hits[0].text
+
+
+def test_a_model_that_cannot_be_loaded_is_said_once_and_missed_no_more(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from commonplace.embedding import registry
+
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+    asked = []
+
+    def fail(name: str) -> None:
+        asked.append(name)
+        raise errors.ProviderError(name, "model.onnx is damaged")
+
+    monkeypatch.setattr(registry, "create", fail)
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        for _ in range(2):
+            result = memory.search("certificate release")
+            assert result.level == 2
+            assert "certificate" in result.hits[0].text
+            assert any("model.onnx is damaged" in warning for warning in result.warnings)
+        report = memory.sync()
+        assert (report.unchanged, report.embedded) == (4, 0)
+        assert any("model.onnx is damaged" in warning for warning in report.warnings)
+    assert asked == ["fake"]
+
+
+@pytest.mark.parametrize(
+    ("setup", "level"), [("all", 0), ("no extension", 1), ("no model", 2), ("no index", 3)]
+)
+def test_every_level_answers_and_says_so(
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    setup: str,
+    level: int,
+) -> None:
+    index = tmp_path_factory.mktemp("index") / "index.sqlite"
+    if setup == "no extension":
+        monkeypatch.setattr(vectors, "extension_path", lambda: None)
+    if setup == "no index":
+        (index.parent / "blocked").write_text("a file")
+        index = index.parent / "blocked" / "index.sqlite"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(index.parent))
+    provider = "none" if setup == "no model" else "fake"
+    with Memory.open(root, overrides={"embedding.provider": provider}, index_path=index) as memory:
+        if setup != "no index":
+            memory.sync()
+        for _ in range(2):
+            assert memory.search("certificate release").level == level
+            assert memory.search("膝盖").hits[0].path == "memory/2026-02-17.md"
+        recall = memory.recall("certificate release")
+        assert recall.level == level
+        assert "certificate" in recall.text
+        assert memory.status().level == level
+        assert memory.get("MEMORY.md").total_lines == 5
+
+
+def test_contexts_come_with_the_hits(root: Path) -> None:
+    config.add_context(root, "", "Everything about work")
+    config.add_context(root, "memory/2026-02-13.md", "The day of the outage")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.search("certificate").hits[0].contexts == (
+            "Everything about work",
+            "The day of the outage",
+        )
+        assert memory.search("Mira").hits[0].contexts == ("Everything about work",)
+
+
+def test_a_name_that_is_not_utf8_hurts_no_other_file(plain: Memory, root: Path) -> None:
+    odd = os.fsencode(root / "memory") + b"/odd\xff.md"
+    with open(odd, "w") as file:
+        file.write("# Odd\n\nwalnut\n")
+    report = plain.sync()
+    assert report.added == 4
+    assert "UTF-8" in report.failed[0].reason
+    assert report.failed[0].path.isprintable()
+    assert "certificate" in plain.search("certificate release").hits[0].text
+
+
+@pytest.mark.parametrize("reference", ["\ud800", "a\nb", "x" * 5000, "a/" * 3000, "~/x", ""])
+def test_a_miss_is_one_printable_line(plain: Memory, reference: str) -> None:
+    with pytest.raises(errors.CommonplaceError) as caught:
+        plain.get(reference)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+
+
+@given(st.text(max_size=60))
+def test_whatever_is_remembered_is_found_or_refused(text: str) -> None:
+    """Through one workspace for all examples; each is written for good."""
+    with Memory.open(_shared_workspace(), overrides={"embedding.provider": "fake"}) as memory:
+        try:
+            written = memory.remember(text, now=NOON)
+        except errors.ConfigError:
+            return
+        shown = memory.get(f"{written.path}:{written.start_line}-{written.end_line}")
+        assert shown.lines[0].startswith("- ")
+        memory.search(text)
+        memory.recall(text)
+
+
+def _shared_workspace() -> Path:
+    folder = Path(os.environ["HOME"]) / "shared" / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder.parent
+
+
+def test_many_threads_share_one_memory(root: Path) -> None:
+    troubles: list[BaseException] = []
+
+    def use(number: int) -> None:
+        try:
+            for turn in range(12):
+                if number % 3 == 0:
+                    memory.remember(f"thread {number} turn {turn} walnut", now=NOON)
+                elif number % 3 == 1:
+                    memory.sync()
+                else:
+                    memory.recall("walnut certificate")
+        except BaseException as error:
+            troubles.append(error)
+
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        threads = [threading.Thread(target=use, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert troubles == []
+        memory.sync()
+        text = "".join(memory.get("memory/2026-03-05.md").lines)
+        assert text.count("walnut") == 24
+        assert memory.status().pending == 0
+
+
+def test_closed_and_used_again(plain: Memory) -> None:
+    plain.sync()
+    plain.close()
+    plain.close()
+    assert plain.search("certificate").hits

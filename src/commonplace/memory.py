@@ -319,7 +319,7 @@ class Memory:
         if rest and not os.path.lexists(own) and any(s.name == head for s in self._store.sources[1:]):
             return path, os.path.join(self._root(head), rest)
         if not os.path.lexists(own) and ".." not in path.split("/") and not os.path.isabs(path):
-            raise NoteNotFound(path, self._near_misses(path))
+            raise NoteNotFound(paths.shown(path), self._near_misses(path))
         return path, own
 
     def _near_misses(self, path: str) -> list[str]:

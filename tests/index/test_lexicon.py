@@ -53,6 +53,13 @@ def test_plain_text_is_not_copied() -> None:
         ("说 he said", "said"),
         ("日本語テスト", "語テ"),
         ("한국어 시험", "국어"),
+        ("使用GPT模型来写", "使用GPT模型"),
+        ("使用GPT模型来写", "用GPT模"),
+        ("使用GPT模型来写", "GPT模"),
+        ("第3章，第10节", "3章，第10"),
+        ("学，北京", "学，北"),
+        ("买了iPhone手机", "iPhone手"),
+        ("ジョン・スミス", "ン・ス"),
     ],
 )
 def test_found(text: str, phrase: str) -> None:
@@ -60,7 +67,14 @@ def test_found(text: str, phrase: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "phrase"), [("gpt 4 and 1", "gpt-4.1"), ("大北学京", "北京"), ("storets", "store.ts")]
+    ("text", "phrase"),
+    [
+        ("gpt 4 and 1", "gpt-4.1"),
+        ("大北学京", "北京"),
+        ("storets", "store.ts"),
+        ("北京 A", "京北A"),
+        ("使用GPT", "使GPT"),
+    ],
 )
 def test_not_found(text: str, phrase: str) -> None:
     assert not matches(text, phrase)
@@ -85,3 +99,33 @@ def test_the_share_of_cjk() -> None:
     assert lexicon.cjk_share("only English") == 0
     assert lexicon.cjk_share("只有中文") == 1
     assert lexicon.cjk_share("把 retry 改成 jitter") == pytest.approx(3 / 5)
+
+
+MIXED = st.lists(
+    st.one_of(
+        st.text("甲乙丙丁一二三", min_size=1, max_size=4),
+        st.sampled_from(["gpt", "x7", "42", "Latin", "，", " ", "、", "-", "\n"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(MIXED, st.data())
+def test_every_stretch_of_mixed_text_is_found(parts: list[str], data: st.DataObject) -> None:
+    """From any CJK character, or any whole Latin word, to any other."""
+    text = "".join(parts)
+    places = [0, *(sum(map(len, parts[: n + 1])) for n in range(len(parts)))]
+    inside = [n for n, character in enumerate(text) if lexicon.CJK_RUN.match(character)]
+    cuts = sorted({*places, *inside, *(n + 1 for n in inside)})
+    start, end = sorted((data.draw(st.sampled_from(cuts)), data.draw(st.sampled_from(cuts))))
+    words = [text[start - 1 : start + 1], text[end - 1 : end + 1]]
+    phrase = text[start:end]
+    splits_a_word = any(len(pair) == 2 and pair.isascii() and pair.isalnum() for pair in words)
+    if any(character.isalnum() for character in phrase) and not splits_a_word:
+        assert matches(text, phrase)
+
+
+def test_a_long_phrase_costs_no_time() -> None:
+    for phrase in ("学" * 50_000 + "a", "a" + "学" * 50_000, "学a" * 25_000, "学，" * 25_000):
+        lexicon.expression(phrase)

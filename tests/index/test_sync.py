@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.embedding.fake import FakeEmbedder
+from commonplace.errors import ProviderError
 from commonplace.index import changes, sync
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors
@@ -252,3 +253,104 @@ def test_interrupted_reading_loses_nothing(workspace: Workspace, monkeypatch: py
     fresh = Workspace(workspace.root)
     fresh.sync()
     assert dump(workspace.index) == dump(fresh.index)
+
+
+def test_a_moved_file_and_a_line_above_embed_nothing(workspace: Workspace) -> None:
+    body = "".join(f"\n## Part {n}\n\n- alpha {n} beta\n" for n in range(12))
+    workspace.write("a.md", f"# Plan\n{body}")
+    workspace.sync()
+    workspace.embed()
+    called = sum(workspace.model.calls)
+    assert called == 12
+    (workspace.root / "deep").mkdir()
+    (workspace.root / "a.md").rename(workspace.root / "deep" / "b.md")
+    workspace.sync()
+    workspace.embed()
+    workspace.write("deep/b.md", f"# Plan\n\n## New\n\none line more\n{body}")
+    workspace.sync()
+    assert workspace.embed().reused == 12
+    assert sum(workspace.model.calls) == called + 1  # the new line
+    assert workspace.index.counts()["vectors"] == 13
+
+
+def test_embedding_can_be_told_to_stop(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 2)
+    for n in range(20):
+        workspace.write(f"{n}.md", f"# N{n}\n\nword{n} alpha\n")
+    workspace.sync()
+    report = workspace.embed(stop=lambda: bool(workspace.model.calls))
+    assert 0 < report.embedded < 20
+    assert report.pending == 20 - report.embedded
+    assert workspace.embed().embedded == report.pending
+    assert sum(workspace.model.calls) == 20
+
+
+def test_a_model_that_fails_midway_keeps_what_is_done(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 4)
+    for n in range(10):
+        workspace.write(f"{n}.md", f"# N{n}\n\nword{n} alpha\n")
+    workspace.sync()
+    embed = workspace.model.embed
+
+    def fail(texts, kind):
+        if len(workspace.model.calls) == 2:
+            raise ProviderError("fake", "quota")
+        return embed(texts, kind)
+
+    monkeypatch.setattr(workspace.model, "embed", fail)
+    with pytest.raises(ProviderError):
+        workspace.embed()
+    assert workspace.index.counts()["vectors"] == 8
+    assert workspace.index.pending() == 2
+    assert not workspace.index.connection.in_transaction
+
+
+def test_two_collections_may_hold_the_same_path(tmp_path: Path) -> None:
+    both = Workspace(tmp_path)
+    both.sources = [Source("one", str(tmp_path / "1")), Source("two", str(tmp_path / "2"))]
+    both.write("1/a.md", "# A\n\nalpha\n")
+    both.write("2/a.md", "# A\n\nbeta\n")
+    assert both.sync().added == 2
+    assert set(both.index.manifest()) == {("one", "a.md"), ("two", "a.md")}
+    (tmp_path / "1" / "a.md").rename(tmp_path / "2" / "b.md")
+    assert both.sync().moved == 1
+
+
+def test_a_name_that_no_index_can_hold_is_reported(workspace: Workspace) -> None:
+    workspace.write("a.md", "alpha\n")
+    with open(os.fsencode(workspace.root) + b"/\xff.md", "w") as file:
+        file.write("beta\n")
+    report = workspace.sync()
+    assert report.added == 1
+    assert "UTF-8" in report.failed[0].reason
+
+
+def test_a_rebuild_that_is_interrupted_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from commonplace.index import reading
+
+    monkeypatch.setattr(reading, "BATCH_BYTES", 50)
+    file, notes = str(tmp_path / "index.sqlite"), tmp_path / "notes"
+    old = Workspace(notes, file)
+    for n in range(20):
+        old.write(f"{n:02}.md", f"# N{n}\n\nword{n} alpha beta\n")
+    old.sync()
+    old.embed()
+    before = dump(old.index)
+
+    def stop(stage: str, done: int, total: int) -> None:
+        if done == 12:
+            raise KeyboardInterrupt
+
+    new = Workspace(notes, file, ChunkSettings(target=80))
+    with pytest.raises(KeyboardInterrupt):
+        sync.sync_text(new.index, scan(new.sources), new.chunks, stop)
+    assert dump(old.index) == before
+    again = Workspace(notes, file, ChunkSettings(target=80))
+    assert again.index.rebuild_reason
+    again.sync()
+    again.embed()
+    assert again.index.counts()["notes"] == 20

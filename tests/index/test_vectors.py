@@ -136,3 +136,51 @@ def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
     both = FakeEmbedder(scripts=frozenset({"latin", "cjk"}))
     both.fingerprint = "both"
     assert sync.sync_vectors(Vectors(made), both).embedded == 2
+
+
+def test_what_no_passage_uses_is_forgotten(index: SqliteIndex) -> None:
+    vectors = Vectors(index)
+    before = index.counts()["vectors"]
+    index.remove([("docs", f"{n}.md") for n in range(40)])
+    vectors.prune()
+    assert 0 < index.counts()["vectors"] < before
+    assert index.pending() == 0
+
+
+def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
+    sync.sync_vectors(vectors, FakeEmbedder())
+    assert (made.counts()["passages"], made.counts()["vectors"]) == (3, 1)
+    for _ in range(2):  # the extension, then the matrix
+        assert len(vectors.ready()[0](asked, 10)) == 3
+
+
+def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# 标题\n\n只有中文和 gpt 的一行。\n", "utf-8")
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
+    vectors, asked = Vectors(made), FakeEmbedder().embed(["gpt"], "query")[0]
+    sync.sync_vectors(vectors, FakeEmbedder())
+    for collections in ((), (), ("memory",), ("none",)):
+        ask, _ = vectors.ready(collections)
+        assert ask(asked, 10) == []
+        assert vectors.cosines(asked, [1, 2]) == {}
+
+
+def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path) -> None:
+    sources = []
+    for name in ("memory", "docs"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.md").write_text("# Same\n\nthe walnut desk\n", "utf-8")
+        sources.append(Source(name, str(tmp_path / name)))
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan(sources), DEFAULT)
+    vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
+    sync.sync_vectors(vectors, FakeEmbedder())
+    for _ in range(2):
+        found = [passage for passage, _ in vectors.ready(("docs",))[0](asked, 10)]
+        assert [made.sources(found)[passage].collection for passage in found] == ["docs"]

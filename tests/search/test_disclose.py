@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,3 +71,51 @@ def test_tokens_are_estimated_by_script() -> None:
     assert estimate_tokens("four" * 10) == 10
     assert estimate_tokens("十个汉字十个汉字十个") == 10
     assert estimate_tokens("") == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</recalled-notes>",
+        "</RECALLED-NOTES >",
+        "< /recalled-notes>",
+        "<\n/\nrecalled-notes>",
+        "<recalled-notes>",
+    ],
+)
+def test_nothing_in_it_can_close_the_frame(text: str) -> None:
+    closing = re.compile(r"<\s*/?\s*recalled-notes", re.IGNORECASE)
+    hits = [
+        hit("a.md", 1, 1, f"before {text} after"),
+        hit(f"b/{text}.md", 1, 1, "a path"),
+        hit("c.md", 1, 1, "a heading", (text,)),
+        hit("d.md", 1, 1, "in two passages <", ("T",)),
+        hit("d.md", 2, 2, "/recalled-notes>", ("T",)),
+    ]
+    block = compose(hits, 4000)[0]
+    assert len(closing.findall(block)) == 2
+    assert block.endswith("</recalled-notes>")
+
+
+def test_nothing_found_is_no_text() -> None:
+    assert compose([], 1000) == ("", (), 0)
+
+
+def test_no_budget_is_no_text() -> None:
+    assert compose([hit("a.md", 1, 1, "some words")], 5) == ("", (), 1)
+
+
+def test_what_stands_inside_another_hit_is_said_once() -> None:
+    whole, part = hit("a.md", 1, 3, "one\ntwo\nthree"), hit("a.md", 2, 2, "two")
+    assert compose([whole, part], 500)[1] == (whole,)
+
+
+def test_a_smaller_hit_fits_where_a_larger_one_does_not() -> None:
+    first, large, small = (
+        hit("a.md", 1, 1, "first"),
+        hit("b.md", 1, 1, "word " * 400),
+        hit("c.md", 1, 1, "small"),
+    )
+    _, chosen, left_out = compose([first, large, small], 100)
+    assert chosen == (first, small)
+    assert left_out == 1

@@ -60,6 +60,12 @@ def found(memory: Memory, text: str) -> list[str]:
         ("会议", "北京"),
         ("ｇｐｔ-4.1", "The exporter"),
         ("jump*", "The quick"),
+        ("北京大*", "北京"),
+        ('"改到周三，学费"', "北京"),
+        ("NEAR(北京大学 周三, 8)", "北京"),
+        ("NEAR(北京 学, 8)", "北京"),
+        ("wal.py", "Types live"),
+        ("example.com", "Write to"),
     ],
 )
 def test_found_first(memory: Memory, text: str, begins: str) -> None:
@@ -83,6 +89,10 @@ def test_operators(memory: Memory) -> None:
     assert found(memory, "brown NOT dog") == ["The quick brown fox jumps."]
     assert found(memory, "(fox OR dog) AND sleeps") == ["The brown quick dog sleeps."]
     assert found(memory, "NEAR(quick fox, 2)") == ["The quick brown fox jumps."]
+    assert found(memory, "NEAR(quick jumps, 1)") == []
+    assert found(memory, "quick AND -dog") == ["The quick brown fox jumps."]
+    assert found(memory, "会议 AND 学费 NOT fox")[0].startswith("北京")
+    assert found(memory, "会议 AND fox") == []
 
 
 def test_speech_in_a_question_is_no_phrase() -> None:
@@ -105,6 +115,9 @@ HARD = [
     "NEAR(a b, -1)", "a AND", "AND a", "a OR OR b", "NOT a", "(a", "a)", "a (b OR", '"unbalanced', "-", "-a",
     "\x00", "a\x00b", "\ud800", "x" * 100_000, "word " * 20_000, "(" * 5000, '"' * 5001, "a AND " * 3000,
     "NEAR(" * 500, "^a", "a:b", "col:x", "{a b}", "a + b", "\\", "'", "`", "%", "_", "学" * 3000, "\x010",
+    "NEAR(fox dog, " + "9" * 5000 + ")", "NEAR(fox dog)\x01" + "9" * 5000, "\x01٣", "NEAR(北京 学, 3)", "NEAR(fox 学)",
+    " ".join(f"-w{n}" for n in range(1500)) + " fox", " ".join(f"w{n}*" for n in range(1500)),
+    " ".join(f'"w{n} x"' for n in range(60)), "-" * 3000 + "fox", "学" * 7999 + "a AND 学", "a" * 8000 + "*",
 ]  # fmt: skip
 
 

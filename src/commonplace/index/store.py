@@ -130,7 +130,7 @@ class Store:
         """Re-read what changed on disk if that is cheap; return how many files are still stale.
 
         All collections are compared, also for a question about one: which collection a file belongs to
-        depends on the others. An index in memory always reads everything: nothing else can answer.
+        depends on the others. An index that is empty, or in memory, reads all: nothing else can answer.
         """
         index = self.index  # a new one if its file was replaced; nothing holds for that
         if time.monotonic() < self._holds_until:
@@ -148,7 +148,8 @@ class Store:
             self._keep(whole)
             return self._hold(started)
         changed = [*difference.fresh, *difference.suspect]
-        if self._is_cheap(changed, len(difference.gone)) and self._try_sync(states):
+        # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
+        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(states):
             return 0
         return _really_stale(difference, manifest)
 

@@ -73,7 +73,9 @@ def search(
     with outcome.timed("ranking"):
         wanted = {*lexical, *semantic}
         if request.min_score is not None and request.min_score <= 0:
-            wanted |= index.others(wanted, request.limit - len(wanted), request.collections)
+            others = index.others(wanted, request.limit - len(wanted), request.collections)
+            allowed = _allowed(index, query, sorted(others))
+            wanted |= others if allowed is None else allowed
         candidates = index.candidates(sorted(wanted))
         dates = index.dates([c.id for c in candidates]) if request.ranking.recency else {}
         evidence = Evidence(query, weighed, lexical, semantic, dates)

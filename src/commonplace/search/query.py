@@ -27,7 +27,8 @@ _TOKEN = re.compile(
 )
 _NEAR = re.compile(r"NEAR\s*\(([^()]*)\)")
 _WORD = re.compile(r"[^\W_]+")
-_IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[._/\-@:#+]+[A-Za-z0-9]+)+")
+# Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
+_IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\-@:#+]++[A-Za-z0-9]++)+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _POSSESSIVE = re.compile(r"['’]s\b")
 _APOSTROPHE = re.compile(r"['’]")

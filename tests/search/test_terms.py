@@ -1,0 +1,85 @@
+"""Which words of a question are looked for, and what a full match would be worth."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from commonplace.chunking.settings import DEFAULT
+from commonplace.index import changes, sync
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.notes.scan import Source, scan
+from commonplace.search import query, terms
+from commonplace.search.terms import Terms, idf, weigh
+
+LINES = ["the walnut desk", "the brass lamp", "the walnut chair", "数据库迁移", "数据库备份", "plain"]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> SqliteIndex:
+    folder = tmp_path_factory.mktemp("terms")
+    for number, line in enumerate(LINES):
+        (folder / f"{number}.md").write_text(f"{line}\n", "utf-8")
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan([Source("memory", str(folder))]), DEFAULT)
+    return made
+
+
+def test_the_rarest_stand_first(index: SqliteIndex) -> None:
+    weighed = weigh(index, query.parse("Where is the walnut lamp?"))
+    assert weighed.wanted == ("lamp", "walnut")
+    assert weighed.ideal == pytest.approx(idf(1, 6) + idf(2, 6))
+    assert (weighed.asked, weighed.known, weighed.content, weighed.passages) == (2, 2, 2, 6)
+
+
+def test_what_is_not_there_weighs_and_is_not_looked_for(index: SqliteIndex) -> None:
+    weighed = weigh(index, query.parse("walnut zeppelin"))
+    assert weighed.wanted == ("walnut",)
+    assert weighed.ideal == pytest.approx(idf(2, 6) + idf(0, 6))
+    assert (weighed.known, weighed.content) == (1, 2)
+
+
+def test_bigrams_across_function_words_weigh_nothing(index: SqliteIndex) -> None:
+    asked = query.parse("数据库在迁移")
+    assert {"库在", "在迁"} <= set(asked.terms)
+    weighed = weigh(index, asked)
+    assert set(weighed.wanted) == {"数据", "据库", "迁移"}
+    assert weighed.ideal == pytest.approx(idf(2, 6) * 2 + idf(1, 6))
+
+
+def test_the_ideal_is_made_of_a_few(index: SqliteIndex) -> None:
+    weighed = weigh(index, query.parse(" ".join(f"unknown{n}" for n in range(20))))
+    assert weighed.ideal == pytest.approx(terms.IDEAL_TERMS * idf(0, 6))
+
+
+def test_common_words_are_left_out_where_they_cost_too_much(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terms, "LEAST_TERMS", 1)
+    monkeypatch.setattr(terms, "POSTINGS", 1)
+    assert weigh(index, query.parse("walnut lamp")).wanted == ("lamp",)
+    monkeypatch.setattr(terms, "POSTINGS", 2)
+    assert weigh(index, query.parse("walnut lamp")).wanted == ("lamp", "walnut")
+
+
+def test_no_terms_weigh_nothing(index: SqliteIndex) -> None:
+    assert weigh(index, query.parse("")) == Terms()
+    assert weigh(index, query.parse("brass AND lamp")) == Terms()
+
+
+def test_idf_never_falls_below_nothing() -> None:
+    values = [idf(count, 100) for count in range(101)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] > 0
+    assert idf(1, 100) == pytest.approx(math.log(99.5 / 1.5))
+
+
+def test_frequencies_follow_the_index(tmp_path: Path) -> None:
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sources = [Source("memory", str(tmp_path))]
+    for number in range(3):
+        (tmp_path / f"{number}.md").write_text("walnut\n", "utf-8")
+        sync.sync_text(made, scan(sources), DEFAULT)
+        assert made.frequencies(['"walnut"']) == ([number + 1], number + 1)
