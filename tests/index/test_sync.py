@@ -261,16 +261,16 @@ def test_a_moved_file_and_a_line_above_embed_nothing(workspace: Workspace) -> No
     workspace.sync()
     workspace.embed()
     called = sum(workspace.model.calls)
-    assert called == 12
+    assert called == 13  # the parts, and the title that stands alone
     (workspace.root / "deep").mkdir()
     (workspace.root / "a.md").rename(workspace.root / "deep" / "b.md")
     workspace.sync()
     workspace.embed()
     workspace.write("deep/b.md", f"# Plan\n\n## New\n\none line more\n{body}")
     workspace.sync()
-    assert workspace.embed().reused == 12
+    assert workspace.embed().reused == 13
     assert sum(workspace.model.calls) == called + 1  # the new line
-    assert workspace.index.counts()["vectors"] == 13
+    assert workspace.index.counts()["vectors"] == 14
 
 
 def test_embedding_can_be_told_to_stop(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
