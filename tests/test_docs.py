@@ -1,76 +1,209 @@
-"""What the documentation says is so: links lead somewhere, examples run, settings are listed."""
+"""What the documentation says is so: links lead somewhere, examples run and print what they show, tables are whole."""
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, errors
+import commonplace
+from commonplace import Memory, errors, types
 from commonplace.config import KEYS
+from commonplace.search import ranking, terms
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
+TRANSCRIPTS = [page for page in PAGES if "```console\n$ " in page.read_text("utf-8")]
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
+# What differs from run to run: days, times, durations, sizes, scores, content hashes.
+PASSING = (
+    (r"\d{4}-\d{2}-\d{2}", "DAY"),
+    (r"\b\d{2}:\d{2}\b", "TIME"),
+    (r"\b[\d.]+ (ms|s|MB)\b", r"N \1"),
+    (r"\b[01]\.\d{2,4}\b", "N"),
+    (r'#[0-9a-f]{6}\b|"docid": "\w+"', "DOCID"),
+)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def shell(tmp_path: Path, private_home: Path) -> dict[str, str]:
+    """An environment in which `commonplace` and `python` run this code, at home."""
+    program = tmp_path / "bin" / "commonplace"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m commonplace "$@"\n')
+    program.chmod(0o755)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    path = os.pathsep.join([str(program.parent), os.path.dirname(sys.executable), os.environ["PATH"]])
+    return kept | {"PYTHONPATH": str(ROOT / "src"), "PATH": path}
+
+
+# --- links and tables -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = [link for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    for target, anchor in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
+        if "://" in target:
+            continue
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in set(anchors(file)), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> Iterator[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    for title in re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text("utf-8")), re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def test_every_page_can_be_reached() -> None:
+    linked = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target, _ in LINK.findall(page.read_text("utf-8"))
+    }
+    assert [named(page) for page in PAGES if page.parent != ROOT and page not in linked] == []
+
+
+def test_every_module_is_on_the_map() -> None:
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    source = ROOT / "src" / "commonplace"
+    modules = [p.relative_to(source) for p in source.rglob("*.py") if not p.name.startswith("__")]
+    missing = [str(m) for m in modules if f"`{m.as_posix()}`" not in text]
+    assert missing == [], "say in docs/architecture.md what these are for"
+
+
+def test_the_map_names_tests_that_exist() -> None:
+    for path in re.findall(r"`(tests/[\w/.]+)`", (DOCS / "architecture.md").read_text("utf-8")):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_table_of_settings_is_current() -> None:
+    tool = [sys.executable, str(ROOT / "tools" / "make_config_docs.py"), "--check"]
+    done = subprocess.run(tool, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}, check=False)
+    assert done.returncode == 0, "run python tools/make_config_docs.py"
 
 
 def test_every_setting_is_described() -> None:
-    text = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    text = (DOCS / "configuration.md").read_text("utf-8")
     for key in KEYS:
         row = next((line for line in text.splitlines() if line.startswith(f"| `{key.name}` |")), "")
         assert key.doc in row, key.name
         assert f"| {'yes' if key.harmless else 'no'} |" in row
 
 
-def test_every_public_method_and_error_is_described() -> None:
-    text = (ROOT / "docs" / "python-api.md").read_text("utf-8")
-    methods = [
-        name
-        for name, value in vars(Memory).items()
-        if not name.startswith("_") and callable(getattr(Memory, name))
+def test_every_weight_is_described() -> None:
+    text = (DOCS / "search.md").read_text("utf-8")
+    weights = [
+        f"{value:g}" for value in (ranking.DEFAULT.vector, ranking.DEFAULT.turns, ranking.DEFAULT.header)
     ]
+    weights += [f"{ranking.DEFAULT.speaker:.2f}", f"{terms.POSTINGS:,}", f"{terms.POSTINGS_WIDE:,}"]
+    gates = [
+        value for name, value in vars(ranking).items() if name.startswith("GATE") and isinstance(value, float)
+    ]
+    weights += [f"{value:.2f}" for value in gates if value != ranking.GATE_LEAST]
+    assert [weight for weight in weights if weight not in text] == []
+
+
+# --- the Python page ------------------------------------------------------------------------------------
+
+
+def test_every_public_method_is_described() -> None:
+    text = (DOCS / "python-api.md").read_text("utf-8")
+    methods = {name: value for name, value in vars(Memory).items() if not name.startswith("_")}
     assert len(methods) <= 15
-    assert [name for name in methods if f"`{name}(" not in text and f"Memory.{name}(" not in text] == []
-    raised = {
-        "WorkspaceNotFound",
-        "ConfigError",
-        "UnknownCollection",
-        "NoteNotFound",
-        "OutsideRoots",
-        "IndexUnavailable",
-    }
-    assert all(hasattr(errors, name) and name in text for name in raised)
+    for name, value in methods.items():
+        assert f"`{name}(" in text or f"Memory.{name}(" in text, name
+        function = getattr(value, "__func__", value)
+        for parameter in list(inspect.signature(function).parameters)[1:]:
+            assert re.search(rf"\b{parameter}\b", text), f"{name}: {parameter}"
 
 
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "docs" / "python-api.md"], ids=["readme", "python-api"]
-)
-def test_python_examples_run(page: Path, tmp_path: Path) -> None:
+def test_every_field_and_error_is_described() -> None:
+    text = (DOCS / "python-api.md").read_text("utf-8")
+    results = ["SearchResult", "Hit", "Factor", "Recall", "Excerpt", "Written", "SyncReport", "FileFailure"]
+    results += ["Status", "CollectionInfo"]
+    for name in results:
+        for field in dataclasses.fields(getattr(types, name)):
+            assert f"`{field.name}`" in text, f"{name}.{field.name}"
+    tree = [
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, Exception)
+    ]
+    assert [name for name in tree if f"`{name}`" not in text] == []
+    assert [name for name in commonplace.__all__ if f"`{name}`" not in text] == []
+
+
+# --- examples -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "python-api.md", DOCS / "guide.md"], ids=named)
+def test_python_examples_run(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     (tmp_path / "notes").mkdir()
     blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:
-        program = f"{block}"
-        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", block],
+            cwd=tmp_path, env=shell, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (block, done.stderr)
 
 
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    block = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1]
-    commands = [line.split("#")[0].strip() for line in block.splitlines()]
-    for line in commands:
-        if " get " in line:
-            (tmp_path / "memory" / "2026-02-13.md").write_text("line\n" * 20, "utf-8")
-        shell = line.replace("commonplace", f"{sys.executable} -m commonplace", 1)
-        done = subprocess.run(shell, shell=True, cwd=tmp_path, env=os.environ, capture_output=True, text=True)
-        assert done.returncode == 0, (line, done.stderr)
-        assert done.stdout or "sync" in line, line
+def test_the_commands_of_the_readme_run(tmp_path: Path, shell: dict[str, str]) -> None:
+    first, use = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[:2]
+    usage = subprocess.run([ROOT / "run", "help"], capture_output=True, text=True, check=True).stdout
+    assert [line for line in first.splitlines() if line.split("#")[0].strip() not in usage] == []
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for line in use.splitlines():
+        command = line.split(" #")[0].strip()
+        if " get " in command:  # the only one that names a note of some day
+            (folder / "memory" / "2026-02-13.md").write_text("line\n" * 20, "utf-8")
+        done = subprocess.run(command, shell=True, cwd=folder, env=shell, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+        assert done.stdout, command
+
+
+@pytest.mark.parametrize("page", TRANSCRIPTS, ids=named)
+def test_transcripts_are_what_is_printed(page: Path, private_home: Path, shell: dict[str, str]) -> None:
+    """Run a page's commands from first to last at home, and compare what they print, days and times aside."""
+    for command, shown in transcript(page.read_text("utf-8")):
+        assert passing(printed(command, private_home, shell)) == passing(shown), command
+
+
+def transcript(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a page's ```console blocks, each with what it is said to print."""
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            yield command, shown
+
+
+def printed(command: str, home: Path, env: dict[str, str]) -> str:
+    """What a command prints at home, as the pages show it."""
+    done = subprocess.run(
+        command, shell=True, cwd=home, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return done.stdout.decode().replace(str(home), "/home/you")
+
+
+def passing(text: str) -> str:
+    for pattern, name in PASSING:
+        text = re.sub(pattern, name, text)
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
