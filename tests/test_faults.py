@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.index import schema
+from tests.index.test_sync import dump
 
 WRITE = """
 import sys
@@ -128,7 +130,8 @@ def test_secrets_reach_no_file_of_ours(root: Path) -> None:
         assert not any(secret in shown for secret in SECRETS.values())
 
 
-def test_a_locked_index_still_answers(root: Path) -> None:
+def test_a_locked_index_still_answers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 100)
     (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n", "utf-8")
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
@@ -160,3 +163,72 @@ def test_a_full_disk_keeps_what_is_indexed(root: Path) -> None:
         result = memory.search("walnut desk")
         assert result.hits[0].path == "memory/a.md"
         assert result.stale == 60
+
+
+REBUILD = """
+import sys
+from commonplace import Memory
+from commonplace.chunking.settings import ChunkSettings
+target = 60
+while True:
+    target = 140 - target
+    with Memory.open(
+        sys.argv[1], overrides={"embedding.provider": "fake"}, chunks=ChunkSettings(target=target)
+    ) as memory:
+        memory.sync()
+"""
+
+
+@pytest.mark.parametrize("program", [SYNC, REBUILD], ids=["sync", "rebuild"])
+def test_killed_amid_changes_the_index_ends_as_a_rebuild(root: Path, program: str) -> None:
+    rng = random.Random(3)
+
+    def edit() -> None:
+        for number in rng.sample(range(150), 60):
+            lines = "\n\n".join(f"- walnut {number} {rng.randrange(99)} desk" for _ in range(20))
+            (root / "memory" / f"n{number}.md").write_text(f"# N{number}\n\n{lines}\n", "utf-8")
+        for file in rng.sample(sorted((root / "memory").glob("*.md")), 5):
+            file.rename(root / "memory" / f"moved{rng.randrange(1000)}.md")
+
+    for _ in range(8):
+        edit()
+        kill_after(start(program, root), 0.2 + rng.random() * 0.4)
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        assert memory.search("walnut desk", min_score=0.0).hits
+        memory.sync()
+        grown = dump(memory._store.index)
+    with Memory.open(
+        root, overrides={"embedding.provider": "fake"}, index_path=root / "fresh.sqlite"
+    ) as memory:
+        memory.sync()
+        assert dump(memory._store.index) == grown
+
+
+KEY = "MIIEowIBAAKCAQEA7c8Wm0xq3Vf9yG2tS5rK1uN4oP6aB8dE"
+MORE_SECRETS = {
+    "a private key": f"-----BEGIN RSA PRIVATE KEY-----\n{KEY}\n{KEY[::-1]}\n-----END RSA PRIVATE KEY-----",
+    "a bearer token": "Authorization: Bearer abcDEF123456ghiJKL789012mnoPQR345678",
+    "a password in a URL": "postgres://admin:s3cr3t-Pa55w0rd@db.example.com/main",
+    "a private part": "<private>\nthe safe opens with 7714-2209\n</private>",
+}
+PARTS = [KEY, KEY[::-1], "abcDEF123456ghiJKL789012mnoPQR345678", "s3cr3t-Pa55w0rd", "7714-2209"]
+
+
+@pytest.mark.parametrize("long_term", [False, True])
+def test_longer_secrets_reach_no_file_of_ours(root: Path, long_term: bool) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        for name, secret in MORE_SECRETS.items():
+            memory.remember(f"walnut: {name}\n{secret}\nends here", long_term=long_term)
+        mine = "\n\n".join(f"## {name}\n\nwalnut\n\n{secret}\n" for name, secret in MORE_SECRETS.items())
+        (root / "memory" / "2026-01-01.md").write_text(f"# Mine\n\n{mine}", "utf-8")
+        memory.sync()
+        said = [hit.text for hit in memory.search("walnut", min_score=0.0, limit=100).hits]
+        said += [memory.recall("walnut").text, "\n".join(memory.get("memory/2026-01-01.md").lines)]
+        assert (root / ".commonplace" / "index.sqlite-wal").stat().st_size > 0
+        ours = [file for file in root.rglob("*") if file.is_file() and file.name != "2026-01-01.md"]
+        for secret in PARTS:
+            assert not any(secret in text for text in said), secret
+            assert [file.name for file in ours if secret.encode() in file.read_bytes()] == []
+    for secret in PARTS:  # and when it is closed, the log being copied into the file
+        index = (root / ".commonplace" / "index.sqlite").read_bytes()
+        assert secret.encode() not in index

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,29 @@ def test_a_rebuild_that_is_interrupted_changes_nothing(
     again.sync()
     again.embed()
     assert again.index.counts()["notes"] == 20
+
+
+def test_an_interruption_between_the_halves_of_a_write_leaves_nothing_open(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from commonplace.index import reading
+
+    monkeypatch.setattr(reading, "BATCH_BYTES", 50)
+    for n in range(20):
+        workspace.write(f"{n:02}.md", f"# N{n}\n\nword{n} alpha beta\n")
+    submit, submitted = ThreadPoolExecutor.submit, []
+
+    def interrupt(self, *work):
+        submitted.append(work)
+        if len(submitted) == 3:
+            raise KeyboardInterrupt
+        return submit(self, *work)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        workspace.sync()
+    assert not workspace.index.connection.in_transaction
+    workspace.sync()
+    fresh = Workspace(workspace.root)
+    fresh.sync()
+    assert dump(workspace.index) == dump(fresh.index)

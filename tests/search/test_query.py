@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.search import query
+from commonplace.types import Mode
 
 NOTES = """# Notes
 
@@ -36,6 +37,13 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Memory:
     for number, block in enumerate(NOTES.split("\n\n")[1:]):
         (root / "memory" / f"{number}.md").write_text(f"# N\n\n{block}\n", "utf-8")
     made = Memory.open(root, overrides={"embedding.provider": "none"})
+    made.sync()
+    return made
+
+
+@pytest.fixture(scope="module")
+def hybrid(memory: Memory) -> Memory:
+    made = Memory.open(memory.workspace.root, overrides={"embedding.provider": "fake"})
     made.sync()
     return made
 
@@ -158,6 +166,19 @@ TOKENS = st.sampled_from(
 def test_any_question_is_answered(memory: Memory, text: str) -> None:
     for hit in memory.search(text).hits:
         assert 0 <= hit.score <= 1
+
+
+@given(
+    st.one_of(st.text(max_size=80), st.lists(TOKENS, max_size=14).map("".join)),
+    st.sampled_from(["hybrid", "semantic", "lexical"]),
+    st.sampled_from([None, 0.0, 0.2]),
+)
+def test_any_question_is_answered_by_vectors_too(
+    hybrid: Memory, text: str, mode: Mode, min_score: float | None
+) -> None:
+    for hit in hybrid.search(text, mode=mode, min_score=min_score).hits:
+        assert 0 <= hit.score <= 1
+    hybrid.recall(text)
 
 
 @given(st.text("北京大学会议学费", min_size=1, max_size=5))

@@ -200,6 +200,12 @@ class SqliteIndex:
                     schema.rollback(self.connection)
                 raise
 
+    def abandon(self) -> None:
+        """Undo what was staged and is not going to be published: Ctrl-C may come between the two."""
+        with self._lock:
+            if self._own and self.connection.in_transaction:
+                schema.rollback(self.connection)
+
     def _next_ids(self) -> tuple[int, int, int]:
         largest = "SELECT coalesce((SELECT max(id) FROM {}), 0)"
         note, section, passage = (

@@ -82,6 +82,7 @@ def _write(index: SqliteIndex, batches: Iterator[list[Entry]]) -> None:
         finally:
             if writing is not None:
                 writing.result()
+            index.abandon()
 
 
 def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known]) -> SyncReport:
