@@ -14,7 +14,7 @@ from commonplace.types import Excerpt, Note
 
 _DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
 _LINES = re.compile(
-    r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d*)|:(?P<count>\d+))?|#L(?P<a>\d+)(?:-L?(?P<b>\d+))?)$"
+    r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{0,9})|:(?P<count>\d{1,9}))?|#L(?P<a>\d{1,9})(?:-L?(?P<b>\d{1,9}))?)$"
 )
 
 
