@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 from pathlib import Path
 
@@ -18,6 +19,9 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 _connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+# A shell starts what it runs in the background with Ctrl-C ignored, and every child inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class NetworkRefusedError(AssertionError):

@@ -197,14 +197,15 @@ class Memory:
         started = time.perf_counter()
         with self._lock:
             report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
-            if embed and self._model is not None and self._index_is_of(self._model):
-                self._store.index.set_meta("provider", self.settings.embedding.provider)
+            if embed:
+                self._note_provider()
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
         with self._lock:
+            self._store.settle()
             return self._status()
 
     def sources(self) -> list[Source]:
@@ -223,6 +224,7 @@ class Memory:
         """Search, recovering once from an index that fails in use."""
         parsed = query.parse(text)
         for last in (False, True):
+            self._store.settle()
             try:
                 wanted = self.settings.index.sync_on_search or self._store.empty
                 stale = self._store.freshen() if wanted else 0
@@ -241,17 +243,25 @@ class Memory:
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""
-        if request.mode == "lexical" or not self._store.index.meta("model"):
+        store = self._store
+        few = store.few_pending
+        if request.mode == "lexical" or (store.vectors.level() == 2 and not few):
             return None
         model = self._load_model()
-        if model is not None and not self._index_is_of(model):
+        if model is not None and not store.vectors.serves(model):
             model = self._former_model()
         if model is None:
             return None
-        self._store.catch_up(model)
+        if few and store.catch_up(model):
+            self._note_provider()
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda question: model.embed([question], "query")[0]
+
+    def _note_provider(self) -> None:
+        """Note how the index's model is made, for the time when another one is configured."""
+        if self._model is not None and self._index_is_of(self._model):
+            self._store.index.set_meta("provider", self.settings.embedding.provider)
 
     def _index_is_of(self, model: Embedder) -> bool:
         return self._store.index.meta("model") == model.fingerprint
@@ -344,10 +354,9 @@ class Memory:
             CollectionInfo(s.name, s.root, s.globs, s.ignore, *by_collection.get(s.name, (0, 0)))
             for s in store.sources
         )
-        vectors = counts["vectors"] > 0 and self.settings.embedding.provider != "none"
-        level: Level = (
-            3 if store.in_memory else ((0 if store.vectors.load_extension() else 1) if vectors else 2)
-        )
+        level: Level = 3 if store.in_memory else 2
+        if level == 2 and self.settings.embedding.provider != "none":
+            level = store.vectors.level()
         return Status(
             workspace=os.fspath(self.workspace.root),
             index=index.path,

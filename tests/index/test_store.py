@@ -20,6 +20,7 @@ from commonplace.index.store import Store
 from commonplace.notes.files import LockTimeout, locked
 from commonplace.notes.scan import Source
 from commonplace.search import pipeline
+from commonplace.search.ranking import RankSettings
 
 FAKE = {"embedding.provider": "fake"}
 
@@ -161,9 +162,113 @@ def test_a_search_embeds_no_more_than_a_few(kept: Store, root: Path, monkeypatch
     for number in range(3):
         write(root, f"n{number}.md", "a brass lamp")
     kept.freshen()
-    model = FakeEmbedder()
-    kept.catch_up(model)
-    assert model.calls == []
+    assert not kept.few_pending
+    monkeypatch.setattr(store, "CHEAP_PASSAGES", 4)
+    assert kept.few_pending
+    assert kept.catch_up(FakeEmbedder())
+    assert not kept.few_pending  # there are none left
+
+
+def test_a_first_question_of_a_small_memory_is_answered_by_meaning_too(root: Path) -> None:
+    with Memory.open(root, overrides=FAKE) as memory:
+        found = memory.search("walnut desk")
+        assert (found.level, found.warnings) == (0, ())
+        assert memory.status().level == 0
+
+
+def test_a_memory_without_vectors_says_that_full_text_answered(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "CHEAP_PASSAGES", 0)
+    with Memory.open(root, overrides=FAKE) as memory:
+        found = memory.search("walnut desk")
+        assert found.hits
+        assert found.level == memory.status().level == 2
+        assert "1 passages have no vector yet" in found.warnings[0]
+
+
+def test_a_rebuild_in_passing_keeps_the_vectors(root: Path) -> None:
+    for number in range(40):  # more than a search embeds
+        write(root, f"n{number}.md", f"brass lamp number {number}")
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+        vectors = memory.status().vectors
+    cut_otherwise = ChunkSettings(target=80)
+    with Memory.open(root, overrides=FAKE, chunks=cut_otherwise) as memory:
+        found = memory.search("walnut desk")
+        assert (found.level, found.stale, found.warnings) == (0, 0, ())
+        assert "meaning" in {factor.name for factor in found.hits[0].factors}
+        assert memory.status().vectors == vectors
+        report = memory.sync()
+        assert (report.rebuilt, report.embedded, report.reused) == (None, 0, 0)
+
+
+def test_a_rebuild_forgets_the_vectors_of_text_that_is_gone(root: Path) -> None:
+    write(root, "b.md", "alpha beta\n\n" + "gamma delta " * 30)
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=FAKE, chunks=ChunkSettings(target=40)) as memory:
+        report = memory.sync()
+        status = memory.status()
+        assert report.rebuilt
+        assert report.reused >= 1
+        assert report.embedded + report.reused == status.passages == status.vectors
+
+
+def test_what_is_deleted_takes_no_place_among_the_nearest(root: Path) -> None:
+    for number in range(50):
+        write(root, f"n{number}.md", f"walnut desk {number}")
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+        for number in range(50):
+            (root / "memory" / f"n{number}.md").unlink()
+    with Memory.open(root, overrides=FAKE, ranking=RankSettings(candidates=3)) as memory:  # a cold question
+        found = memory.search("walnut desk", mode="semantic", min_score=0.01)
+        assert [hit.path for hit in found.hits] == ["memory/a.md"]
+        assert memory.status().vectors == 1
+
+
+def test_a_folder_that_is_renamed_keeps_its_vectors(root: Path) -> None:
+    for number in range(50):
+        write(root, f"n{number}.md", f"walnut desk {number}")
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+        (root / "memory" / "deep").mkdir()
+        for number in range(50):
+            (root / "memory" / f"n{number}.md").rename(root / "memory" / "deep" / f"n{number}.md")
+        found = memory.search("walnut desk 7")
+        assert found.hits[0].path == "memory/deep/n7.md"
+        assert found.warnings == ()
+        assert memory.status().pending == 0
+
+
+def test_an_index_that_can_be_had_again_is_used_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 50)
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=FAKE) as memory:
+        with holding(root, "PRAGMA locking_mode=exclusive; BEGIN EXCLUSIVE"):
+            assert memory.search("walnut").level == 3
+            memory._store.settle(0)
+            assert memory.search("walnut").level == 3  # still locked: the files go on answering
+        memory._store.settle(0)
+        found = memory.search("walnut")
+        assert (found.level, found.warnings) == (0, ())
+
+
+def test_a_sync_looks_at_once_whether_the_index_can_be_had_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 50)
+    with Memory.open(root, overrides=FAKE) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=FAKE) as memory:
+        with holding(root, "PRAGMA locking_mode=exclusive; BEGIN EXCLUSIVE"):
+            assert memory.search("walnut").level == 3
+            with pytest.raises(IndexUnavailable, match="locked"):
+                memory.sync()
+        assert memory.sync().unchanged == 1
+        assert memory.search("walnut").level == 0
 
 
 def test_a_second_writer_waits_and_then_says_so(
@@ -223,7 +328,7 @@ def test_an_index_that_fails_in_use_costs_no_answer(
         result = memory.search("walnut desk")
         assert result.hits[0].path == "memory/a.md"
         assert result.warnings
-        assert result.level == (2 if reason == "damaged" else 3)
+        assert result.level == (0 if reason == "damaged" else 3)  # three passages are embedded anew
 
 
 def test_level_3_reads_the_files_whatever_the_settings(

@@ -141,9 +141,9 @@ def test_nothing_is_embedded_twice(workspace: Workspace) -> None:
     workspace.sync()
     assert workspace.embed().embedded == 2
     (workspace.root / "a.md").rename(workspace.root / "renamed.md")
-    workspace.sync()
+    assert workspace.sync().reused == 2
     report = workspace.embed()
-    assert (report.embedded, report.reused) == (0, 2)
+    assert (report.embedded, report.reused) == (0, 0)
     workspace.write("renamed.md", "\n\n# Plan\n\nalpha beta gamma\n\n## Later\n\ndelta epsilon\n")
     workspace.sync()
     assert workspace.embed().embedded == 0
@@ -268,8 +268,8 @@ def test_a_moved_file_and_a_line_above_embed_nothing(workspace: Workspace) -> No
     workspace.sync()
     workspace.embed()
     workspace.write("deep/b.md", f"# Plan\n\n## New\n\none line more\n{body}")
-    workspace.sync()
-    assert workspace.embed().reused == 13
+    assert workspace.sync().reused == 13
+    assert workspace.embed().embedded == 1
     assert sum(workspace.model.calls) == called + 1  # the new line
     assert workspace.index.counts()["vectors"] == 14
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import apsw
+
 from commonplace.errors import IndexUnavailable
 from commonplace.index import schema
 from commonplace.index.sqlite import SqliteIndex
@@ -41,6 +43,21 @@ def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, st
 def in_memory(identity: Mapping[str, str], warning: str) -> Opened:
     """An empty index that lives as long as the process, to be filled by scanning the files."""
     return Opened(SqliteIndex(":memory:", identity), in_memory=True, warnings=(warning,))
+
+
+def answers(path: str) -> bool:
+    """Whether the index at `path` can be read, or does not exist yet; never waits for a lock."""
+    if not os.path.exists(path):
+        return True
+    try:
+        with schema.translated(path):
+            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                return schema.exists(connection)
+            finally:
+                connection.close()
+    except IndexUnavailable:
+        return False
 
 
 def _open_or_repair(path: str, identity: Mapping[str, str]) -> Opened:

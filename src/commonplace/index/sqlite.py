@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from commonplace.index.rows import Entry
 
 Key = tuple[str, str]  # collection, path
+# What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served,
+# the name it is made by), and which model's are being made beside them.
+KEPT_META = ("model", "scripts", "provider", "staging")
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 
 
@@ -70,6 +73,7 @@ class SqliteIndex:
         self._lock = threading.RLock()
         self._own = False  # whether `publish` is to end the transaction that `stage` began
         self._manifest: tuple[int, dict[Key, Known]] | None = None
+        self._orphans: set[int] = set()
         self._counted: tuple[int, int, dict[str, int]] = (-1, 0, {})
         try:
             with schema.translated(path):
@@ -96,16 +100,16 @@ class SqliteIndex:
         self.connection.close()
 
     def recreate(self) -> None:
-        """Drop everything but vectors' reuse and take on the current identity; call inside `writing`."""
+        """Drop everything but the vectors and take on the current identity; call inside `writing`."""
         self._statement("CREATE TEMP TABLE IF NOT EXISTS kept(key BLOB PRIMARY KEY, vector BLOB)")
-        same_model = self.meta("model")
+        about_vectors = {key: value for key in KEPT_META if (value := self.meta(key)) is not None}
         if "vectors" in self._tables():
             self._statement("INSERT OR IGNORE INTO kept SELECT key, vector FROM vectors")
         schema.create(self.connection, self.identity)
         self._statement("INSERT INTO vectors(key, vector) SELECT key, vector FROM kept ORDER BY key")
         self._statement("DROP TABLE kept")
-        if same_model:
-            self.set_meta("model", same_model)
+        for key, value in about_vectors.items():
+            self.set_meta(key, value)
         self.rebuild_reason = None
 
     @contextmanager
@@ -125,6 +129,10 @@ class SqliteIndex:
     def set_meta(self, key: str, value: str | bytes) -> None:
         """Write one value of the index's own notes about itself."""
         self._statement("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+
+    def drop_meta(self, key: str) -> None:
+        """Forget one value of the index's own notes about itself."""
+        self._statement("DELETE FROM meta WHERE key = ?", (key,))
 
     def manifest(self) -> dict[Key, Known]:
         """Every indexed file with its size, time and hash; remembered until a change."""
@@ -154,6 +162,16 @@ class SqliteIndex:
         """How many passages still lack a vector."""
         return int(self._rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
 
+    def last_passage(self) -> int:
+        """The largest passage id, 0 where there is none."""
+        return int(self._rows("SELECT coalesce(max(id), 0) FROM passages")[0][0])
+
+    def take_orphans(self) -> set[int]:
+        """Vectors that lost a passage since they were last taken; other passages may use them still."""
+        with self._lock:
+            taken, self._orphans = self._orphans, set()
+        return taken
+
     def collections(self) -> dict[str, tuple[int, int]]:
         """Notes and passages a collection."""
         rows = self._rows(
@@ -179,8 +197,9 @@ class SqliteIndex:
         with self._lock, schema.translated(self.path):
             self._own = schema.begin(self.connection)
             try:
+                ids = self._next_ids()  # above those of what is replaced: what is new is told by its ids
                 self._delete([row for entry in entries for row in self._note_ranges(entry.state.key)])
-                rows.insert(self.connection, rows.compose(entries, *self._next_ids()))
+                rows.insert(self.connection, rows.compose(entries, *ids))
             except BaseException:
                 if self._own:
                     schema.rollback(self.connection)
@@ -241,6 +260,8 @@ class SqliteIndex:
             # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
             rows = [(rowid,) for rowid in range(first_passage, last_passage + 1)]
             self.connection.executemany("DELETE FROM passages_fts WHERE rowid = ?", rows)
+            vectors = "SELECT vector_id FROM passages WHERE id BETWEEN ? AND ? AND vector_id > 0"
+            self._orphans.update(row[0] for row in self._rows(vectors, passages))
             self.connection.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", passages)
             section_range = (first_section, last_section)
             self.connection.execute("DELETE FROM sections WHERE id BETWEEN ? AND ?", section_range)

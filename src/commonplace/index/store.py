@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
-from commonplace.index.opening import Opened, discard, in_memory, open_index
+from commonplace.index.opening import Opened, answers, discard, in_memory, open_index
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CHEAP_FILES, CHEAP_BYTES = 500, 8 << 20
 CHEAP_PASSAGES = 32  # and how many passages it may embed, once the model is loaded: some 0.2 s
 SYNC_WAIT_S = 60.0  # how long a sync waits for another one to end
+RETRY_S = 30.0  # how often one that searches the files themselves looks whether the index can be had again
 # Comparing some thousand files takes as long as a search. Where it took more than the first figure, what it
 # found holds for the second; a small workspace is compared at every search.
 SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
@@ -55,15 +56,14 @@ class Store:
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode = 0
+        self._retry_at = 0.0
         self._holds_until = 0.0
 
     # --- the open index -----------------------------------------------------------------------------
 
     @property
     def opened(self) -> Opened:
-        """The open index, opened now if it was not, and anew if its file was replaced or deleted."""
-        if self._opened is not None and self._replaced():
-            self.close()
+        """The open index, opened now if it was not."""
         if self._opened is None:
             self._take(open_index(self._path, self._fallback, self._identity))
         assert self._opened is not None
@@ -92,6 +92,29 @@ class Store:
         """Whether nothing is indexed, so that only reading the files can answer."""
         return not self.index._rows("SELECT 1 FROM notes LIMIT 1")
 
+    def settle(self, retry_s: float = RETRY_S) -> None:
+        """Before a piece of work: open anew what was replaced, deleted, or can be had again.
+
+        From here to the next call `index` and `vectors` belong together. Whether a file can be used again
+        that could not be is looked at every `retry_s` seconds, without waiting for its lock.
+        """
+        if self._opened is None:
+            return
+        if not self._opened.in_memory:
+            if _inode(self._opened.index.path) != self._inode:
+                self.close()
+            return
+        now = time.monotonic()
+        if now < self._retry_at + retry_s:
+            return
+        self._retry_at = now
+        if answers(self._path):
+            again = open_index(self._path, self._fallback, self._identity)
+            if again.in_memory:
+                again.index.close()
+            else:
+                self._take(again)
+
     def close(self) -> None:
         """Close the index; the next use opens it anew."""
         if self._opened is not None:
@@ -103,10 +126,7 @@ class Store:
         self.close()
         self._opened = opened
         self._inode = _inode(opened.index.path)
-
-    def _replaced(self) -> bool:
-        assert self._opened is not None
-        return not self._opened.in_memory and _inode(self._opened.index.path) != self._inode
+        self._retry_at = time.monotonic()
 
     def recover(self, error: IndexUnavailable) -> None:
         """After a failure in use: begin a damaged index anew, serve from memory in every other case."""
@@ -132,7 +152,8 @@ class Store:
         All collections are compared, also for a question about one: which collection a file belongs to
         depends on the others. An index that is empty, or in memory, reads all: nothing else can answer.
         """
-        index = self.index  # a new one if its file was replaced; nothing holds for that
+        self.settle()
+        index = self.index
         if time.monotonic() < self._holds_until:
             return 0
         started = time.monotonic()
@@ -211,13 +232,16 @@ class Store:
         path = self.index.path
         return locked(Path(self._lock if path == self._path else f"{path}.lock"), timeout_s=timeout_s)
 
-    def catch_up(self, embedder: Embedder) -> None:
-        """Embed the few passages that a search has just read, if no other process is at it."""
-        if self.index.readonly or not 0 < self.index.pending() <= CHEAP_PASSAGES:
-            return
+    @property
+    def few_pending(self) -> bool:
+        """Whether a search may embed what has no vector yet before it answers."""
+        return not (self.in_memory or self.index.readonly) and 0 < self.index.pending() <= CHEAP_PASSAGES
+
+    def catch_up(self, embedder: Embedder) -> bool:
+        """Embed the few passages that a search has just read, unless another process is at it."""
         from commonplace.index import sync
 
-        self._attempt(lambda: sync.sync_vectors(self.vectors, embedder))
+        return self._attempt(lambda: sync.sync_vectors(self.vectors, embedder))
 
     # --- sync ---------------------------------------------------------------------------------------
 
@@ -233,6 +257,7 @@ class Store:
         IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another
         sync does not end.
         """
+        self.settle(retry_s=0)
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
         from commonplace.index import sync
@@ -243,7 +268,8 @@ class Store:
             if embedder is None:
                 return report
             filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
-        return replace(report, embedded=filled.embedded, reused=filled.reused, pending=filled.pending)
+        reused = report.reused + filled.reused
+        return replace(report, embedded=filled.embedded, reused=reused, pending=filled.pending)
 
     def _sync_text(self, progress: Progress) -> SyncReport:
         from commonplace.index import sync

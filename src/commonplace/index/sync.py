@@ -37,7 +37,7 @@ def sync_text(
     """Bring text and full text up to the files found by a scan.
 
     An index of another identity is rebuilt in one transaction; until it commits, readers see the old one.
-    Raises IndexUnavailable.
+    A passage whose text was embedded before gets that vector at once. Raises IndexUnavailable.
     """
     reason = index.rebuild_reason
     if reason is None:
@@ -45,6 +45,7 @@ def sync_text(
     with index.writing():
         index.recreate()
         report = _update(index, states, chunk, progress)
+        Vectors(index).prune()
     return replace(report, rebuilt=reason)
 
 
@@ -57,13 +58,17 @@ def _update(
     manifest = index.manifest()
     difference = compare(states, manifest)
     reader = Reader(manifest, chunk)
+    last = index.last_passage()
     batches = reader.batches([*difference.fresh, *difference.suspect], progress)
     _write(index, batches)
     if reader.touched:
         index.touch(reader.touched)
     if difference.gone:
         index.remove(difference.gone)
-    return _report(difference, reader, manifest)
+    vectors = Vectors(index)
+    reused = vectors.reuse(after=last)
+    vectors.forget(index.take_orphans())
+    return replace(_report(difference, reader, manifest), reused=reused)
 
 
 def _write(index: SqliteIndex, batches: Iterator[list[Entry]]) -> None:
@@ -103,22 +108,21 @@ def sync_vectors(
     vectors: Vectors,
     embedder: Embedder,
     progress: Progress = silent,
-    limit: int | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> SyncReport:
-    """Embed what lacks a vector, at most `limit` passages; a vector known for the same text is reused.
+    """Embed what lacks a vector; one known for the same text is reused.
 
     Within a round, texts are embedded in the order of their length. When the model is another than the
     index's, all its vectors are made first, beside the old ones, which answer until the switch at the end;
     stopped in between, it goes on from there. Raises ProviderError.
     """
-    if vectors.serves(embedder) or limit is not None:
-        return _fill(vectors, embedder, progress, limit, stop)
+    if vectors.serves(embedder):
+        return _fill(vectors, embedder, progress, stop)
     staged, left = _stage(vectors, embedder, progress, stop)
     if left:
         return SyncReport(embedded=staged, pending=left)
     with vectors.index.writing():
-        report = _fill(vectors, embedder, silent, None, lambda: False)
+        report = _fill(vectors, embedder, silent, lambda: False)
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
 
 
@@ -151,7 +155,6 @@ def _fill(
     vectors: Vectors,
     embedder: Embedder,
     progress: Progress,
-    limit: int | None,
     stop: Callable[[], bool],
 ) -> SyncReport:
     """Give passages without one their vector, made now or known from elsewhere."""
@@ -159,10 +162,9 @@ def _fill(
     vectors.adopt(embedder)
     total = index.counts()["pending"]
     embedded = reused = 0
-    while not stop() and (limit is None or embedded + reused < limit):
+    while not stop():
         progress("vectors", embedded + reused, total)
-        room = EMBED_BATCH * 4 if limit is None else min(EMBED_BATCH * 4, limit - embedded - reused)
-        round_ = vectors.pending(room, embedder)
+        round_ = vectors.pending(EMBED_BATCH * 4, embedder)
         if not round_:
             break
         ids = vectors.known(pending.key for pending in round_)
@@ -176,6 +178,7 @@ def _fill(
             progress("vectors", embedded + reused + len(fresh), total)
         embedded += len(missing)
         reused += len(round_) - len(missing)
+    index.drop_meta("staging")
     vectors.prune()
     return SyncReport(embedded=embedded, reused=reused, pending=index.pending())
 

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
@@ -35,6 +35,25 @@ FOREIGN_SHARE = 0.5
 _TEXTS = "SELECT p.id, p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
 _LOAD_ROWS = 8192
 UNSERVED = 0  # vector_id of such a passage; NULL is one still to be embedded
+
+
+class Model(Protocol):
+    """What must be known of a model to tell which vector is a passage's."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that changes a vector."""
+
+    @property
+    def scripts(self) -> frozenset[str]:
+        """Scripts it serves."""
+
+
+class _Noted(NamedTuple):
+    """The index's model, as the index itself notes it."""
+
+    fingerprint: str
+    scripts: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +88,31 @@ class Vectors:
             with self.index.writing():
                 self._run("UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL")
                 self.index.set_meta("model", embedder.fingerprint)
+                self.index.set_meta("scripts", " ".join(sorted(embedder.scripts)))
+
+    def reuse(self, after: int = 0) -> int:
+        """Give passages with ids above `after` the vectors known for their text; return how many got one.
+
+        No model is run or loaded: what was moved, or cut anew in a rebuild, is found by meaning at once.
+        """
+        model = self._noted()
+        if model is None:
+            return 0
+        reused = 0
+        for rows in self._pages("p.vector_id IS NULL", _LOAD_ROWS, after):
+            found = _pending(rows, model)
+            served = {pending.passage for pending in found}
+            ids = self.known(pending.key for pending in found)
+            known = [(p.passage, ids[p.key]) for p in found if p.key in ids]
+            self.assign([*known, *((row[0], UNSERVED) for row in rows if row[0] not in served)])
+            reused += len(known)
+        return reused
+
+    def _noted(self) -> Model | None:
+        fingerprint, scripts = self.index.meta("model"), self.index.meta("scripts")
+        if fingerprint is None or scripts is None:
+            return None
+        return _Noted(str(fingerprint), frozenset(str(scripts).split()))
 
     def pending(self, limit: int, embedder: Embedder) -> list[Pending]:
         """The next passages to embed, in the order of the notes; the unserved are marked in passing."""
@@ -84,10 +128,16 @@ class Vectors:
 
     def texts(self, size: int, embedder: Embedder) -> Iterator[list[Pending]]:
         """All passages that a model serves, whether they have a vector or not, some at a time."""
-        last = 0
-        while rows := self._run(f"{_TEXTS} WHERE p.id > ? ORDER BY p.id LIMIT ?", (last, size)):
-            last = rows[-1][0]
+        for rows in self._pages("TRUE", size, 0):
             yield _pending(rows, embedder)
+
+    def _pages(self, condition: str, size: int, last: int) -> Iterator[list[Any]]:
+        """Id, text and headings of the passages behind `last` that meet a condition, in order."""
+        while rows := self._run(
+            f"{_TEXTS} WHERE {condition} AND p.id > ? ORDER BY p.id LIMIT ?", (last, size)
+        ):
+            last = rows[-1][0]
+            yield rows
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist already, by key."""
@@ -113,11 +163,21 @@ class Vectors:
             self.index.connection.executemany("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
 
     def prune(self) -> None:
-        """Forget vectors that no passage uses any more."""
-        self._run("DELETE FROM meta WHERE key = 'staging'")
-        self._run(
-            "DELETE FROM vectors WHERE id NOT IN (SELECT vector_id FROM passages WHERE vector_id IS NOT NULL)"
-        )
+        """Forget vectors that no passage uses, unless another model's are being made beside them."""
+        if self.index.meta("staging") is None:
+            used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
+            self._run(f"DELETE FROM vectors WHERE id NOT IN ({used})")
+
+    def forget(self, ids: Iterable[int]) -> None:
+        """Forget those of these vectors that no passage uses any more.
+
+        One that stayed would take a place among the nearest that a question asks for.
+        """
+        rows = [(vector,) for vector in ids]
+        unused = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
+        if rows:
+            with schema.translated(self.index.path), self.index.writing():
+                self.index.connection.executemany(f"DELETE FROM vectors WHERE id = ? AND {unused}", rows)
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -129,13 +189,18 @@ class Vectors:
         beside a full-text query.
         """
         self._asked += 1
-        extension = self.load_extension()
-        if extension and self._asked == 1 and self._loaded is None:
+        level = self.level()
+        if level == 0 and self._asked == 1 and self._loaded is None:
             return lambda vector, limit: self._scan(vector, limit, collections), 0
         ids, matrix = self._matrix()
         covered = self._covered(ids, collections) if collections else None
-        level: Level = 0 if extension else 1
         return lambda vector, limit: multiply(ids, matrix, covered, vector, limit), level
+
+    def level(self) -> Level:
+        """What vectors can do here: 0 with the extension, 1 without it, 2 while no passage has one."""
+        if not self._run("SELECT 1 FROM passages WHERE vector_id > ? LIMIT 1", (UNSERVED,)):
+            return 2
+        return 0 if self.load_extension() else 1
 
     @property
     def in_memory(self) -> bool:
@@ -272,13 +337,13 @@ def key(text: str, model: str) -> bytes:
     return hashlib.blake2b(told, digest_size=16).digest()
 
 
-def _pending(rows: Sequence[Any], embedder: Embedder) -> list[Pending]:
+def _pending(rows: Sequence[Any], model: Model) -> list[Pending]:
     """Passages that a model serves, with the text to embed."""
-    every = "cjk" in embedder.scripts
+    every = "cjk" in model.scripts
     texts = [
         (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if every or not is_foreign(row[1])
     ]
-    return [Pending(passage, key(text, embedder.fingerprint), text) for passage, text in texts]
+    return [Pending(passage, key(text, model.fingerprint), text) for passage, text in texts]
 
 
 def quantize(vectors: Floats) -> NDArray[np.int8]:
