@@ -331,6 +331,30 @@ def test_entry_goes_to_the_end_of_its_section(before: str, after: str) -> None:
     assert (start, end) == (after.split("\n").index("- e\r" if "\r" in after else "- e") + 1,) * 2
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "- e\n"),
+        ("# Day\n", "# Day\n\n- e\n"),
+        ("# Day\n\n- a\n\n## Work\n\n- b\n", "# Day\n\n- a\n- e\n\n## Work\n\n- b\n"),
+        ("# Day\n\n## Work\n\n- b\n", "# Day\n\n- e\n\n## Work\n\n- b\n"),
+        ("Day\n===\n## Work\n", "Day\n===\n\n- e\n\n## Work\n"),
+        (
+            "---\ntags: x\n---\n# Day\n\nprose\n\n# Next\n",
+            "---\ntags: x\n---\n# Day\n\nprose\n\n- e\n\n# Next\n",
+        ),
+        ("prose\n\n# Work\n\n- b\n", "prose\n\n- e\n\n# Work\n\n- b\n"),
+        ("## Work\n\n- b\n", "- e\n\n## Work\n\n- b\n"),
+        ("# Day\r\n\r\n## Work\r\n", "# Day\r\n\r\n- e\r\n\r\n## Work\r\n"),
+        ("# Day\n\n- a", "# Day\n\n- a\n- e\n"),
+    ],
+)
+def test_an_entry_without_a_heading_stands_under_the_title_alone(before: str, after: str) -> None:
+    text, start, end = insert_entry(before, "- e")
+    assert text == after
+    assert (start, end) == (after.split("\n").index("- e\r" if "\r" in after else "- e") + 1,) * 2
+
+
 @given(st.text(alphabet="a# \n\r-=`~\u2028", max_size=60), st.sampled_from(["Work", "a", None]))
 def test_insertion_only_inserts(before: str, heading: str | None) -> None:
     text, start, end = insert_entry(before, "- e1\n  e2", heading)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from commonplace import atomic, paths
@@ -66,22 +67,21 @@ def append(
 
 
 def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str, int, int]:
-    """Insert an entry at the end of a heading's section, or of the text; return it and the entry's lines.
+    """Insert an entry at the end of a heading's section; return the text and the entry's lines.
 
-    A heading that is missing is made, at level 2, at the end. What was there stays byte for byte; the
-    entry takes on the newlines of the text.
+    A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of what
+    stands under the title alone. What was there stays byte for byte; the entry takes on the newlines of the
+    text.
     """
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
-    start, end = _section(lines, heading) if heading else (0, len(lines))
     added = entry.split("\n")
-    if heading and start < 0:
-        start, end = 0, len(lines)
+    section = _section(lines, heading) if heading else _lead(lines)
+    if section is None:
+        section = 0, len(lines)
         added = [f"## {heading}", "", *added]
-    at = end
-    while at > start and not lines[at - 1].strip():
-        at -= 1
+    at = _end_of_content(lines, *section)
     if at and not (_LIST_LINE.match(lines[at - 1]) and _LIST_LINE.match(added[0])):
         added.insert(0, "")
     last = at + len(added)
@@ -95,8 +95,24 @@ def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str
     return "\n".join(lines) + "\n", last - entry.count("\n"), last
 
 
-def _section(lines: Sequence[str], heading: str) -> tuple[int, int]:
-    """Return where the content of a heading's section starts and ends, or (-1, -1)."""
+def _end_of_content(lines: Sequence[str], start: int, end: int) -> int:
+    """Return the line after the last one between two that is not blank."""
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return end
+
+
+def _lead(lines: Sequence[str]) -> tuple[int, int]:
+    """Return where the lines under a note's title, before any other heading, start and end."""
+    headings = list(islice(_headings(lines), 2))
+    start = _body_start(lines)
+    if headings and headings[0][2] == 1 and not any(line.strip() for line in lines[start : headings[0][0]]):
+        start = headings.pop(0)[1]
+    return start, headings[0][0] if headings else len(lines)
+
+
+def _section(lines: Sequence[str], heading: str) -> tuple[int, int] | None:
+    """Return where the content of a heading's section starts and ends, or None."""
     wanted = " ".join(heading.split()).casefold()
     found: tuple[int, int] | None = None
     for index, after, level, title in _headings(lines):
@@ -104,7 +120,7 @@ def _section(lines: Sequence[str], heading: str) -> tuple[int, int]:
             return found[0], index
         if not found and " ".join(title.split()).casefold() == wanted:
             found = (after, level)
-    return (found[0], len(lines)) if found else (-1, -1)
+    return (found[0], len(lines)) if found else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:

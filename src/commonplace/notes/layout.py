@@ -14,10 +14,6 @@ from commonplace.types import NoteKind, Written
 
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
-_HEADER = f"""{MEMORY_TITLE}
-
-What is worth keeping for long; edit it freely. Daily notes are in `memory/`.
-"""
 _DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
 _LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
 # 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
@@ -71,7 +67,7 @@ def init(root: Path) -> list[Path]:
             made.append(workspace.memory_dir)
         if not os.path.lexists(workspace.memory_file):
             with open(workspace.memory_file, "x", encoding="utf-8", newline="\n") as file:
-                file.write(_HEADER)
+                file.write(f"{MEMORY_TITLE}\n")
             made.append(workspace.memory_file)
     except OSError as error:
         raise NoteUnreadable(paths.shown(error.filename or root), paths.reason(error)) from error
