@@ -439,3 +439,14 @@ def test_closed_and_used_again(plain: Memory) -> None:
     plain.close()
     plain.close()
     assert plain.search("certificate").hits
+
+
+def test_a_semantic_search_without_vectors_says_so(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text("the walnut desk\n\n胡桃木书桌\n", "utf-8")
+    for provider, question in (("none", "walnut desk"), ("builtin", "胡桃木书桌")):
+        with Memory.open(tmp_path, overrides={"embedding.provider": provider}) as memory:
+            found = memory.search(question, mode="semantic")
+            assert found.hits == ()
+            assert "no vectors can answer this question" in found.warnings[-1]
+            assert "no vectors" not in " ".join(memory.search(question).warnings)

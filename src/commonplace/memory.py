@@ -238,7 +238,9 @@ class Memory:
                 self._store.recover(error)
         hits = tuple(self._shown(hit) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [*self._store.opened.warnings, *outcome.warnings, *self._vector_warnings(parsed, request)]
+        warnings = [*self._store.opened.warnings, *outcome.warnings, *self._vector_warnings(request)]
+        if request.mode == "semantic" and embed is None:
+            warnings.append("no vectors can answer this question, and a semantic search asks nothing else")
         return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
@@ -275,12 +277,12 @@ class Memory:
             return model if self._index_is_of(model) else None
         return None
 
-    def _vector_warnings(self, parsed: query.Query, request: pipeline.Request) -> list[str]:
+    def _vector_warnings(self, request: pipeline.Request) -> list[str]:
         if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
             return []
         if self._model_trouble:
             return [self._model_trouble]
-        if self._model is not None and not self._index_is_of(self._model):
+        if self._model is not None and not self._store.vectors.serves(self._model):
             return ["the index holds another model's vectors: run `commonplace sync`"]
         pending = self._store.index.pending()
         return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []

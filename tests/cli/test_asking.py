@@ -21,7 +21,7 @@ def test_search_prints_place_heading_score_and_passage(run: Run) -> None:
     result = run("search", "deploy", "Thursday")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("memory/2026-02-13.md:5-6  2026-02-13 · Deploy  0.")
+    assert lines[0].startswith("memory/2026-02-13.md:5-6  2026-02-13 · Deploy  ")
     assert lines[1] == "  - The deploy moved to Thursday."
     assert "full text only" in result.stderr
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.search.disclose import compose, estimate_tokens
-from commonplace.types import Hit
+from commonplace.types import Factor, Hit
 
 
 def hit(path: str, start: int, end: int, text: str, headings: tuple[str, ...] = ("Day",)) -> Hit:
@@ -32,7 +33,7 @@ HITS = st.lists(
 @given(HITS, st.integers(1, 400))
 def test_the_budget_is_kept(hits: list[Hit], budget: int) -> None:
     text, chosen, left_out = compose(hits, budget)
-    assert len(chosen) + left_out == len(hits)
+    assert len(chosen) + left_out <= len(hits)  # what says nothing new is not missed
     if text:
         assert estimate_tokens(text) <= budget
         assert text.count("</recalled-notes>") == 1
@@ -57,8 +58,44 @@ def test_files_stand_together_and_lines_in_order() -> None:
 def test_the_same_words_are_said_once() -> None:
     text, chosen, left_out = compose([hit("a.md", 1, 1, "same words"), hit("b.md", 1, 1, "same  words")], 500)
     assert len(chosen) == 1
-    assert left_out == 1
+    assert left_out == 0
     assert text.count("same") == 1
+
+
+def test_a_weak_hit_does_not_fill_the_budget() -> None:
+    meant = (Factor("meaning", 0.1),)
+    best, weak = (replace(hit("a.md", n, n, f"text {n}"), factors=meant) for n in (1, 2))
+    weak = replace(weak, score=0.14)
+    assert compose([best, weak], 500)[1:] == ((best,), 0)
+    near = replace(weak, score=0.16)
+    assert compose([best, near], 500)[1] == (best, near)
+    worded = replace(weak, factors=(Factor("words", 0.14),))  # words fall faster and mean more
+    assert compose([best, worded], 500)[1] == (best, worded)
+
+
+def test_what_has_no_statement_of_its_own_is_not_recalled() -> None:
+    said = hit("a.md", 9, 9, "Ship on Friday.", ("Plan", "Release"))
+    empty = [
+        hit("a.md", 1, 4, "---\ntags: [x]\n---", ()),
+        hit("a.md", 5, 5, "# Plan", ("Plan",)),
+        hit("b.md", 1, 1, "# 2026-02-13", ("2026-02-13",)),
+        hit("b.md", 3, 3, "##", ("",)),
+    ]
+    assert compose([*empty, said], 500)[1:] == ((said,), 0)
+    leaf = hit("a.md", 12, 12, "## Buy milk", ("Plan", "Buy milk"))  # a heading that is all there is
+    assert compose([said, leaf], 500)[1] == (said, leaf)
+
+
+@pytest.mark.parametrize(
+    ("headings", "cited"),
+    [
+        (("2026-02-13",), "From a.md#L1 (2026-02-13):"),
+        (("2026-02-13 Friday", "Deploy"), "From a.md#L1 (2026-02-13 Friday › Deploy):"),
+        (("Friday",), "From a.md#L1 (2026-02-13, Friday):"),
+    ],
+)
+def test_a_citation_tells_the_date_once(headings: tuple[str, ...], cited: str) -> None:
+    assert cited in compose([hit("a.md", 1, 1, "text", headings)], 500)[0]
 
 
 def test_a_best_hit_that_is_too_long_is_cut() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory, config
+from commonplace.types import Mode
 
 NOTES = {
     "memory/2026-01-12.md": """# 2026-01-12
@@ -168,3 +169,39 @@ def test_a_memory_in_chinese_alone_answers_words_of_both(tmp_path: Path) -> None
         memory.sync()
         for question in ("gpt", "gpt", "周报", "weekly OR gpt", "周报"):
             assert memory.search(question, min_score=0.01).hits, question
+
+
+FIRST_DAYS = {
+    "memory/2026-01-12.md": NOTES["memory/2026-01-12.md"],
+    "memory/2026-01-13.md": """# 2026-01-13
+
+- argo now deploys with the canary strategy; rollback takes two minutes.
+- Dentist moved to Friday at three.
+- 妈妈的生日是五月十二号，想要一条丝巾。
+""",
+}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+@pytest.mark.parametrize("days", [1, 2])
+def test_a_memory_of_one_day_answers_and_refuses(tmp_path: Path, mode: Mode, days: int) -> None:
+    """FTS5 gives a term no weight that half of the passages hold; on the first day that is every term."""
+    (tmp_path / "memory").mkdir()
+    for path, text in list(FIRST_DAYS.items())[:days]:
+        (tmp_path / path).write_text(text, "utf-8")
+    asked = [
+        ("Which database for billing?", "PostgreSQL"),
+        ("retry jitter", "jitter"),
+        ("队列堆积", "jitter"),
+    ]
+    if days == 2:
+        asked += [
+            ("argo deploy strategy", "canary"),
+            ("dentist appointment", "Dentist"),
+            ("妈妈生日", "丝巾"),
+        ]
+    with Memory.open(tmp_path) as memory:
+        for question, answer in asked:
+            assert answer in "\n".join(hit.text for hit in memory.search(question, mode=mode).hits), question
+        for question in REFUSED:
+            assert memory.search(question, mode=mode).hits == (), question

@@ -190,3 +190,10 @@ def test_every_substring_of_chinese_is_found(memory: Memory, text: str) -> None:
 
 def test_notes_are_where_they_were(memory: Memory) -> None:
     assert len(list(Path(memory.workspace.root).glob("memory/*.md"))) == 7
+
+
+def test_beginnings_alone_are_demanded() -> None:
+    assert query.parse("deploy*").required == '"deploy" *'
+    assert query.parse("deploy* roll*").required == '"deploy" * OR "roll" *'
+    assert query.parse("deploy* rollback").required is None
+    assert query.parse("").required is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 
 import pytest
@@ -118,8 +119,10 @@ def test_rank_fusion_by_hand() -> None:
 
 
 def test_idf_by_hand() -> None:
-    assert idf(0, 99) == pytest.approx(5.293, abs=1e-3)
-    assert idf(99, 99) == 1e-6
+    assert idf(0, 999) == pytest.approx(7.600, abs=1e-3)
+    assert idf(999, 999) == 1e-6
+    assert idf(0, 99) == pytest.approx(math.log(200), abs=1e-3)  # a small memory
+    assert idf(99, 99) == pytest.approx(0.005, abs=1e-4)
 
 
 def test_the_gate() -> None:

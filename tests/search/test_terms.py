@@ -70,10 +70,11 @@ def test_no_terms_weigh_nothing(index: SqliteIndex) -> None:
 
 
 def test_idf_never_falls_below_nothing() -> None:
-    values = [idf(count, 100) for count in range(101)]
-    assert values == sorted(values, reverse=True)
-    assert values[-1] > 0
-    assert idf(1, 100) == pytest.approx(math.log(99.5 / 1.5))
+    for total in (1, 100, 1000):
+        values = [idf(count, total) for count in range(total + 1)]
+        assert values == sorted(values, reverse=True)
+        assert values[-1] > 0
+    assert idf(1, 1000) == pytest.approx(math.log(999.5 / 1.5))
 
 
 def test_frequencies_follow_the_index(tmp_path: Path) -> None:

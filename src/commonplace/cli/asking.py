@@ -9,7 +9,10 @@ import click
 from commonplace import render
 from commonplace.cli import failures, searching, session
 from commonplace.cli.options import collections_option, command, format_option, option
+from commonplace.config import keys
 from commonplace.types import Mode
+
+_BUDGET = keys.find("recall.budget", "as a flag")
 
 
 @command("search")
@@ -48,7 +51,12 @@ def search(
 
 @command("recall")
 @click.argument("query", nargs=-1, required=True)
-@option("--budget", type=click.IntRange(50, 1_000_000), metavar="N", help="Most tokens to return.")
+@option(
+    "--budget",
+    type=click.IntRange(int(_BUDGET.low or 0), int(_BUDGET.high or 0)),
+    metavar="N",
+    help="Most tokens to return.",
+)
 @collections_option()
 @format_option(("text", "json"))
 @click.pass_context

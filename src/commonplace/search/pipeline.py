@@ -150,7 +150,8 @@ def _lexical(
         if not expression:
             return {}
         settings = request.ranking
-        return dict(index.match(expression, settings.candidates, request.collections, settings.header))
+        found = dict(index.match(expression, settings.candidates, request.collections, settings.header))
+        return terms.score(index, weighed, found)
 
 
 def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:

@@ -87,6 +87,8 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
     """A question of words, phrases and exclusions; one of exclusions alone is taken by its words."""
     plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
     required = [lexicon.expression(item.text) for item in wanted if item.quoted]
+    if all(item.prefix for item in wanted):  # beginnings alone: what else could be meant?
+        required = [" OR ".join(_prefix(item.text) for item in wanted)]
     return Query(
         text=text,
         words=" ".join(item.text for item in wanted),
