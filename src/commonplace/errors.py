@@ -10,7 +10,7 @@
     ├── UnknownCollection      a collection nobody added: the name and the known ones
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
     ├── IndexUnavailable       the index cannot be opened, written or repaired
-    ├── ProviderError          an embedding or language model failed: provider, retry_after_s
+    ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
     └── MissingExtra           an optional dependency is not installed: feature, extra
 """
 
@@ -85,12 +85,26 @@ class IndexUnavailable(CommonplaceError):
 
 
 class ProviderError(CommonplaceError):
-    """An embedding or language model failed."""
+    """An embedding or language model failed.
 
-    def __init__(self, provider: str, message: str, retry_after_s: float | None = None) -> None:
+    `permanent` says that asking again will not help until somebody changes something (a wrong key, an unknown
+    model, a quota used up); `retry_after_s` is what the provider asked to wait, `status` its HTTP status.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        retry_after_s: float | None = None,
+        *,
+        permanent: bool = False,
+        status: int | None = None,
+    ) -> None:
         super().__init__(f"{provider}: {message}")
         self.provider = provider
         self.retry_after_s = retry_after_s
+        self.permanent = permanent
+        self.status = status
 
 
 class MissingExtra(CommonplaceError):

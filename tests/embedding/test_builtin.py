@@ -246,7 +246,7 @@ def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
     program = (
         "import os, time\n"
         "from commonplace.embedding import builtin\n"
-        "builtin.load().embed(['a walnut desk'], 'query')\n"
+        "builtin.BuiltinEmbedder().embed(['a walnut desk'], 'query')\n"
         "time.sleep(0.5)\n"  # what is reported is reported from a thread of its own
         "for entry in os.scandir('/proc/self/fd') if os.path.isdir('/proc/self/fd') else ():\n"
         "    print(os.readlink(entry.path) if os.path.islink(entry.path) else '')\n"

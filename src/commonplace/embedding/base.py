@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from commonplace.config.credentials import NO_KEY, Secret
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,3 +42,22 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a model is made from, as the owner configured it; empty fields take the provider's defaults.
+
+    `dimensions` asks for shorter vectors where a model can give them. `base_url` is the address of an
+    endpoint, `path` a local file or folder. `deadline_s` bounds one call of `embed` on passages with all its
+    retries, `query_deadline_s` one on a question.
+    """
+
+    provider: str
+    model: str = ""
+    dimensions: int | None = None
+    base_url: str = ""
+    path: str = ""
+    key: Secret = NO_KEY
+    deadline_s: float = 120.0
+    query_deadline_s: float = 5.0

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.embedding.base import Kind
+from commonplace.embedding.base import Kind, Spec
 from commonplace.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -114,6 +114,6 @@ def _verified(path: Path, expected: str) -> bytes:
     return data
 
 
-def load() -> BuiltinEmbedder:
-    """Load the bundled model."""
+def load(spec: Spec) -> BuiltinEmbedder:
+    """Load the bundled model; there is nothing to choose."""
     return BuiltinEmbedder()

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.embedding.base import Kind
+from commonplace.embedding.base import Kind, Spec
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Floats
@@ -45,6 +45,6 @@ class FakeEmbedder:
         return rows
 
 
-def load() -> FakeEmbedder:
-    """Make the default fake."""
-    return FakeEmbedder()
+def load(spec: Spec) -> FakeEmbedder:
+    """Make the default fake, or one of other dimensions."""
+    return FakeEmbedder(spec.dimensions or 64)

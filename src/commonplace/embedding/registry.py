@@ -1,34 +1,79 @@
-"""Models by name; each one's module is imported when it is asked for."""
+"""Models by the name of their provider; each one's module is imported when it is asked for.
+
+Built-in providers are rows of a table; others come through the entry point group `commonplace.embedders`,
+whose objects are `Provider` rows as well.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 
-from commonplace.embedding.base import Embedder
+from commonplace.embedding.base import Embedder, Spec
 from commonplace.errors import ConfigError
 
-# name -> module and function that makes it. `none` is not here: it means no model at all.
-PROVIDERS = {
-    "builtin": ("commonplace.embedding.builtin", "load"),
-    "fake": ("commonplace.embedding.fake", "load"),
-}
+GROUP = "commonplace.embedders"
 
-_made: dict[str, Embedder] = {}
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A row of the table: who makes a model, and what it takes.
+
+    `factory` is `module:function`, a function of a `Spec`. `extra` is what to install (`commonplace[extra]`),
+    `keys` the environment variables that may hold its key, `model` the default model, `paid` whether a call
+    costs money, `local` whether texts stay on this machine.
+    """
+
+    name: str
+    factory: str
+    about: str
+    extra: str = ""
+    keys: tuple[str, ...] = ()
+    model: str = ""
+    base_url: str = ""
+    paid: bool = False
+    local: bool = True
+
+
+_BUILT_IN = (
+    Provider(
+        "builtin", "commonplace.embedding.builtin:load", "the bundled model, English; nothing to set up"
+    ),
+    Provider("fake", "commonplace.embedding.fake:load", "counts words, for tests"),
+)
+PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
+
+_made: dict[Spec, Embedder] = {}
 _lock = threading.Lock()
 
 
-def create(name: str) -> Embedder:
-    """Return the model of this name, loaded once a process and shared by all its callers.
+def find(name: str) -> Provider:
+    """Return the row of a provider, built in or installed. Raises ConfigError, with the known names."""
+    row = PROVIDERS.get(name) or _installed().get(name)
+    if row is None:
+        known = ", ".join([*PROVIDERS, *_installed(), "none"])
+        raise ConfigError("embedding.provider", f"unknown model {name!r}; known: {known}")
+    return row
 
-    Raises ConfigError for an unknown name, ProviderError if the model cannot be loaded.
+
+def create(spec: Spec | str) -> Embedder:
+    """Return the model of a specification, made once a process and shared by all its callers.
+
+    Raises ConfigError for an unknown provider, MissingExtra, ProviderError if it cannot be loaded.
     """
-    if name not in PROVIDERS:
-        raise ConfigError(
-            "embedding.provider", f"unknown model {name!r}; known: {', '.join([*PROVIDERS, 'none'])}"
-        )
+    spec = Spec(spec) if isinstance(spec, str) else spec
+    module, _, function = find(spec.provider).factory.partition(":")
     with _lock:
-        if name not in _made:
-            module, function = PROVIDERS[name]
-            _made[name] = getattr(import_module(module), function)()
-        return _made[name]
+        if spec not in _made:
+            _made[spec] = getattr(import_module(module), function)(spec)
+        return _made[spec]
+
+
+def _installed() -> dict[str, Provider]:
+    """Rows that other packages bring."""
+    from importlib.metadata import entry_points
+
+    found = (point.load() for point in entry_points(group=GROUP))
+    return {row.name: row for row in found if isinstance(row, Provider)}
