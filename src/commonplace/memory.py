@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -28,6 +27,8 @@ from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from commonplace.embedding.base import Embedder
     from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
@@ -115,6 +116,8 @@ class Memory:
         Secrets are redacted and private parts dropped before anything touches the disk. Raises
         ConfigError for empty text, NoteUnreadable if the file cannot be written.
         """
+        from datetime import datetime
+
         from commonplace.notes import layout
 
         self._store.written()

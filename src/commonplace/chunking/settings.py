@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSettings:
+class ChunkSettings(NamedTuple):
     """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
 
     `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage

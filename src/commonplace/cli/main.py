@@ -9,8 +9,9 @@ from typing import NoReturn
 
 from commonplace.cli import deferred
 
-# click and dataclasses import inspect, which takes longer than either, for things not done here.
-deferred.defer("inspect")
+# click and dataclasses import inspect, which takes longer than either, for things not done here; pathlib
+# imports how Windows writes paths and, through urllib, IP addresses.
+deferred.defer("inspect", "ipaddress", "ntpath")
 
 
 def main() -> NoReturn:

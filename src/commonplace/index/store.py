@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.atomic import locked
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
@@ -17,7 +18,6 @@ from commonplace.index.opening import Opened, answers, discard, in_memory, open_
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.files import locked
 from commonplace.notes.scan import FileState, Source, fingerprint, scan
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import marshal
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from stat import S_ISREG
 from typing import NamedTuple
@@ -18,8 +17,7 @@ _WILD = re.compile(r"[*?\[]")
 _SUFFIX_GLOB = re.compile(r"((?:[^*?\[\]]+/)?)\*\*/\*(\.\w+)")  # **/*.md, memory/**/*.md
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A collection as it stands on disk: where it is, which files belong to it."""
 
     name: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import ProviderError
 from commonplace.index.sqlite import Source, SqliteIndex
@@ -27,8 +26,7 @@ Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is asked for besides the question."""
 
     limit: int = 10
@@ -38,14 +36,16 @@ class Request:
     ranking: RankSettings = ranking.DEFAULT
 
 
-@dataclass(slots=True)
 class Outcome:
     """Hits, the level that answered, and where the time went (milliseconds a stage)."""
 
-    hits: list[Hit] = field(default_factory=list)
-    level: Level = 2
-    warnings: list[str] = field(default_factory=list)
-    timings_ms: dict[str, float] = field(default_factory=dict)
+    __slots__ = ("hits", "level", "timings_ms", "warnings")
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.level: Level = 2
+        self.warnings: list[str] = []
+        self.timings_ms: dict[str, float] = {}
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from commonplace.index import lexicon
@@ -25,17 +24,15 @@ DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 _TOKEN = re.compile(
     r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
 )
-_NEAR = re.compile(r"NEAR\s*\(([^()]*)\)")
+_NEAR = r"NEAR\s*\(([^()]*)\)"
 _WORD = re.compile(r"[^\W_]+")
 # Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
 _IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\-@:#+]++[A-Za-z0-9]++)+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_APOSTROPHE = re.compile(r"['’]")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A parsed question.
 
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
@@ -125,7 +122,8 @@ def _items(text: str) -> Iterator[_Item]:
         near.append(found[1])
         return f" \x01{len(near) - 1} "
 
-    text = _NEAR.sub(keep, text)
+    if "NEAR" in text:
+        text = re.sub(_NEAR, keep, text)
     for found in _TOKEN.finditer(text):
         word = found["word"] or ""
         if word.startswith("\x01") and _number(word[1:], len(near)) < len(near):
@@ -246,13 +244,13 @@ def terms(text: str) -> list[str]:
     runs become bigrams.
     """
     text = _POSSESSIVE.sub("", text)
-    plain = lexicon.CJK_RUN.sub(" ", text)
+    plain = text if text.isascii() else re.sub(lexicon.CJK_RUN, " ", text)
     found: dict[str, None] = {}
     for identifier in _IDENTIFIER.findall(plain):
         parts = _WORD.findall(identifier)
         if any(c.isdigit() or c in "/@_:#" for c in identifier):
             found[" ".join(parts).lower()] = None
-    for word in _WORD.findall(_APOSTROPHE.sub(" ", plain)):
+    for word in _WORD.findall(plain.replace("'", " ").replace("’", " ")):
         lower = word.lower()
         if lower in stopwords.FIRST_PERSON:
             found["i"] = None
@@ -260,7 +258,7 @@ def terms(text: str) -> list[str]:
             continue
         found[lower] = None
         found.update((part.lower(), None) for part in lexicon.camel_parts(word))
-    for run in lexicon.CJK_RUN.findall(text):
+    for run in lexicon.cjk_runs(text):
         found.update((bigram, None) for bigram in stopwords.meaningful(lexicon.bigrams(run)))
     return list(found)[:MAX_TERMS] if found.keys() - {"i"} else _everything(plain, text)
 
@@ -268,5 +266,5 @@ def terms(text: str) -> list[str]:
 def _everything(plain: str, text: str) -> list[str]:
     """All words of a question that is made of stop words alone."""
     words = [word.lower() for word in _WORD.findall(plain)]
-    wide = [bigram for run in lexicon.CJK_RUN.findall(text) for bigram in lexicon.bigrams(run)]
+    wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
     return list(dict.fromkeys([*words, *wide]))[:MAX_TERMS]
