@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.notes.scan import Source, fingerprint, matcher, scan
+from commonplace.notes.scan import Source, fingerprint, look, matcher, scan
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ from commonplace.notes.scan import Source, fingerprint, matcher, scan
         ("[!ab]?.md", ["c1.md"], ["a1.md"]),
         ("archive/", ["archive/a.md", "archive/x/b.md"], ["archive.md"]),
         ("MEMORY.md", ["MEMORY.md"], ["x/MEMORY.md"]),
+        ("a?/**/*.md", ["ab/x.md", "ab/y/x.md"], ["b/x.md", "ab.md"]),
+        ("**/*.m?", ["a.md", "x/a.mx"], ["a.m", "a.txt"]),
     ],
 )
 def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
@@ -89,13 +91,10 @@ def test_what_is_missing_holds_nothing(tmp_path: Path) -> None:
 
 def test_a_fingerprint_changes_with_every_fact(root: Path) -> None:
     source = Source("memory", str(root))
-    states = scan([source])
-    same = fingerprint([source], states)
-    assert fingerprint([source], scan([source])) == same
-    for changed in (
-        states[0]._replace(size=99),
-        states[0]._replace(mtime_ns=1),
-        states[0]._replace(path="z.md"),
-    ):
-        assert fingerprint([source], [changed, *states[1:]]) != same
-    assert fingerprint([Source("memory", str(root), ignore=("x",))], states) != same
+    [listing] = look([source])
+    same = fingerprint([listing])
+    assert fingerprint(look([source])) == same
+    [(path, mtime_ns, size), *others] = listing.rows
+    for changed in (("z.md", mtime_ns, size), (path, 1, size), (path, mtime_ns, 99)):
+        assert fingerprint([listing._replace(rows=[changed, *others])]) != same
+    assert fingerprint(look([Source("memory", str(root), ignore=("x",))])) != same

@@ -18,7 +18,7 @@ from commonplace.index.opening import Opened, answers, discard, in_memory, open_
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import FileState, Source, fingerprint, scan
+from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
@@ -157,20 +157,21 @@ class Store:
         if time.monotonic() < self._holds_until:
             return 0
         started = time.monotonic()
-        states = self.scan()
+        listings = look(self.sources)
         if index.rebuild_reason is not None:
-            return 0 if self._is_cheap(states) and self._try_sync(states) else len(states)
-        whole = fingerprint(self.sources, states)
+            found = states(listings)
+            return 0 if self._is_cheap(found) and self._try_sync(found) else len(found)
+        whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
-        manifest = index.manifest()
-        difference = changes.compare(states, manifest)
+        found, manifest = states(listings), index.manifest()
+        difference = changes.compare(found, manifest)
         if not difference.stale:
             self._keep(whole)
             return self._hold(started)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
-        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(states):
+        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return 0
         return _really_stale(difference, manifest)
 
