@@ -197,3 +197,10 @@ def test_beginnings_alone_are_demanded() -> None:
     assert query.parse("deploy* roll*").required == '"deploy" * OR "roll" *'
     assert query.parse("deploy* rollback").required is None
     assert query.parse("").required is None
+
+
+def test_a_dialogue_that_lacks_one_mark_demands_nothing() -> None:
+    said = '<Ann>:"I like stars!" <Bot>:Me too, they shine." <Ann>:"It is a silver one." <Bot>:"Nice"'
+    parsed = query.parse(said)
+    assert parsed.required is None
+    assert {"stars", "silver", "shine"} <= set(parsed.terms)

@@ -121,8 +121,8 @@ def test_rank_fusion_by_hand() -> None:
 def test_idf_by_hand() -> None:
     assert idf(0, 999) == pytest.approx(7.600, abs=1e-3)
     assert idf(999, 999) == 1e-6
-    assert idf(0, 99) == pytest.approx(math.log(200), abs=1e-3)  # a small memory
-    assert idf(99, 99) == pytest.approx(0.005, abs=1e-4)
+    assert idf(0, 9) == pytest.approx(math.log(20), abs=1e-3)  # a small memory
+    assert idf(9, 9) == pytest.approx(math.log(1 + 0.5 / 9.5))
 
 
 def test_the_gate() -> None:

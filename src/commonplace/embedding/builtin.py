@@ -27,7 +27,13 @@ DIMENSIONS = 384
 MAX_TOKENS = 256  # word pieces; the tokenizer cuts there
 # 256 word pieces are rarely more than 1,500 characters; cutting first keeps a megabyte of text cheap.
 MAX_CHARACTERS = 8192
-THREADS = max(1, min(8, os.cpu_count() or 1))
+# From 1.29 on, onnxruntime's own builds report to their maker, and keep a device number and what is still to
+# be sent in the user's cache. The variable must be set before the import (its docs/Privacy.md); the second
+# name is one that some releases knew.
+NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
+THREADS = max(
+    1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+)
 
 
 class BuiltinEmbedder:
@@ -43,9 +49,12 @@ class BuiltinEmbedder:
         model = _verified(folder / "model.onnx", MODEL_SHA256)
         vocabulary = _verified(folder / "tokenizer.json", TOKENIZER_SHA256)
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        os.environ.update(NO_TELEMETRY)
         try:
             import onnxruntime
             from tokenizers import Tokenizer
+
+            onnxruntime.disable_telemetry_events()  # Windows, where no variable does
         except ImportError as error:  # no wheel for this machine, or one that does not fit it
             raise ProviderError("builtin", f"a library cannot be loaded ({error})") from error
 

@@ -140,8 +140,12 @@ def _items(text: str) -> Iterator[_Item]:
 
 
 def _is_speech(phrase: str) -> bool:
-    """Whether quotation marks hold what somebody said rather than a phrase to be found."""
-    return len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
+    """Whether quotation marks hold what somebody said, or stand around it, rather than a phrase to be found.
+
+    Where one mark of a dialogue is missing, the others pair the wrong way, and hold the blank between two.
+    """
+    outside = phrase[:1].isspace()
+    return outside or len(phrase) > PHRASE_CHARACTERS or phrase.rstrip()[-1:] in _SENTENCE_ENDS
 
 
 def _word(word: str, negative: bool) -> _Item:

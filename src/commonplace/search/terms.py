@@ -19,25 +19,24 @@ IDEAL_TERMS = 6
 POSTINGS, POSTINGS_WIDE = 30_000, 60_000
 LEAST_TERMS = 3
 # FTS5 gives no weight to a term that half of the passages hold. In a memory of less than this many, of one
-# day or one week, that is what it is about.
-SMALL_MEMORY = 200
+# day or a few, that is what it is about.
+SMALL_MEMORY = 40
 
 
 class Terms(NamedTuple):
-    """The terms to look for, rarest first, and what is known of the question's.
+    """The terms to look for, rarest first, with how many passages hold each; and what is known of all.
 
     `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
     are; `known` and `content` how many of those that say something are in the index, and how many there are;
-    `passages` how many the index holds; `weights` the idf of each term, which a small memory is scored by.
+    `passages` how many the index holds.
     """
 
-    wanted: tuple[str, ...] = ()
+    wanted: Mapping[str, int] = {}
     ideal: float = 0.0
     asked: int = 0
     known: int = 0
     content: int = 0
     passages: int = 0
-    weights: Mapping[str, float] = {}
 
 
 def weigh(index: SqliteIndex, query: Query) -> Terms:
@@ -46,40 +45,50 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
         return Terms()
     frequencies, total = index.frequencies([lexicon.expression(term) for term in query.terms])
     counted = sorted(zip(frequencies, query.terms, strict=True), key=lambda pair: pair[0])
-    weights = {term: idf(count, total) for count, term in counted if count or not _is_noise(term)}
+    weights = sorted(
+        (idf(count, total) for count, term in counted if count or not _is_noise(term)), reverse=True
+    )
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
         wanted=_affordable(counted, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
-        ideal=math.fsum(sorted(weights.values(), reverse=True)[:IDEAL_TERMS]),
+        ideal=math.fsum(weights[:IDEAL_TERMS]),
         asked=len(counted),
         known=sum(1 for count in content if count),
         content=len(content),
         passages=total,
-        weights=weights,
     )
 
 
 def score(index: SqliteIndex, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:
-    """BM25 of the passages found; in a small memory at least what their terms weigh.
+    """BM25 of the passages found; in a small memory with what FTS5's idf withholds from common terms.
 
-    A term that occurs once in a passage of ordinary length adds its idf to BM25, so both are on one scale.
+    A term that occurs once in a passage of ordinary length adds its idf to BM25. For a rare term the two
+    idfs hardly differ, so that BM25 stays what it is.
     """
-    if terms.passages >= SMALL_MEMORY or not terms.wanted:
-        return dict(found)
-    covered = dict.fromkeys(found, 0.0)
-    for term in terms.wanted:
-        for passage in index.matching(list(found), lexicon.expression(term)):
-            covered[passage] += terms.weights[term]
-    return {passage: max(bm25, covered[passage]) for passage, bm25 in found.items()}
+    scores = dict(found)
+    if terms.passages < SMALL_MEMORY:
+        for term, count in terms.wanted.items():
+            withheld = idf(count, terms.passages) - fts5_idf(count, terms.passages)
+            for passage in index.matching(list(found), lexicon.expression(term)):
+                scores[passage] += withheld
+    return scores
 
 
 def idf(count: int, total: int) -> float:
-    """Inverse document frequency of Robertson and Spärck Jones, as FTS5 computes it.
+    """Inverse document frequency: as FTS5 has it, and as Lucene has it in a small memory.
 
-    In a small memory it is Lucene's, which adds 1 inside the logarithm, so that no term weighs nothing.
+    Lucene adds 1 inside the logarithm, so that no term weighs nothing.
     """
-    odds = (total - count + 0.5) / (count + 0.5)
-    return math.log(1 + odds) if total < SMALL_MEMORY else max(1e-6, math.log(odds))
+    return math.log(1 + _odds(count, total)) if total < SMALL_MEMORY else fts5_idf(count, total)
+
+
+def fts5_idf(count: int, total: int) -> float:
+    """Inverse document frequency of Robertson and Spärck Jones, as FTS5 computes it."""
+    return max(1e-6, math.log(_odds(count, total)))
+
+
+def _odds(count: int, total: int) -> float:
+    return (total - count + 0.5) / (count + 0.5)
 
 
 def _is_noise(term: str) -> bool:
@@ -87,10 +96,10 @@ def _is_noise(term: str) -> bool:
     return any(character in stopwords.CHINESE_CHARACTERS for character in term)
 
 
-def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> tuple[str, ...]:
-    wanted: list[str] = []
+def _affordable(counted: Sequence[tuple[int, str]], postings: int) -> dict[str, int]:
+    wanted: dict[str, int] = {}
     for count, term in counted:
         if count and (len(wanted) < LEAST_TERMS or postings > 0):
-            wanted.append(term)
+            wanted[term] = count
             postings -= count
-    return tuple(wanted)
+    return wanted
