@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from commonplace.notes.headings import atx
 from commonplace.types import Note, Section
 
 
@@ -40,6 +41,6 @@ def heading_lines(note: Note, section: Section) -> frozenset[int]:
         if heading.line > section.end_line:
             break
         found.add(heading.line)
-        if not note.lines[heading.line - 1].lstrip().startswith("#"):
+        if atx(note.lines[heading.line - 1]) is None:
             found.add(heading.line + 1)
     return frozenset(found)
