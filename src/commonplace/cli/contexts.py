@@ -33,8 +33,8 @@ def list_(ctx: click.Context, form: str) -> None:
     if form == "json":
         session.write(render.to_json(contexts))
     else:
-        rows = (f"{prefix or '/'}  {text}" for prefix, text in sorted(contexts.items()))
-        session.write("\n".join(map(screen.one_line, rows)))
+        told = ((screen.one_line(prefix), screen.one_line(text)) for prefix, text in sorted(contexts.items()))
+        session.write("\n".join(f"{prefix or '/'}  {text}" for prefix, text in told))
 
 
 @command("remove")
