@@ -36,11 +36,11 @@ def split(note: Note) -> list[Section]:
 def heading_lines(note: Note, section: Section) -> frozenset[int]:
     """Lines of a section that are headings, a setext heading's underline included."""
     found: set[int] = set()
-    first = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
-    for heading in note.headings[first:]:
-        if heading.line > section.end_line:
-            break
-        found.add(heading.line)
-        if atx(note.lines[heading.line - 1]) is None:
-            found.add(heading.line + 1)
+    index = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
+    # Not over a slice, which would copy all further headings for every section.
+    while index < len(note.headings) and (line := note.headings[index].line) <= section.end_line:
+        found.add(line)
+        if atx(note.lines[line - 1]) is None:
+            found.add(line + 1)
+        index += 1
     return frozenset(found)
