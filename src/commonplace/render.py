@@ -383,7 +383,7 @@ def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) 
     """Render collections as a table: name, notes, passages, patterns, folder."""
     table = [("collection", "notes", "passages", "files", "folder")]
     for one in collections:
-        patterns = " ".join([*one.globs, *(f"!{name}" for name in one.ignore)])
+        patterns = screen.one_line(" ".join([*one.globs, *(f"!{name}" for name in one.ignore)]))
         table.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
     widths = [max(screen.cells(row[column]) for row in table) for column in range(5)]
     lines = []

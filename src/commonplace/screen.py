@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -38,7 +39,7 @@ class Look(NamedTuple):
             return text
         from urllib.parse import quote
 
-        uri = self.editor_uri.replace("{path}", quote(path)).replace("{line}", str(line))
+        uri = self.editor_uri.replace("{path}", quote(os.fsencode(path))).replace("{line}", str(line))
         return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\"
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 from commonplace.cli.failures import warn
+from commonplace.errors import ConfigError
 from commonplace.screen import Look
 
 if TYPE_CHECKING:
@@ -133,5 +134,7 @@ def text_argument(words: tuple[str, ...]) -> str:
     """Join the words of an argument; `-` alone stands for standard input."""
     text = " ".join(words)
     if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        if sys.stdin is None:
+            raise ConfigError("-", "standard input is closed")
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
