@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.errors import CommonplaceError, IndexUnavailable, NoteNotFound, UnknownCollection
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
 from commonplace.index.vectors import FOREIGN_SHARE
-from commonplace.notes.scan import Source
+from commonplace.notes.scan import Source, sources
 from commonplace.search import pipeline, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from commonplace.embedding.base import Embedder
+    from commonplace.notes.scout import Scout
     from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
-WORKSPACE = "memory"  # the workspace's own notes, as a collection
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -48,8 +49,12 @@ class Memory:
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
+        scout: Scout | None = None,
     ) -> None:
-        """Bind to a workspace folder; nothing is read or written until it is needed."""
+        """Bind to a workspace folder; nothing is read or written until it is needed.
+
+        A scout that was sent to the files of the workspace saves the first search from looking itself.
+        """
         self.workspace = paths.Workspace(root)
         self.settings = settings
         self.ranking = ranking
@@ -61,6 +66,7 @@ class Memory:
             os.fspath(lock),
             self.sources(),
             chunks,
+            scout,
         )
         self._model = embedder
         self._model_trouble: str | None = None
@@ -97,6 +103,7 @@ class Memory:
     def close(self) -> None:
         """Release the index; the object can be used again, it then opens anew."""
         with self._lock:
+            self._store.dismiss()
             self._store.close()
 
     # --- writing ------------------------------------------------------------------------------------
@@ -213,13 +220,7 @@ class Memory:
 
     def sources(self) -> list[Source]:
         """The workspace's own notes and every collection, as they stand on disk."""
-        own = self.settings.index
-        root = os.fspath(self.workspace.root)
-        found = [Source(WORKSPACE, root, tuple(own.include), tuple(own.ignore))]
-        for name, collection in sorted(self.settings.collections.items()):
-            folder = os.path.join(root, os.path.expanduser(collection.path))
-            found.append(Source(name, folder, tuple(collection.glob), tuple(collection.ignore)))
-        return found
+        return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
 
@@ -229,11 +230,7 @@ class Memory:
         for last in (False, True):
             self._store.settle()
             try:
-                wanted = self.settings.index.sync_on_search or self._store.empty
-                stale = self._store.freshen() if wanted else 0
-                index, vectors = self._store.index, self._store.vectors
-                embed = self._question_embedder(parsed, request)
-                outcome = pipeline.search(index, vectors, embed, parsed, request)
+                outcome, stale = self._ask(parsed, request)
                 break
             except IndexUnavailable as error:
                 if last:
@@ -241,10 +238,35 @@ class Memory:
                 self._store.recover(error)
         hits = tuple(self._shown(hit) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [*self._store.opened.warnings, *outcome.warnings, *self._vector_warnings(request)]
-        if request.mode == "semantic" and embed is None:
-            warnings.append("no vectors can answer this question, and a semantic search asks nothing else")
+        warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
         return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
+
+    def _ask(self, parsed: query.Query, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
+        """Search an index that was compared with the files; return how many are stale as well.
+
+        While a scout is out to the files the index is searched as it stands, which nearly always is as it
+        should be; otherwise it is searched again.
+        """
+        store = self._store
+        wanted = self.settings.index.sync_on_search or store.empty
+        if wanted and store.scouted:
+            index, version = store.index, store.index.version()
+            outcome = self._search(parsed, request)
+            stale = store.freshen()
+            if store.index is index and index.version() == version:
+                return outcome, stale
+        else:
+            stale = store.freshen() if wanted else 0
+        return self._search(parsed, request), stale
+
+    def _search(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Outcome:
+        index, vectors = self._store.index, self._store.vectors
+        embed = self._question_embedder(parsed, request)
+        outcome = pipeline.search(index, vectors, embed, parsed, request)
+        if request.mode == "semantic" and embed is None:
+            told = "no vectors can answer this question, and a semantic search asks nothing else"
+            outcome.warnings.append(told)
+        return outcome
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""

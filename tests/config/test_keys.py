@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace.config import KEYS, Key, keys
 from commonplace.errors import ConfigError
-from commonplace.notes.scan import matcher
+from commonplace.notes.scan import Globs
 
 BY_NAME = {key.name: key for key in KEYS}
 EVERY_KEY = pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
@@ -145,7 +145,7 @@ def test_a_glob_without_wildcards_finds_the_path_it_spells(glob: str) -> None:
     assert "//" not in taken
     assert not taken.startswith(("/", "./"))
     if not taken.endswith("/"):
-        assert matcher([taken])(taken)
+        assert Globs([taken])(taken)
 
 
 def test_an_unknown_key_suggests_the_nearest_or_lists_all() -> None:

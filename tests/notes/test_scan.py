@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.notes.scan import Source, fingerprint, look, matcher, scan
+from commonplace.notes.scan import Globs, Source, fingerprint, look, scan
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from commonplace.notes.scan import Source, fingerprint, look, matcher, scan
     ],
 )
 def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
-    match = matcher([glob])
+    match = Globs([glob])
     assert [path for path in [*yes, *no] if match(path)] == yes
 
 
@@ -94,7 +94,8 @@ def test_a_fingerprint_changes_with_every_fact(root: Path) -> None:
     [listing] = look([source])
     same = fingerprint([listing])
     assert fingerprint(look([source])) == same
-    [(path, mtime_ns, size), *others] = listing.rows
-    for changed in (("z.md", mtime_ns, size), (path, 1, size), (path, mtime_ns, 99)):
-        assert fingerprint([listing._replace(rows=[changed, *others])]) != same
+    [(prefix, [(name, mtime_ns, size)]), *others] = listing.folders
+    for changed in (("z.md", mtime_ns, size), (name, 1, size), (name, mtime_ns, 99)):
+        assert fingerprint([listing._replace(folders=[(prefix, [changed]), *others])]) != same
+    assert fingerprint([listing._replace(folders=[("z/", [(name, mtime_ns, size)]), *others])]) != same
     assert fingerprint(look([Source("memory", str(root), ignore=("x",))])) != same

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.notes.scan import IGNORED_FOLDERS, Source, matcher, scan
+from commonplace.notes.scan import IGNORED_FOLDERS, Globs, Source, scan
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8, sockets by path")
 
@@ -50,7 +50,7 @@ def test_a_scan_finds_what_a_walk_of_everything_finds(
     for name in names:
         make(root, name)
     everything = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
-    wanted, unwanted = matcher(globs), matcher(ignore)
+    wanted, unwanted = Globs(globs), Globs(ignore)
     expected = sorted(path for path in everything if wanted(path) and not unwanted(path))
     assert found(root, *globs, ignore=tuple(ignore)) == expected
 
@@ -198,8 +198,8 @@ def test_a_collection_reached_by_another_spelling_shares_nothing_either(tmp_path
     ],
 )
 def test_what_a_glob_matches(glob: str, path: str, matched: bool) -> None:
-    assert matcher([glob])(path) is matched
+    assert Globs([glob])(path) is matched
 
 
 def test_no_globs_match_nothing() -> None:
-    assert not matcher([])("a.md")
+    assert not Globs([])("a.md")

@@ -18,7 +18,7 @@ def test_an_english_stop_word_is_a_word_as_questions_are_split(word: str) -> Non
 def test_a_chinese_stop_word_is_one_bigram() -> None:
     assert all(lexicon.bigrams(word) == [word] for word in stopwords.CHINESE)
     assert all(
-        len(character) == 1 and lexicon.CJK_RUN.fullmatch(character)
+        len(character) == 1 and re.fullmatch(lexicon.CJK_RUN, character)
         for character in stopwords.CHINESE_CHARACTERS
     )
 

@@ -8,17 +8,22 @@ from typing import IO, TYPE_CHECKING
 
 from commonplace.cli.failures import warn
 from commonplace.errors import ConfigError
-from commonplace.screen import Look
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import click
 
     from commonplace.config import Settings
     from commonplace.memory import Memory
+    from commonplace.notes.scout import Scout
     from commonplace.render import Locate
+    from commonplace.screen import Look
     from commonplace.types import Hit, SearchResult
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
+# The files behind an index smaller than this are compared in less time than a further process takes.
+SCOUTED_BYTES = 8 << 20
 
 
 def memory_at(folder: str | None) -> Memory:
@@ -26,6 +31,31 @@ def memory_at(folder: str | None) -> Memory:
     from commonplace.memory import Memory
 
     return Memory.open(folder)
+
+
+def memory_to_search(folder: str | None) -> Memory:
+    """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
+    from pathlib import Path
+
+    from commonplace import config, paths
+
+    root = paths.resolve_workspace(folder, os.environ, Path.cwd())
+    settings = config.load(root)
+    scout = _scout(root, settings) if settings.index.sync_on_search else None
+    from commonplace.memory import Memory
+
+    return Memory(root, settings, scout=scout)
+
+
+def _scout(root: Path, settings: Settings) -> Scout | None:
+    from commonplace import paths
+    from commonplace.notes import scan, scout
+
+    try:
+        large = os.path.getsize(paths.Workspace(root).index) >= SCOUTED_BYTES
+    except OSError:
+        return None
+    return scout.send(scan.sources(os.fspath(root), settings)) if large and scout.can_help() else None
 
 
 def open_memory(ctx: click.Context) -> Memory:
@@ -53,6 +83,8 @@ def workspace_root(ctx: click.Context) -> str:
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
     """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
+    from commonplace.screen import Look
+
     out = sys.stdout if stream is None else stream
     terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
     output = settings.output if settings else None

@@ -22,6 +22,7 @@ from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, s
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
+    from commonplace.notes.scout import Scout
     from commonplace.types import SyncReport
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
@@ -44,10 +45,11 @@ class Store:
         lock: str,
         sources: Sequence[Source],
         chunks: ChunkSettings,
+        scout: Scout | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
-        `fallback` names a file to use where `path` cannot be written.
+        `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
         """
         self.sources = list(sources)
         self.chunks = chunks
@@ -58,6 +60,7 @@ class Store:
         self._inode = 0
         self._retry_at = 0.0
         self._holds_until = 0.0
+        self._scout, self._heard = scout, False
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -156,6 +159,8 @@ class Store:
         index = self.index
         if time.monotonic() < self._holds_until:
             return 0
+        if self.scouted and index.meta("scan") == self._hear() and index.rebuild_reason is None:
+            return 0
         started = time.monotonic()
         listings = look(self.sources)
         if index.rebuild_reason is not None:
@@ -192,9 +197,28 @@ class Store:
             with suppress(IndexUnavailable):
                 self.index.set_meta("scan", whole)
 
+    @property
+    def scouted(self) -> bool:
+        """Whether a scout is out, so that there is time for other work before the files are compared."""
+        return self._scout is not None and not self._heard
+
+    def _hear(self) -> bytes:
+        """What the scout found, unless it looked too long ago."""
+        assert self._scout is not None
+        self._heard = True
+        told = self._scout.hear()
+        return told if time.monotonic() < self._scout.started + SCAN_HOLDS_S else b""
+
+    def dismiss(self) -> None:
+        """Call back a scout that was sent: the files are to be looked at later, or not at all."""
+        if self._scout is not None:
+            self._scout.dismiss()
+        self._scout = None
+
     def written(self) -> None:
         """Compare the files at the next search, whatever the last comparison found."""
         self._holds_until = 0.0
+        self.dismiss()
 
     def stale(self) -> int:
         """How many files differ from what the index holds of them, by size and time.

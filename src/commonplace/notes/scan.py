@@ -10,12 +10,16 @@ from functools import lru_cache
 from stat import S_ISREG
 from typing import NamedTuple
 
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _WILD = "*?["
 
-Row = tuple[str, int, int]  # path, mtime_ns, size: bare, since a search makes one for every file it compares
+# Bare tuples by folder, since a search makes one for every file it compares.
+Row = tuple[str, int, int]  # name, mtime_ns, size
+Folder = tuple[str, list[Row]]  # path with a slash at its end, empty for the root
 
 
 class Source(NamedTuple):
@@ -47,12 +51,33 @@ class Listing(NamedTuple):
 
     source: Source
     root: str
-    rows: list[Row]
+    folders: list[Folder]
 
     def states(self) -> list[FileState]:
         """The files one by one, for those who compare or read them."""
-        name, root = self.source.name, self.root
-        return [FileState(name, path, f"{root}/{path}", mtime_ns, size) for path, mtime_ns, size in self.rows]
+        collection, root = self.source.name, self.root
+        return [
+            FileState(collection, prefix + name, f"{root}/{prefix}{name}", mtime_ns, size)
+            for prefix, rows in self.folders
+            for name, mtime_ns, size in rows
+        ]
+
+    def without(self, unwanted: Callable[[str], bool]) -> Listing:
+        """The same without the files of these paths."""
+        kept = [
+            (prefix, [row for row in rows if not unwanted(prefix + row[0])]) for prefix, rows in self.folders
+        ]
+        return self._replace(folders=kept)
+
+
+def sources(root: str, settings: Settings) -> list[Source]:
+    """The workspace's own notes and every collection, as the settings name them."""
+    own = settings.index
+    found = [Source(WORKSPACE_COLLECTION, root, own.include, own.ignore)]
+    for name, collection in sorted(settings.collections.items()):
+        folder = os.path.join(root, os.path.expanduser(collection.path))
+        found.append(Source(name, folder, collection.glob, collection.ignore))
+    return found
 
 
 def scan(sources: Sequence[Source]) -> list[FileState]:
@@ -64,13 +89,14 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     """Look at the files of all collections: what `scan` lists, before it is taken apart."""
     found: list[Listing] = []
     for source in sources:
-        listing = Listing(source, root := os.path.realpath(source.root), _files(source, root))
+        listing = Listing(source, root := os.path.realpath(source.root), _folders(source, root))
+        if source.ignore:
+            listing = listing.without(Globs(source.ignore))
         # Links stay inside their root, so only collections whose roots hold each other can share a file.
         if any(_inside(root, other.root) or _inside(other.root, root) for other in found):
             seen = {os.path.realpath(state.absolute) for state in states(found)}
-            own = zip(listing.rows, listing.states(), strict=True)
-            rows = [row for row, state in own if os.path.realpath(state.absolute) not in seen]
-            listing = listing._replace(rows=rows)
+            taken = {s.path for s in listing.states() if os.path.realpath(s.absolute) in seen}
+            listing = listing.without(taken.__contains__)
         found.append(listing)
     return found
 
@@ -86,16 +112,12 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
     Comparing them replaces ten thousand comparisons by one. Marshal's second format has no references, so
     equal values give equal bytes.
     """
-    return marshal.dumps([(tuple(listing.source), listing.rows) for listing in listings], 2)
+    return marshal.dumps([(tuple(listing.source), listing.folders) for listing in listings], 2)
 
 
-def _files(source: Source, root: str) -> list[Row]:
-    wanted = matcher(source.globs)
-    found = [row for start in _starting_points(source.globs) for row in _walk(root, start, wanted)]
-    if source.ignore:
-        unwanted = matcher(source.ignore)
-        found = [row for row in found if not unwanted(row[0])]
-    return found
+def _folders(source: Source, root: str) -> list[Folder]:
+    wanted = Globs(source.globs)
+    return [folder for start in _starting_points(source.globs) for folder in _walk(root, start, wanted)]
 
 
 def _starting_points(globs: Sequence[str]) -> list[str]:
@@ -111,11 +133,11 @@ def _below(path: str, folder: str) -> bool:
     return not folder or path.startswith(folder + "/")
 
 
-def _walk(root: str, start: str, wanted: Callable[[str], bool]) -> list[Row]:
-    """The wanted regular files at or below `start`."""
+def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
+    """The wanted regular files at or below `start`, by folder."""
     if start and not os.path.isdir(f"{root}/{start}"):
         return _single(root, start)
-    found: list[Row] = []
+    found: list[Folder] = []
     pending = [f"{start}/" if start else ""]
     while pending:
         prefix = pending.pop()
@@ -123,17 +145,20 @@ def _walk(root: str, start: str, wanted: Callable[[str], bool]) -> list[Row]:
             descriptor = os.open(f"{root}/{prefix}", _FOLDER_FLAGS)
         except OSError:
             continue  # a folder that vanished or may not be read holds no notes for us
+        endings, rows = wanted.endings(prefix), list[Row]()
         try:
             # Through the descriptor the kernel looks up one name for each file, not its whole path.
             with os.scandir(descriptor) as entries:
                 for entry in entries:
-                    path = prefix + entry.name
-                    if wanted(path) and (status := _status(entry, root, path)):
-                        found.append((path, status.st_mtime_ns, status.st_size))
-                    elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(entry.name):
-                        pending.append(f"{path}/")
+                    name = entry.name
+                    right = name.endswith(endings) or wanted(prefix + name)
+                    if right and (status := _status(entry, root, prefix)):
+                        rows.append((name, status.st_mtime_ns, status.st_size))
+                    elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
+                        pending.append(f"{prefix}{name}/")
         finally:
             os.close(descriptor)
+        found.append((prefix, rows))
     return found
 
 
@@ -141,7 +166,7 @@ def _may_hold_notes(folder: str) -> bool:
     return folder[0] != "." and folder not in IGNORED_FOLDERS
 
 
-def _single(root: str, path: str) -> list[Row]:
+def _single(root: str, path: str) -> list[Folder]:
     """A glob without wildcards names one file."""
     absolute = f"{root}/{path}"
     try:
@@ -149,16 +174,16 @@ def _single(root: str, path: str) -> list[Row]:
     except OSError:
         return []
     if S_ISREG(status.st_mode) and _inside(os.path.realpath(absolute), root):
-        return [(path, status.st_mtime_ns, status.st_size)]
+        return [("", [(path, status.st_mtime_ns, status.st_size)])]
     return []
 
 
-def _status(entry: os.DirEntry[str], root: str, path: str) -> os.stat_result | None:
+def _status(entry: os.DirEntry[str], root: str, prefix: str) -> os.stat_result | None:
     """Status of a regular file, or of one behind a link that stays inside the root."""
     try:
         if entry.is_file(follow_symlinks=False):
             return entry.stat(follow_symlinks=False)
-        if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{path}"), root):
+        if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
             return entry.stat() if entry.is_file() else None
     except OSError:
         return None
@@ -169,31 +194,41 @@ def _inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Compile globs to a predicate over posix paths relative to the root.
+class Globs:
+    """Globs as a predicate over posix paths relative to the root.
 
     `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `folder/` covers all
     below it. Names, and all files of one ending below one folder, cost no regular expression.
     """
-    names = frozenset(g for g in globs if not any(sign in g for sign in _WILD) and not g.endswith("/"))
-    endings = {glob: found for glob in globs if (found := _ending(glob))}
-    rest = tuple(glob for glob in globs if glob not in names and glob not in endings)
-    simple = tuple(endings.values())
-    match = _expression(rest).fullmatch if rest else None
 
-    def matches(path: str) -> bool:
-        for folder, ending in simple:
-            if path.endswith(ending) and path.startswith(folder):
-                return True
-        return path in names or (match is not None and match(path) is not None)
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
+        endings = {glob: found for glob in globs if (found := _ending(glob))}
+        rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
+        self._endings = tuple(endings.values())
+        self._match = _expression(rest).fullmatch if rest else None
 
-    return matches
+    def endings(self, folder: str) -> tuple[str, ...]:
+        """Endings of names that are enough for a file of this folder (a slash at its end) to match."""
+        return tuple(ending for above, ending in self._endings if folder.startswith(above))
+
+    def __call__(self, path: str) -> bool:
+        """Tell whether a path matches."""
+        return (
+            path in self._names
+            or any(path.endswith(ending) and path.startswith(folder) for folder, ending in self._endings)
+            or (self._match is not None and self._match(path) is not None)
+        )
+
+
+def _is_wild(glob: str) -> bool:
+    return any(sign in glob for sign in _WILD)
 
 
 def _ending(glob: str) -> tuple[str, str] | None:
     """Folder and ending of a glob such as `memory/**/*.md`; None for one of another shape."""
     folder, stars, ending = glob.partition("**/*.")
-    plain = (not folder or folder.endswith("/")) and not any(sign in folder for sign in _WILD)
+    plain = (not folder or folder.endswith("/")) and not _is_wild(folder)
     return (folder, f".{ending}") if stars and plain and ending.isalnum() else None
 
 
