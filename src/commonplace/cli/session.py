@@ -44,11 +44,9 @@ def workspace(ctx: click.Context) -> str | None:
 
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
-    from pathlib import Path
-
     from commonplace import paths
 
-    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ, Path.cwd()))
+    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
 
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
