@@ -16,7 +16,13 @@ from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.errors import CommonplaceError, IndexUnavailable, NoteNotFound, UnknownCollection
+from commonplace.errors import (
+    CommonplaceError,
+    ConfigError,
+    IndexUnavailable,
+    NoteNotFound,
+    UnknownCollection,
+)
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
@@ -34,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.notes.scout import Scout
     from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
+MODES = ("hybrid", "lexical", "semantic")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -88,7 +95,7 @@ class Memory:
         `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
         environment. `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
         """
-        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ, Path.cwd())
+        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
         settings = config.load(root, os.environ, overrides or {})
         return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
 
@@ -153,9 +160,14 @@ class Memory:
         """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold.
-        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection.
+        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
+        ConfigError for a mode or threshold that there is not.
         """
         self._check_collections(collections)
+        if mode not in MODES:
+            raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
+        if min_score is not None and not min_score <= 1:
+            raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
         request = pipeline.Request(
             limit=self.settings.search.limit if limit is None else limit,
             mode=mode,
@@ -209,6 +221,8 @@ class Memory:
             report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
             if embed:
                 self._note_provider()
+        if self.settings.embedding.provider == "none":
+            report = replace(report, pending=0)  # none is wanted
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 

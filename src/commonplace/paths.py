@@ -112,14 +112,17 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
     return None
 
 
-def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
-    """Return the workspace asked for: flag, environment, upward from `cwd`, else the user's own.
+def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
+    """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
     Any existing folder may be named outright. Raises WorkspaceNotFound.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
+    if named and os.path.isabs(expanded := _expand_home(named, environ)):
+        cwd = Path(expanded)  # which needs no current folder, and there may be none any more
+    cwd = _here() if cwd is None else cwd
     if named:
-        folder = Path(os.path.abspath(cwd / _expand_home(named, environ)))
+        folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
         return folder
@@ -130,6 +133,13 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WorkspaceNotFound("the current folder, which is gone") from error
 
 
 def prepare_derived(workspace: Workspace) -> list[Path]:

@@ -101,3 +101,31 @@ def test_a_megabyte_on_standard_input_is_one_entry(program: Program, workspace: 
     done = program("remember", "-", input=b"word " * 200_000)
     assert done.returncode == 0
     assert program("search", "word", "-n", "1").returncode == 0
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_is_no_error(workspace: Path, closed: str) -> None:
+    descriptor = {"stdout": 1, "stderr": 2}[closed]
+    done = shell(workspace, ["search", "deploy"], f"{descriptor}>&-")
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert ("memory/" in done.stdout) == (closed == "stderr")
+
+
+def test_a_current_folder_that_is_gone_matters_only_where_it_is_asked_for(
+    workspace: Path, tmp_path: Path
+) -> None:
+    gone = tmp_path / "gone"
+    line = f'mkdir "{gone}" && cd "{gone}" && rmdir "{gone}" && exec "$@"'
+    for place, code in ((["-w", workspace], 0), ([], 1)):
+        done = subprocess.run(
+            ["sh", "-c", line, "sh", *command(*place, "search", "deploy")],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=60,
+        )
+        assert done.returncode == code
+    assert done.stderr.startswith(
+        "commonplace: error: no workspace at or above the current folder, which is gone"
+    )

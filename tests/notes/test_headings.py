@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from commonplace.notes.files import insert_entry
-from commonplace.notes.headings import atx
+from commonplace.notes.headings import atx, plain
 from commonplace.notes.parse import parse
 
 # No lists, quotations and indented code: what stands in them is judged line by line, on purpose.
@@ -96,3 +96,30 @@ def test_an_entry_is_read_under_the_heading_it_was_written_under(text: str) -> N
     lowest = list(accumulate(reversed(levels), min))[::-1]
     path = [heading.text for heading, least in zip(above, lowest, strict=True) if heading.level == least]
     assert "Two" in path
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('YAML <a href="https://example.org/x"><img align="right" src="x.svg" title="npm" /></a>', "YAML"),
+        ("See [the plan](plan.md) and ![a chart](c.png)", "See the plan and a chart"),
+        ('[![build](b.svg)](https://example.org "CI") Kestrel', "build Kestrel"),
+        ("<kbd>Ctrl</kbd> and<br/>more", "Ctrl andmore"),
+        ("List<String> where a < b and c > d", "List<String> where a < b and c > d"),
+        ("f(x)[0](y", "f(x)[0](y"),
+        ("[" * 20_000, "[" * 20_000),
+        ("<a " * 20_000, ("<a " * 20_000).strip()),
+    ],
+)
+def test_a_heading_is_told_as_it_is_read(written: str, read: str) -> None:
+    assert plain(written) == read
+    assert parse(f"# {written}\n\ntext\n", "a.md").headings[0].text == read
+
+
+def test_what_is_indented_below_a_list_item_is_no_heading() -> None:
+    entry = (
+        "# Day\n\n- 14:05 said\n  # Title\n  more\n  ---\n- 14:06 next\n\n## Work\n\ntext\n\n  ## Indented\n"
+    )
+    assert [h.text for h in parse(entry, "a.md").headings] == ["Day", "Work", "Indented"]
+    numbered = "1. first\n\n   # inside\n\nnot inside\n\n # outside\n"
+    assert [h.text for h in parse(numbered, "a.md").headings] == ["outside"]

@@ -25,7 +25,7 @@ class ChunkSettings(NamedTuple):
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-2:{values}:{self.by_heading}"
+        return f"passages-3:{values}:{self.by_heading}"
 
 
 DEFAULT = ChunkSettings()

@@ -35,11 +35,10 @@ def memory_at(folder: str | None) -> Memory:
 
 def memory_to_search(folder: str | None) -> Memory:
     """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
-    from pathlib import Path
 
     from commonplace import config, paths
 
-    root = paths.resolve_workspace(folder, os.environ, Path.cwd())
+    root = paths.resolve_workspace(folder, os.environ)
     settings = config.load(root)
     scout = _scout(root, settings) if settings.index.sync_on_search else None
     from commonplace.memory import Memory
@@ -74,11 +73,9 @@ def workspace(ctx: click.Context) -> str | None:
 
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
-    from pathlib import Path
-
     from commonplace import paths
 
-    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ, Path.cwd()))
+    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
 
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:

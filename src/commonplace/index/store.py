@@ -291,7 +291,7 @@ class Store:
             report = self._sync_text(progress)
             embedder = load()
             if embedder is None:
-                return report
+                return replace(report, pending=self.index.pending())
             filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
         reused = report.reused + filled.reused
         return replace(report, embedded=filled.embedded, reused=reused, pending=filled.pending)

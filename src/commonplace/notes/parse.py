@@ -12,7 +12,7 @@ from functools import cache
 from posixpath import basename, splitext
 from typing import Any
 
-from commonplace.notes.headings import atx
+from commonplace.notes.headings import atx, plain
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
 from commonplace.types import Heading, Note
@@ -25,6 +25,8 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
 _COMMENT = re.compile(r"<!--\s*+(importance|trigger|project)\s*+:((?:(?!<!--|-->).)*+)-->", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _FRONT_MATTER_MAX_LINES = 500  # more than this is a document that starts with a rule, not settings
 _LARGEST_BITS = 1024  # Python refuses to write out integers of more than 4,300 digits
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -109,15 +111,25 @@ def _closes(line: str, mark: str) -> bool:
 def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
     """Return the heading that line `number` makes, ATX, or setext with its text below line `skip`."""
     line = lines[number - 1]
+    if line[0] == " " and _in_list_item(lines, number, skip):
+        return None
     if "#" in line[:4]:
         found = atx(line)
-        return Heading(*found, number) if found else None
+        return Heading(found[0], plain(found[1]), number) if found else None
     if line.strip("-= \t") or number < 2 + skip or not (under := _SETEXT.match(line)):
         return None
     above = lines[number - 2]
     if _NOT_PARAGRAPH.match(above):
         return None
-    return Heading(1 if under[1][0] == "=" else 2, above.strip(), number - 1)
+    return Heading(1 if under[1][0] == "=" else 2, plain(above.strip()), number - 1)
+
+
+def _in_list_item(lines: Sequence[str], number: int, skip: int) -> bool:
+    """Whether an indented line belongs to a list item above it, as the further lines of an entry do."""
+    for before in range(number - 2, max(skip, number - _LONGEST_ITEM) - 1, -1):
+        if lines[before] and not lines[before][0].isspace():
+            return _LIST_ITEM.match(lines[before]) is not None
+    return False
 
 
 def _front_matter_range(lines: Sequence[str]) -> tuple[int, int] | None:
@@ -164,7 +176,8 @@ def _plain(value: object) -> object:
     if isinstance(value, set):  # has another order in every process
         value = sorted(value, key=str)
     if isinstance(value, list | tuple):
-        return [item if isinstance(item, str) else _told(item) for item in value[:100]]
+        some = [item for item in value[:100] if item is not None]
+        return [item if isinstance(item, str) else _told(item) for item in some]
     return _told(value)
 
 
@@ -193,7 +206,7 @@ def _take_annotations(lines: list[str]) -> dict[int, dict[str, str]]:
 def _title(metadata: Mapping[str, object], headings: Sequence[Heading], path: str) -> str:
     """Front matter's title, else the first heading with words, else the file's name."""
     title = metadata.get("title")
-    if isinstance(title, str | int | float) and str(title).strip():
+    if isinstance(title, str | int | float) and not isinstance(title, bool) and str(title).strip():
         return str(title).strip()
     return next((h.text for h in headings if h.text), splitext(basename(path))[0])
 

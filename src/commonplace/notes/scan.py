@@ -135,8 +135,10 @@ def _below(path: str, folder: str) -> bool:
 
 def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
     """The wanted regular files at or below `start`, by folder."""
+    if start and not _inside(os.path.realpath(f"{root}/{start}"), root):
+        return []  # a link that leaves the root
     if start and not os.path.isdir(f"{root}/{start}"):
-        return _single(root, start)
+        return _single(root, start) if wanted(start) else []
     found: list[Folder] = []
     pending = [f"{start}/" if start else ""]
     while pending:
@@ -173,7 +175,7 @@ def _single(root: str, path: str) -> list[Folder]:
         status = os.stat(absolute)
     except OSError:
         return []
-    if S_ISREG(status.st_mode) and _inside(os.path.realpath(absolute), root):
+    if S_ISREG(status.st_mode):
         return [("", [(path, status.st_mtime_ns, status.st_size)])]
     return []
 
@@ -243,10 +245,18 @@ def _translate(glob: str) -> str:
         glob += "**"
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", glob)
     table = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(table.get(p) or (_character_set(p) if p.startswith("[") else re.escape(p)) for p in parts)
+    for place in range(1, len(parts), 2):  # what was split at; between stands ordinary text
+        parts[place] = table.get(parts[place]) or _character_set(parts[place])
+    parts[::2] = map(re.escape, parts[::2])
+    return "".join(parts)
 
 
 def _character_set(glob: str) -> str:
+    """A set as a regular expression, never matching a slash; one that makes no sense is taken as it is."""
     negated = glob[1] in "!^"
-    body = glob[2:-1] if negated else glob[1:-1]
-    return f"[{'^' if negated else ''}{re.escape(body).replace(chr(92) + '-', '-')}]"
+    body = re.escape(glob[2:-1] if negated else glob[1:-1]).replace("\\-", "-")
+    try:
+        re.compile(f"[{body}]")
+    except re.error:
+        return re.escape(glob)
+    return f"[^/{body}]" if negated else f"(?!/)[{body}]"
