@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from datetime import datetime
 from pathlib import Path
@@ -450,3 +451,32 @@ def test_a_semantic_search_without_vectors_says_so(tmp_path: Path) -> None:
             assert found.hits == ()
             assert "no vectors can answer this question" in found.warnings[-1]
             assert "no vectors" not in " ".join(memory.search(question).warnings)
+
+
+def test_a_mode_or_threshold_that_there_is_not_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("walnut\n", "utf-8")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        with pytest.raises(errors.ConfigError, match="'fuzzy' is not allowed; it must be one of hybrid"):
+            memory.search("walnut", mode="fuzzy")
+        for score in (float("nan"), 1.5):
+            with pytest.raises(errors.ConfigError, match="min_score"):
+                memory.search("walnut", min_score=score)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
+def test_a_folder_whose_name_is_no_text_is_searched_all_the_same(tmp_path: Path) -> None:
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    (root / "memory").mkdir(parents=True)
+    (root / "memory" / "a.md").write_text("the walnut desk\n", "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.sync().added == 1
+        assert memory.search("walnut").hits[0].path == "memory/a.md"
+        assert memory.status().notes == 1
+
+
+def test_a_sync_tells_how_many_vectors_are_missing(root: Path) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        assert memory.sync(embed=False).pending == memory.status().pending > 0
+        assert memory.sync().pending == 0
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.sync().pending == 0

@@ -82,3 +82,84 @@ def test_links_quote_paths_and_fill_lines() -> None:
     look = Look(links=True, editor_uri="vscode://file{path}:{line}")
     assert look.link("x", "/a b.md", 7) == "\x1b]8;;vscode://file/a%20b.md:7\x1b\\x\x1b]8;;\x1b\\"
     assert Look().link("x", "/a.md", 7) == "x"
+
+
+def test_a_link_to_a_name_that_is_not_utf8_keeps_its_bytes() -> None:
+    assert "file:///caf%E9/%E8%8C%B6.md" in Look(links=True).link("x", "/caf\udce9/茶.md", 1)
+
+
+def test_no_path_is_no_link() -> None:
+    assert Look(links=True).link("x", "", 1) == "x"
+
+
+def test_styles_are_closed_and_nothing_is_styled_without_colour() -> None:
+    assert Look(color=True).style("x", "red") == "\x1b[31mx\x1b[0m"
+    assert Look(color=True).style("", "red") == ""
+    assert Look().style("x", "red") == "x"
+
+
+@given(LINES, st.integers(0, 30))
+def test_padded_text_fills_its_width(text: str, width: int) -> None:
+    assert screen.cells(screen.pad(text, width)) == max(width, screen.cells(text))
+    assert screen.pad(text, width).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "abcd…"),
+        ("ab cdef", 4, "ab…"),
+        ("中文字", 6, "中文字"),
+        ("中文字", 5, "中文…"),
+        ("中文字", 4, "中…"),
+        ("abc", 1, "…"),
+        ("abc", 0, ""),
+    ],
+)
+def test_shortening(text: str, width: int, expected: str) -> None:
+    assert screen.shorten(text, width) == expected
+
+
+@given(st.text())
+def test_one_line_is_one_line_and_cleaning_twice_changes_nothing(text: str) -> None:
+    line = screen.one_line(text)
+    assert len(line.splitlines()) <= 1
+    assert screen.one_line(line) == line
+    assert screen.clean(screen.clean(text)) == screen.clean(text)
+
+
+@pytest.mark.parametrize(
+    "character", ["\x00", "\x07", "\x08", "\x1b", "\x7f", "\x9b", "\u2028", "\u202e", "\u2066"]
+)
+def test_what_a_terminal_or_a_reader_would_obey_is_shown_as_replaced(character: str) -> None:
+    assert screen.clean(f"a{character}b") == "a\ufffdb"
+
+
+def test_marks_of_one_row_do_not_run_into_the_next() -> None:
+    line, look = "one deploy two", Look(color=True)
+    spans = screen.matches(line, screen.matcher(["deploy"]))
+    rows = [screen.mark(line, row, spans, look) for row in ((0, 7), (7, 14))]
+    assert rows == ["one \x1b[1;33mdep\x1b[0m", "\x1b[1;33mloy\x1b[0m two"]
+
+
+@pytest.mark.parametrize("words", [[], [""], [" ", "\t"]])
+def test_no_words_are_no_matcher(words: list[str]) -> None:
+    assert screen.matcher(words) is None
+    assert screen.matches("any text", None) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "width", "expected"),
+    [
+        ("", 10, [""]),
+        ("   ", 10, [""]),
+        ("a  b", 10, ["a  b"]),
+        ("one two", 3, ["one", "two"]),
+        ("one    two", 5, ["one", "two"]),
+        ("（中文）", 4, ["（中", "文）"]),
+        ("é" * 6, 4, ["é" * 4, "é" * 2]),
+    ],
+)
+def test_wrapping(line: str, width: int, expected: list[str]) -> None:
+    assert wrapped(line, width) == expected

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -16,22 +15,32 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import CommonplaceError, IndexUnavailable, NoteNotFound, UnknownCollection
+from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+from commonplace.errors import (
+    CommonplaceError,
+    ConfigError,
+    IndexUnavailable,
+    NoteNotFound,
+    UnknownCollection,
+)
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
 from commonplace.index.vectors import FOREIGN_SHARE
-from commonplace.notes.scan import Source
+from commonplace.notes.scan import Source, sources
 from commonplace.search import pipeline, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from commonplace.embedding.base import Embedder
+    from commonplace.notes.scout import Scout
     from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
-WORKSPACE = "memory"  # the workspace's own notes, as a collection
+MODES = ("hybrid", "lexical", "semantic")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -47,8 +56,12 @@ class Memory:
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
+        scout: Scout | None = None,
     ) -> None:
-        """Bind to a workspace folder; nothing is read or written until it is needed."""
+        """Bind to a workspace folder; nothing is read or written until it is needed.
+
+        A scout that was sent to the files of the workspace saves the first search from looking itself.
+        """
         self.workspace = paths.Workspace(root)
         self.settings = settings
         self.ranking = ranking
@@ -60,6 +73,7 @@ class Memory:
             os.fspath(lock),
             self.sources(),
             chunks,
+            scout,
         )
         self._model = embedder
         self._model_trouble: str | None = None
@@ -81,7 +95,7 @@ class Memory:
         `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
         environment. `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
         """
-        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ, Path.cwd())
+        root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
         settings = config.load(root, os.environ, overrides or {})
         return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
 
@@ -96,6 +110,7 @@ class Memory:
     def close(self) -> None:
         """Release the index; the object can be used again, it then opens anew."""
         with self._lock:
+            self._store.dismiss()
             self._store.close()
 
     # --- writing ------------------------------------------------------------------------------------
@@ -115,6 +130,8 @@ class Memory:
         Secrets are redacted and private parts dropped before anything touches the disk. Raises
         ConfigError for empty text, NoteUnreadable if the file cannot be written.
         """
+        from datetime import datetime
+
         from commonplace.notes import layout
 
         self._store.written()
@@ -143,9 +160,14 @@ class Memory:
         """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold.
-        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection.
+        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
+        ConfigError for a mode or threshold that there is not.
         """
         self._check_collections(collections)
+        if mode not in MODES:
+            raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
+        if min_score is not None and not min_score <= 1:
+            raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
         request = pipeline.Request(
             limit=self.settings.search.limit if limit is None else limit,
             mode=mode,
@@ -199,6 +221,8 @@ class Memory:
             report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
             if embed:
                 self._note_provider()
+        if self.settings.embedding.provider == "none":
+            report = replace(report, pending=0)  # none is wanted
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
@@ -210,13 +234,7 @@ class Memory:
 
     def sources(self) -> list[Source]:
         """The workspace's own notes and every collection, as they stand on disk."""
-        own = self.settings.index
-        root = os.fspath(self.workspace.root)
-        found = [Source(WORKSPACE, root, tuple(own.include), tuple(own.ignore))]
-        for name, collection in sorted(self.settings.collections.items()):
-            folder = os.path.join(root, os.path.expanduser(collection.path))
-            found.append(Source(name, folder, tuple(collection.glob), tuple(collection.ignore)))
-        return found
+        return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
 
@@ -226,11 +244,7 @@ class Memory:
         for last in (False, True):
             self._store.settle()
             try:
-                wanted = self.settings.index.sync_on_search or self._store.empty
-                stale = self._store.freshen() if wanted else 0
-                index, vectors = self._store.index, self._store.vectors
-                embed = self._question_embedder(parsed, request)
-                outcome = pipeline.search(index, vectors, embed, parsed, request)
+                outcome, stale = self._ask(parsed, request)
                 break
             except IndexUnavailable as error:
                 if last:
@@ -238,10 +252,35 @@ class Memory:
                 self._store.recover(error)
         hits = tuple(self._shown(hit) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [*self._store.opened.warnings, *outcome.warnings, *self._vector_warnings(request)]
-        if request.mode == "semantic" and embed is None:
-            warnings.append("no vectors can answer this question, and a semantic search asks nothing else")
+        warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
         return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
+
+    def _ask(self, parsed: query.Query, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
+        """Search an index that was compared with the files; return how many are stale as well.
+
+        While a scout is out to the files the index is searched as it stands, which nearly always is as it
+        should be; otherwise it is searched again.
+        """
+        store = self._store
+        wanted = self.settings.index.sync_on_search or store.empty
+        if wanted and store.scouted:
+            index, version = store.index, store.index.version()
+            outcome = self._search(parsed, request)
+            stale = store.freshen()
+            if store.index is index and index.version() == version:
+                return outcome, stale
+        else:
+            stale = store.freshen() if wanted else 0
+        return self._search(parsed, request), stale
+
+    def _search(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Outcome:
+        index, vectors = self._store.index, self._store.vectors
+        embed = self._question_embedder(parsed, request)
+        outcome = pipeline.search(index, vectors, embed, parsed, request)
+        if request.mode == "semantic" and embed is None:
+            told = "no vectors can answer this question, and a semantic search asks nothing else"
+            outcome.warnings.append(told)
+        return outcome
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""

@@ -7,11 +7,13 @@ import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+
+if TYPE_CHECKING:
+    from datetime import date
 
 APPLICATION = "commonplace"
 WORKSPACE_VARIABLE = "COMMONPLACE_WORKSPACE"
@@ -19,7 +21,7 @@ MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = ".commonplace"
 SETTINGS_FILE = "commonplace.toml"
-_DAILY_NAME = re.compile(r"\d{4}-\d{2}-\d{2}.*\.md")
+_DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 # O_NONBLOCK: opening a fifo must not wait for its writer. Windows has none of these.
 OPEN_FLAGS = (
     os.O_RDONLY
@@ -31,11 +33,13 @@ OPEN_FLAGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Workspace:
     """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
 
-    root: Path
+    __slots__ = ("root",)
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
 
     @property
     def memory_file(self) -> Path:
@@ -108,14 +112,17 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
     return None
 
 
-def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path) -> Path:
-    """Return the workspace asked for: flag, environment, upward from `cwd`, else the user's own.
+def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
+    """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
     Any existing folder may be named outright. Raises WorkspaceNotFound.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
+    if named and os.path.isabs(expanded := _expand_home(named, environ)):
+        cwd = Path(expanded)  # which needs no current folder, and there may be none any more
+    cwd = _here() if cwd is None else cwd
     if named:
-        folder = Path(os.path.abspath(cwd / _expand_home(named, environ)))
+        folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
         return folder
@@ -126,6 +133,13 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WorkspaceNotFound("the current folder, which is gone") from error
 
 
 def prepare_derived(workspace: Workspace) -> list[Path]:
@@ -253,7 +267,7 @@ def _is_workspace(folder: Path, home: str) -> bool:
     if os.path.isfile(folder / MEMORY_FILE):
         # memory/MEMORY.md seen from inside memory/: the workspace is the folder above.
         return folder.name != MEMORY_FOLDER or os.path.isdir(memory)
-    return any(_DAILY_NAME.fullmatch(name) for name in _names(memory))
+    return any(re.fullmatch(_DAILY_NAME, name) for name in _names(memory))
 
 
 def _names(folder: Path) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -9,10 +10,13 @@ from typing import NamedTuple
 ELLIPSIS = "…"
 _CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
 # What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = dict.fromkeys(
+    (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
+    "\N{REPLACEMENT CHARACTER}",
+)
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+")
-_SUFFIXES = re.compile(r"(?:ies|ied|ing|es|ed|e|s|y)$")
+_ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
+_SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
 
 Span = tuple[int, int]  # half-open range of characters
 
@@ -35,7 +39,7 @@ class Look(NamedTuple):
             return text
         from urllib.parse import quote
 
-        uri = self.editor_uri.replace("{path}", quote(path)).replace("{line}", str(line))
+        uri = self.editor_uri.replace("{path}", quote(os.fsencode(path))).replace("{line}", str(line))
         return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
@@ -44,7 +48,7 @@ PLAIN = Look()
 
 def clean(text: str) -> str:
     """Replace what a terminal would obey instead of showing; a carriage return at the end of a line goes."""
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").removesuffix("\r"))
+    return text.replace("\r\n", "\n").removesuffix("\r").translate(_CONTROLS)
 
 
 def one_line(text: str) -> str:
@@ -102,7 +106,7 @@ def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
 
 def hang(line: str) -> int:
     """How far the further rows of a line are indented: to where the text of a list item starts."""
-    found = _ITEM.match(line)
+    found = re.match(_ITEM, line)
     return min(found.end(), 12) if found else 0
 
 
@@ -151,7 +155,7 @@ def _pattern(term: str) -> str:
     if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():
         edge = r"\b" if term.isascii() else ""
         return edge + r"\W{0,3}".join(map(re.escape, words)) + edge
-    stem = _SUFFIXES.sub("", term)
+    stem = next((term.removesuffix(end) for end in _SUFFIXES if term.endswith(end)), term)
     stem = stem if len(stem) >= 3 else term
     if stem != term and stem[-1] == stem[-2]:
         stem = stem[:-1]  # running, planned

@@ -112,3 +112,13 @@ def test_what_is_a_conversation() -> None:
     assert turns.speaker("**User:** hello") == "user"
     assert turns.speaker("- 14:05 小王：好") == "小王"
     assert turns.speaker("see http://example.com: fine") is None
+
+
+@pytest.mark.parametrize(
+    "unit", ["# A\n\ntext\n\n", "text\n", "```\nx\n```\n", "- Ann: yes\n", "A\n===\n", "---\n", "\n"]
+)
+def test_a_note_of_a_hundred_thousand_lines_is_cut(unit: str) -> None:
+    note = parse(unit * (100_000 // unit.count("\n")), "a.md")
+    found, cut = passages.split(note)
+    assert all(passage.section < len(found) for passage in cut)
+    assert bool(cut) is any(line.strip() for line in note.lines)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 from .conftest import Program, Run, command, environment
 
 HEAVY = ["numpy", "onnxruntime", "tokenizers", "sqlite_vec", "rich", "yaml", "watchfiles", "tomlkit"]
+IDLE = ["click", "commonplace.config.editing", "commonplace.index.sync", "commonplace.notes.files", "datetime",
+        "inspect", "ipaddress", "ntpath", "string"]  # fmt: skip
 
 
 # --- start-up ---------------------------------------------------------------------------------------
@@ -36,7 +39,18 @@ def test_a_lexical_search_imports_nothing_heavy(run: Run, workspace: Path) -> No
     modules = imported(workspace, "search", "--lexical", "deploy")
     assert "commonplace.memory" in modules
     assert not modules.intersection(HEAVY)
-    assert "click" not in modules
+    assert not modules.intersection(IDLE)
+
+
+def test_a_lexical_search_makes_only_the_dataclasses_it_returns() -> None:
+    program = (
+        "import dataclasses, sys, commonplace.cli.searching, commonplace.memory;"
+        "modules = [m for name, m in sys.modules.items() if name.startswith('commonplace')];"
+        "print({value.__name__ for m in modules for value in vars(m).values() if isinstance(value, type)"
+        " and dataclasses.is_dataclass(value)} - {'Factor', 'Hit', 'SearchResult'})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment(), check=True)
+    assert done.stdout.strip() == b"set()"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import apsw
 import pytest
 from hypothesis import given
@@ -116,7 +118,7 @@ def test_every_stretch_of_mixed_text_is_found(parts: list[str], data: st.DataObj
     """From any CJK character, or any whole Latin word, to any other."""
     text = "".join(parts)
     places = [0, *(sum(map(len, parts[: n + 1])) for n in range(len(parts)))]
-    inside = [n for n, character in enumerate(text) if lexicon.CJK_RUN.match(character)]
+    inside = [n for n, character in enumerate(text) if re.match(lexicon.CJK_RUN, character)]
     cuts = sorted({*places, *inside, *(n + 1 for n in inside)})
     start, end = sorted((data.draw(st.sampled_from(cuts)), data.draw(st.sampled_from(cuts))))
     words = [text[start - 1 : start + 1], text[end - 1 : end + 1]]

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.errors import ConfigError, OutsideRoots
@@ -129,6 +129,25 @@ def test_any_text_can_be_remembered(
     lines = daily(workspace).split("\n")
     assert lines[written.start_line - 1].startswith("- 14:05")
     assert all(line.startswith("  ") or not line for line in lines[written.start_line : written.end_line])
+
+
+HEADINGS = st.text() | st.text("ab# \t\u3000`<>!-=", min_size=1, max_size=12)
+
+
+@given(HEADINGS, st.booleans())
+@example("C #", False)
+@example("x # ##", True)
+def test_a_heading_is_made_once(
+    tmp_path_factory: pytest.TempPathFactory, heading: str, long_term: bool
+) -> None:
+    workspace = Workspace(tmp_path_factory.mktemp("once"))
+    where: dict[str, str] = {"section" if long_term else "heading": heading}
+    remember(workspace, "one", now=NOW, long_term=long_term, **where)  # type: ignore[arg-type]
+    remember(workspace, "two", now=NOW, long_term=long_term, **where)  # type: ignore[arg-type]
+    (note,) = (path for path in workspace.root.rglob("*.md"))
+    lines = note.read_text(encoding="utf-8").split("\n")
+    assert sum(line.startswith("## ") for line in lines) <= 1
+    assert [line.split()[-1] for line in lines if line.startswith("- ")] == ["one", "two"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symlinks")

@@ -76,6 +76,32 @@ def test_inline_metadata_is_taken_out() -> None:
     assert note.lines == ("- deploy", "<!-- other -->")
 
 
+@pytest.mark.parametrize(
+    ("line", "found", "left"),
+    [
+        ("a <!--importance:8-->", {"importance": "8"}, "a"),
+        ("a <!-- IMPORTANCE : 8 -->", {"importance": "8"}, "a"),
+        ("a <!-- project: x --> b", {"project": "x"}, "a  b"),
+        ("a <!-- project:  -->", {"project": ""}, "a"),
+        ("<!-- importance: 1 --> <!-- importance: 2 -->", {"importance": "2"}, ""),
+        ("a <!-- trigger: b <!-- importance: 3 -->", {"importance": "3"}, "a <!-- trigger: b"),
+        ("a <!-- importance: 8", None, "a <!-- importance: 8"),
+        ("a <!-- important: 8 -->", None, "a <!-- important: 8 -->"),
+    ],
+)
+def test_inline_metadata_of_one_line(line: str, found: dict[str, str] | None, left: str) -> None:
+    note = parse(f"{line}\nlast\n", "a.md")
+    assert note.annotations == ({1: found} if found else {})
+    assert note.lines == (left, "last")
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!--", "<!-- importance:", "<!-- importance: 3 <!--", "<!-- importance: " + " " * 9999]
+)
+def test_comments_without_end_end(unit: str) -> None:
+    assert len(parse(unit * (400_000 // len(unit)), "a.md").lines) == 1
+
+
 def test_private_parts_and_secrets_leave_the_lines_where_they_were() -> None:
     note = parse("a\n<private>\nsecret\n</private>\nkey AKIAIOSFODNN7EXAMPLE\nlast\n", "a.md")
     assert len(note.lines) == 6

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.notes.scan import Source, fingerprint, matcher, scan
+from commonplace.notes.scan import Globs, Source, fingerprint, look, scan
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,12 @@ from commonplace.notes.scan import Source, fingerprint, matcher, scan
         ("[!ab]?.md", ["c1.md"], ["a1.md"]),
         ("archive/", ["archive/a.md", "archive/x/b.md"], ["archive.md"]),
         ("MEMORY.md", ["MEMORY.md"], ["x/MEMORY.md"]),
+        ("a?/**/*.md", ["ab/x.md", "ab/y/x.md"], ["b/x.md", "ab.md"]),
+        ("**/*.m?", ["a.md", "x/a.mx"], ["a.m", "a.txt"]),
     ],
 )
 def test_globs(glob: str, yes: list[str], no: list[str]) -> None:
-    match = matcher([glob])
+    match = Globs([glob])
     assert [path for path in [*yes, *no] if match(path)] == yes
 
 
@@ -89,13 +91,44 @@ def test_what_is_missing_holds_nothing(tmp_path: Path) -> None:
 
 def test_a_fingerprint_changes_with_every_fact(root: Path) -> None:
     source = Source("memory", str(root))
-    states = scan([source])
-    same = fingerprint([source], states)
-    assert fingerprint([source], scan([source])) == same
-    for changed in (
-        states[0]._replace(size=99),
-        states[0]._replace(mtime_ns=1),
-        states[0]._replace(path="z.md"),
-    ):
-        assert fingerprint([source], [changed, *states[1:]]) != same
-    assert fingerprint([Source("memory", str(root), ignore=("x",))], states) != same
+    [listing] = look([source])
+    same = fingerprint([listing])
+    assert fingerprint(look([source])) == same
+    [(prefix, [(name, mtime_ns, size)]), *others] = listing.folders
+    for changed in (("z.md", mtime_ns, size), (name, 1, size), (name, mtime_ns, 99)):
+        assert fingerprint([listing._replace(folders=[(prefix, [changed]), *others])]) != same
+    assert fingerprint([listing._replace(folders=[("z/", [(name, mtime_ns, size)]), *others])]) != same
+    assert fingerprint(look([Source("memory", str(root), ignore=("x",))])) != same
+
+
+@pytest.mark.parametrize("glob", ["[z-a].md", "[a.md", "[].md", "[!].md", "[^].md"])
+def test_a_set_that_makes_no_sense_is_taken_as_it_is(tmp_path: Path, glob: str) -> None:
+    (tmp_path / glob).write_text("x")
+    (tmp_path / "a.md").write_text("x")
+    assert [state.path for state in scan([Source("memory", str(tmp_path), (glob,))])] == [glob]
+
+
+def test_no_set_matches_a_slash() -> None:
+    for glob in ("a[!b]c.md", "a[^b]c.md", "a[--9]c.md"):
+        assert not Globs((glob,))("a/c.md")
+    assert Globs(("a[!b]c.md",))("axc.md")
+    assert not Globs(("a[!b]c.md",))("abc.md")
+
+
+def test_a_folder_of_notes_that_is_a_link_out_of_the_root_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("x")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "memory").symlink_to(tmp_path / "outside")
+    assert scan([Source("memory", str(root), ("MEMORY.md", "memory/**/*.md"))]) == []
+    (root / "kept").mkdir()
+    (root / "kept" / "a.md").write_text("x")
+    (root / "memory").unlink()
+    (root / "memory").symlink_to(root / "kept")  # one that stays inside is
+    assert [s.path for s in scan([Source("memory", str(root), ("memory/**/*.md",))])] == ["memory/a.md"]
+
+
+def test_a_file_where_a_folder_is_expected_is_no_note(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    assert scan([Source("memory", str(tmp_path), ("a/**",))]) == []

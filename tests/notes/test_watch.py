@@ -89,6 +89,44 @@ def test_only_notes_and_folders_count(tmp_path: Path) -> None:
     assert not passes(".git/a.md")
 
 
+def test_a_note_that_moves_or_goes_is_told(tmp_path: Path, watching: Watching) -> None:
+    note = tmp_path / "a.md"
+    note.write_text("0")
+    watching.start(tmp_path)
+    watching.change(lambda: note.write_text("1"))
+    note.rename(tmp_path / "b.md")
+    told: set[str] = set()
+    while not {str(note), str(tmp_path / "b.md")} <= told:
+        told |= watching.changes.get(timeout=PATIENCE_S)
+    (tmp_path / "b.md").unlink()
+    while str(tmp_path / "b.md") not in watching.changes.get(timeout=PATIENCE_S):
+        pass
+
+
+def test_a_note_in_a_new_folder_is_told(tmp_path: Path, watching: Watching) -> None:
+    watching.start(tmp_path)
+    numbers = iter(range(10**6))
+
+    def make() -> None:
+        folder = tmp_path / f"deep{next(numbers)}"
+        folder.mkdir()
+        (folder / "a.md").write_text("x")
+
+    assert any("deep" in path for path in watching.change(make))
+
+
+def test_an_editor_that_writes_beside_and_renames_is_told(tmp_path: Path, watching: Watching) -> None:
+    note, beside = tmp_path / "a.md", tmp_path / ".a.md.swp"
+    watching.start(tmp_path)
+    numbers = iter(range(10**6))
+
+    def save() -> None:
+        beside.write_text("x" * next(numbers))
+        beside.replace(note)
+
+    assert watching.change(save) == {str(note)}
+
+
 def test_interval_tells_without_events(tmp_path: Path, watching: Watching) -> None:
     watching.start(tmp_path, interval_s=0.1)
     assert watching.changes.get(timeout=PATIENCE_S) == frozenset()
@@ -141,6 +179,57 @@ def test_failing_events_fall_back_to_polling_then_to_the_interval(
     assert watching.changes.get(timeout=PATIENCE_S) == frozenset()
     assert watching.changes.get(timeout=PATIENCE_S) == frozenset()
     assert watching.states.empty()
+
+
+@pytest.mark.parametrize(
+    ("mounts", "kind"),
+    [
+        (["{root} ext4"], "ext4"),
+        (["/ ext4", "{root} nfs4"], "nfs4"),
+        (["{root} nfs4", "/ ext4"], "nfs4"),
+        (["/ ext4", "{root}/notes cifs"], "cifs"),
+        (["/ ext4", "{root}/not cifs"], "ext4"),
+        (["/ ext4", "{root}/notes/deep cifs"], "ext4"),
+        (["{root} nfs4", "{root} ext4"], "ext4"),
+        (["{root} autofs", "{root} nfs4"], "nfs4"),
+        (["/nowhere ext4"], ""),
+        ([], ""),
+    ],
+)
+def test_the_file_system_is_that_of_the_nearest_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts: list[str], kind: str
+) -> None:
+    root = tmp_path.resolve()
+    (root / "notes").mkdir()
+    (tmp_path / "mounts").write_text("".join(f"dev {line.format(root=root)} rw 0 0\n" for line in mounts))
+    monkeypatch.setattr(module, "_MOUNTS", tmp_path / "mounts")
+    assert module._file_system(root / "notes") == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("my share", "my\\040share"), ("a\\b", "a\\134b"), ("a\tb", "a\\011b"), ("记", "记")],
+)
+def test_a_mount_whose_name_is_escaped_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, written: str
+) -> None:
+    root = tmp_path.resolve() / name
+    root.mkdir()
+    (tmp_path / "mounts").write_text(f"dev / ext4 rw 0 0\ndev {tmp_path.resolve()}/{written} nfs4 rw 0 0\n")
+    monkeypatch.setattr(module, "_MOUNTS", tmp_path / "mounts")
+    assert module._file_system(root) == "nfs4"
+
+
+def test_a_system_that_lists_no_mounts_has_file_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOUNTS", tmp_path / "missing")
+    assert module._file_system(tmp_path) == ""
+
+
+def test_the_mounts_of_this_system_can_be_read() -> None:
+    if module._MOUNTS.exists():
+        assert module._file_system(Path("/")) != ""
 
 
 def test_network_file_system_is_polled(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from commonplace import paths
 from commonplace.bench.metrics import LineSizes, Span
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable
 
@@ -85,9 +87,9 @@ def workspaces_beside(queries: Path) -> Path:
 def workspace_folder(workspaces: Path, name: str) -> Path:
     """Return the folder of one workspace. Raises ConfigError if it leaves `workspaces` or is missing."""
     folder = workspaces / name
-    if not folder.resolve().is_relative_to(workspaces.resolve()):
+    if "\0" in name or not paths.is_within(os.path.realpath(folder), os.path.realpath(workspaces)):
         raise ConfigError("workspace", f"{name!r} leaves {workspaces}")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ConfigError("workspace", f"no folder {name!r} in {workspaces}")
     return folder
 
@@ -99,7 +101,7 @@ def line_sizes(folder: Path) -> LineSizes:
     def sizes(path: str) -> Sequence[int]:
         try:
             text = (folder / path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
+        except (OSError, ValueError):  # a NUL in its name
             return ()
         lines = text.removesuffix("\n").split("\n") if text else []
         return tuple(len(line) + 1 for line in lines)
@@ -130,7 +132,10 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
             continue
         try:
             record = json.loads(line)
-        except ValueError as error:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"{path}:{number}", "holds half a surrogate pair, which is no text") from error
+        except (ValueError, RecursionError) as error:
             raise ConfigError(f"{path}:{number}", f"not JSON: {error}") from error
         if not isinstance(record, dict):
             raise ConfigError(f"{path}:{number}", "not a JSON object")

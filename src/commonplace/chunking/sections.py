@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from commonplace.notes.headings import atx
 from commonplace.types import Note, Section
 
 
@@ -35,11 +36,11 @@ def split(note: Note) -> list[Section]:
 def heading_lines(note: Note, section: Section) -> frozenset[int]:
     """Lines of a section that are headings, a setext heading's underline included."""
     found: set[int] = set()
-    first = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
-    for heading in note.headings[first:]:
-        if heading.line > section.end_line:
-            break
-        found.add(heading.line)
-        if not note.lines[heading.line - 1].lstrip().startswith("#"):
-            found.add(heading.line + 1)
+    index = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
+    # Not over a slice, which would copy all further headings for every section.
+    while index < len(note.headings) and (line := note.headings[index].line) <= section.end_line:
+        found.add(line)
+        if atx(note.lines[line - 1]) is None:
+            found.add(line + 1)
+        index += 1
     return frozenset(found)

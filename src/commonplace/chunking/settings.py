@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSettings:
+class ChunkSettings(NamedTuple):
     """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
 
     `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage
@@ -26,7 +25,7 @@ class ChunkSettings:
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-2:{values}:{self.by_heading}"
+        return f"passages-3:{values}:{self.by_heading}"
 
 
 DEFAULT = ChunkSettings()

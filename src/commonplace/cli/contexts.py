@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from commonplace import render
+from commonplace import render, screen
 from commonplace.cli import session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option
@@ -33,7 +33,8 @@ def list_(ctx: click.Context, form: str) -> None:
     if form == "json":
         session.write(render.to_json(contexts))
     else:
-        session.write("\n".join(f"{prefix or '/'}  {text}" for prefix, text in sorted(contexts.items())))
+        told = ((screen.one_line(prefix), screen.one_line(text)) for prefix, text in sorted(contexts.items()))
+        session.write("\n".join(f"{prefix or '/'}  {text}" for prefix, text in told))
 
 
 @command("remove")

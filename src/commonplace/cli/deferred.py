@@ -25,7 +25,8 @@ class Deferred(ModuleType):
         return getattr(real, name)
 
 
-def defer(name: str) -> None:
-    """Put off the import of a module, unless it has happened."""
-    if name not in sys.modules:
-        sys.modules[name] = Deferred(name)
+def defer(*names: str) -> None:
+    """Put off the import of modules, unless it has happened."""
+    for name in names:
+        if name not in sys.modules:
+            sys.modules[name] = Deferred(name)

@@ -9,15 +9,18 @@ from typing import NoReturn
 
 from commonplace.cli import deferred
 
-# click and dataclasses import inspect, which takes longer than either, for things not done here.
-deferred.defer("inspect")
+# click and dataclasses import inspect, which takes longer than either, for things not done here; pathlib
+# imports how Windows writes paths and, through urllib, IP addresses.
+deferred.defer("inspect", "ipaddress", "ntpath")
 
 
 def main() -> NoReturn:
     """Run the program on the arguments of the process."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us; what is said to it is said to nobody
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
         # Notes are UTF-8 whatever the locale says; names of files that are not come out as they are.
-        stream.reconfigure(encoding="utf-8", errors="surrogateescape")  # type: ignore[union-attr]
+        getattr(sys, name).reconfigure(encoding="utf-8", errors="surrogateescape")
     from commonplace.cli import shortcut
 
     code = shortcut.run(sys.argv[1:])

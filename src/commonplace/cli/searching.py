@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace import render
 from commonplace.cli import failures, session
-from commonplace.types.results import Mode, SearchResult
+
+if TYPE_CHECKING:
+    from commonplace.types.results import Mode, SearchResult
 
 MOST_HITS = 1000
 
@@ -29,16 +30,24 @@ class Search(NamedTuple):
 def is_valid(ask: Search) -> bool:
     """Tell whether every value is within its limits."""
     return (
-        ask.form in render.SEARCH_FORMATS
+        (ask.form == "text" or _is_format(ask.form))
         and (ask.limit is None or 1 <= ask.limit <= MOST_HITS)
         and (ask.min_score is None or 0 <= ask.min_score <= 1)
     )
 
 
+def _is_format(form: str) -> bool:
+    from commonplace import render
+
+    return form in render.SEARCH_FORMATS
+
+
 def search(ask: Search) -> int:
     """Search, print, and return the exit code."""
     question = session.text_argument(ask.query)
-    with session.memory_at(ask.workspace) as memory:
+    with session.memory_to_search(ask.workspace) as memory:
+        from commonplace import render  # not before there is a memory: its files are looked at meanwhile
+
         result = memory.search(
             question,
             limit=ask.limit,
@@ -62,6 +71,8 @@ def search(ask: Search) -> int:
 
 def _close(result: SearchResult, ask: Search) -> None:
     """Say beside the result which level answered, and where the time went if that was asked."""
+    from commonplace import render
+
     sys.stdout.flush()
     if ask.form == "text":
         session.note(("\n" if result.hits else "") + render.footer(result))

@@ -7,17 +7,23 @@ import sys
 from typing import IO, TYPE_CHECKING
 
 from commonplace.cli.failures import warn
-from commonplace.screen import Look
+from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import click
 
     from commonplace.config import Settings
     from commonplace.memory import Memory
+    from commonplace.notes.scout import Scout
     from commonplace.render import Locate
+    from commonplace.screen import Look
     from commonplace.types import Hit, SearchResult
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
+# The files behind an index smaller than this are compared in less time than a further process takes.
+SCOUTED_BYTES = 8 << 20
 
 
 def memory_at(folder: str | None) -> Memory:
@@ -25,6 +31,30 @@ def memory_at(folder: str | None) -> Memory:
     from commonplace.memory import Memory
 
     return Memory.open(folder)
+
+
+def memory_to_search(folder: str | None) -> Memory:
+    """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
+
+    from commonplace import config, paths
+
+    root = paths.resolve_workspace(folder, os.environ)
+    settings = config.load(root)
+    scout = _scout(root, settings) if settings.index.sync_on_search else None
+    from commonplace.memory import Memory
+
+    return Memory(root, settings, scout=scout)
+
+
+def _scout(root: Path, settings: Settings) -> Scout | None:
+    from commonplace import paths
+    from commonplace.notes import scan, scout
+
+    try:
+        large = os.path.getsize(paths.Workspace(root).index) >= SCOUTED_BYTES
+    except OSError:
+        return None
+    return scout.send(scan.sources(os.fspath(root), settings)) if large and scout.can_help() else None
 
 
 def open_memory(ctx: click.Context) -> Memory:
@@ -43,15 +73,15 @@ def workspace(ctx: click.Context) -> str | None:
 
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
-    from pathlib import Path
-
     from commonplace import paths
 
-    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ, Path.cwd()))
+    return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
 
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
     """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
+    from commonplace.screen import Look
+
     out = sys.stdout if stream is None else stream
     terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
     output = settings.output if settings else None
@@ -133,5 +163,7 @@ def text_argument(words: tuple[str, ...]) -> str:
     """Join the words of an argument; `-` alone stands for standard input."""
     text = " ".join(words)
     if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        if sys.stdin is None:
+            raise ConfigError("-", "standard input is closed")
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text

@@ -42,7 +42,7 @@ def config(ctx: click.Context, what: str, form: str) -> None:
 
 def _shown(value: object) -> str:
     if isinstance(value, list):
-        return " ".join(map(str, value)) or "-"
+        return screen.one_line(" ".join(map(str, value))) or "-"
     return "-" if value is None else screen.one_line(str(value))
 
 

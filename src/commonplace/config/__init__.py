@@ -6,15 +6,19 @@ hurt: no providers, commands, addresses or folders outside (DESIGN, promise 7).
 
 from __future__ import annotations
 
-from commonplace.config.editing import (
-    add_collection,
-    add_context,
-    remove_collection,
-    remove_context,
-    rename_collection,
-)
+from typing import TYPE_CHECKING
+
 from commonplace.config.keys import KEYS, Key
 from commonplace.config.settings import Collection, Settings, contexts_for, load, user_file
+
+if TYPE_CHECKING:
+    from commonplace.config.editing import (
+        add_collection,
+        add_context,
+        remove_collection,
+        remove_context,
+        rename_collection,
+    )
 
 __all__ = [
     "KEYS",
@@ -30,3 +34,12 @@ __all__ = [
     "rename_collection",
     "user_file",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import what changes the files when it is first used; a search only reads them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from commonplace.config import editing
+
+    return getattr(editing, name)

@@ -157,15 +157,40 @@ def _edit(
 
     from commonplace import atomic
 
+    file = _file(root, outside, environ)
+
     def compose(data: bytes) -> bytes:
         document = tomlkit.parse(data.decode("utf-8-sig"))
         change(document)
-        return tomlkit.dumps(document).encode()
+        text = tomlkit.dumps(document)
+        if not _says(text, document):
+            way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
+            raise ConfigError("settings", f"{paths.shown(file)} {way}")
+        try:
+            return text.encode()
+        except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
+            raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
 
     workspace = paths.Workspace(root)
     own_lock = paths.user_config_dir(environ) / "config.lock"
     lock = own_lock if outside else paths.lock_file(workspace, "settings")
-    atomic.replace(_file(root, outside, environ), compose, lock=lock)
+    atomic.replace(file, compose, lock=lock)
+
+
+def _says(text: str, document: TOMLDocument) -> bool:
+    """Tell whether a text says what a document does: a table put between dotted keys swallows those below."""
+    import tomlkit
+
+    try:
+        return _filled(tomlkit.parse(text).unwrap()) == _filled(document.unwrap())
+    except ValueError:
+        return False
+
+
+def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without the empty ones in it, which may leave no trace in a text."""
+    inner = {key: _filled(value) if isinstance(value, Mapping) else value for key, value in table.items()}
+    return {key: value for key, value in inner.items() if value != {}}
 
 
 def _real_key(document: Mapping[str, Any], root: Path) -> str | None:
@@ -184,12 +209,15 @@ def _home_of(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ..
 def _nested(document: TOMLDocument, home: tuple[str, ...], *names: str) -> Any:  # noqa: ANN401 - tomlkit's own
     """Return a table of tables, made where it is missing."""
     import tomlkit
+    from tomlkit.items import InlineTable
 
     table: Any = document
     steps = (*home, *names)
     for depth, name in enumerate(steps):
         if name not in table:
-            table[name] = tomlkit.table(is_super_table=depth < len(steps) - 1)
+            inline = isinstance(table, InlineTable)  # which can hold no other kind of table
+            super_table = depth < len(steps) - 1
+            table[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=super_table)
         table = table[name]
     return table
 

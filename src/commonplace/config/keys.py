@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from commonplace import paths
 from commonplace.errors import ConfigError
 
+_EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -110,14 +111,21 @@ def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
 
 
 def globs(name: str, value: object, where: str) -> tuple[str, ...]:
-    """Check globs: relative patterns that do not climb."""
+    """Check globs: relative patterns that do not climb; return them in their one spelling, without `./`."""
     patterns = [value] if isinstance(value, str) else value
-    if not isinstance(patterns, list | tuple) or not all(isinstance(p, str) and p for p in patterns):
+    if not isinstance(patterns, list | tuple) or not all(
+        isinstance(p, str) and _spelled(p) for p in patterns
+    ):
         raise ConfigError(name, f"{quoted(value)} {where} is not allowed; it must be a list of globs")
     for pattern in patterns:
         if os.path.isabs(pattern) or pattern.startswith("~") or ".." in re.split(r"[/\\]", pattern):
             raise ConfigError(name, f"{quoted(pattern)} {where} must be relative and without '..'")
-    return tuple(patterns)
+    return tuple(map(_spelled, patterns))
+
+
+def _spelled(glob: str) -> str:
+    """Return a glob without empty steps: with them the same file would have two paths."""
+    return _EMPTY_STEPS.sub("", glob)
 
 
 def find(name: str, where: str) -> Key:

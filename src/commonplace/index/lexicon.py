@@ -13,7 +13,6 @@ Punctuation separates tokens, so `gpt-4.1`, `src/store.ts` and `user@example.com
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -24,11 +23,12 @@ CJK = (
     "\u2e80-\u2eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
 )
-CJK_RUN = re.compile(f"[{CJK}]+")
-_CAMEL = re.compile(r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*")
-_CAMEL_TAIL = re.compile(r"(?<=[a-z0-9])[A-Z][A-Za-z0-9]*")
-_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_ALPHANUMERIC = string.ascii_letters + string.digits
+# Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
+CJK_RUN = f"[{CJK}]+"
+_CAMEL = r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*"
+_CAMEL_TAIL = r"(?<=[a-z0-9])[A-Z][A-Za-z0-9]*"
+_CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+_ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
 _CAMEL_LENGTH = 60  # longer runs are encoded data
 # Maps bytes to their class (l, U or a blank), so that "does any word change from lower to upper case" is
 # one substring test: four times as fast as a regular expression.
@@ -36,17 +36,16 @@ _CASES = bytes(
     0x6C if chr(c).islower() or chr(c).isdigit() else 0x55 if chr(c).isupper() else 0x20 for c in range(128)
 )
 _CASES += b" " * 128
-_FULL_WIDTH = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
-_LATIN_WORD = re.compile(r"[A-Za-z]+")
-_WORD_CHARACTER = re.compile(r"[^\W_]")
+_FULL_WIDTH = "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]"
+_LATIN_WORD = r"[A-Za-z]+"
+_WORD_CHARACTER = r"[^\W_]"
 
 
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
         text = fold_width(text)
-        if CJK_RUN.search(text):
-            text = CJK_RUN.sub(_bigram_run, text)
+        text = re.sub(CJK_RUN, _bigram_run, text)
     if b"lU" in text.encode("utf-8", "replace").translate(_CASES):
         parts = list(_parts_inside(text))
         if parts:
@@ -57,7 +56,7 @@ def index_text(text: str) -> str:
 def _parts_inside(text: str) -> Iterator[str]:
     """Parts of every camelCase word of a text, in order."""
     done = 0
-    for tail in _CAMEL_TAIL.finditer(text):
+    for tail in re.finditer(_CAMEL_TAIL, text):
         if tail.start() >= done:
             before = text[max(0, tail.start() - _CAMEL_LENGTH) : tail.start()]
             head = before[len(before.rstrip(_ALPHANUMERIC)) :]
@@ -67,7 +66,12 @@ def _parts_inside(text: str) -> Iterator[str]:
 
 def fold_width(text: str) -> str:
     """Fold full-width letters and digits to their ordinary forms; punctuation separates either way."""
-    return _FULL_WIDTH.sub(lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
+    return text if text.isascii() else re.sub(_FULL_WIDTH, lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
+
+
+def cjk_runs(text: str) -> list[str]:
+    """Every run of CJK in a text, in order."""
+    return [] if text.isascii() else re.findall(CJK_RUN, text)
 
 
 def bigrams(run: str) -> list[str]:
@@ -77,8 +81,8 @@ def bigrams(run: str) -> list[str]:
 
 def camel_parts(word: str) -> Iterator[str]:
     """Parts of a camelCase word with more than one character, or none for an ordinary word."""
-    if len(word) <= _CAMEL_LENGTH and _CAMEL.fullmatch(word):
-        yield from (part for part in _CAMEL_PART.findall(word) if len(part) > 1)
+    if len(word) <= _CAMEL_LENGTH and not word.islower() and re.fullmatch(_CAMEL, word):
+        yield from (part for part in re.findall(_CAMEL_PART, word) if len(part) > 1)
 
 
 def quote(phrase: str) -> str:
@@ -97,10 +101,12 @@ def expression(phrase: str) -> str:
     A run of CJK that ends it may go on in the text, where its last character then starts a token: one
     character alone matches as a prefix, of more the last is left to the bigrams.
     """
-    runs = list(CJK_RUN.finditer(phrase))
-    if not runs or _WORD_CHARACTER.search(phrase, runs[-1].end()):
-        return quote(CJK_RUN.sub(_bigram_run, phrase))
-    before, last = CJK_RUN.sub(_bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
+    if phrase.isascii():
+        return quote(phrase)
+    runs = list(re.finditer(CJK_RUN, phrase))
+    if not runs or re.search(_WORD_CHARACTER, phrase[runs[-1].end() :]):
+        return quote(re.sub(CJK_RUN, _bigram_run, phrase))
+    before, last = re.sub(CJK_RUN, _bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
     return quote(f"{before} {' '.join(last)}".lstrip()) + ("*" if len(last[0]) == 1 else "")
 
 
@@ -108,8 +114,8 @@ def cjk_share(text: str) -> float:
     """Share of CJK in a text, 0..1: its characters against them and the Latin words together."""
     if text.isascii():
         return 0.0
-    wide = sum(map(len, CJK_RUN.findall(text)))
-    return wide / (wide + len(_LATIN_WORD.findall(text))) if wide else 0.0
+    wide = sum(map(len, cjk_runs(text)))
+    return wide / (wide + len(re.findall(_LATIN_WORD, text))) if wide else 0.0
 
 
 def _bigram_run(found: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import apsw
 
@@ -13,11 +13,10 @@ from commonplace.index import schema
 from commonplace.index.sqlite import SqliteIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3)."""
 
-    index: SqliteIndex
+    index: SqliteIndex  # type: ignore[assignment]
     in_memory: bool = False
     warnings: tuple[str, ...] = ()
 

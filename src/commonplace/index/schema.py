@@ -86,6 +86,8 @@ def translated(path: str) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise IndexUnavailable(path, _reason(error)) from error
+    except UnicodeEncodeError as error:  # a folder's name may be any bytes, SQLite's file names are UTF-8
+        raise IndexUnavailable(path, "cannot be written here") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
         raise IndexUnavailable(path, "damaged") from error
 
@@ -119,8 +121,8 @@ def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
 
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:
-    """All keys of the meta table."""
-    return dict(connection.execute("SELECT key, value FROM meta"))
+    """The texts of the meta table; the scan is bytes, and most of a megabyte."""
+    return dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.atomic import locked
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
@@ -17,11 +18,11 @@ from commonplace.index.opening import Opened, answers, discard, in_memory, open_
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.files import locked
-from commonplace.notes.scan import FileState, Source, fingerprint, scan
+from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
+    from commonplace.notes.scout import Scout
     from commonplace.types import SyncReport
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
@@ -44,10 +45,11 @@ class Store:
         lock: str,
         sources: Sequence[Source],
         chunks: ChunkSettings,
+        scout: Scout | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
-        `fallback` names a file to use where `path` cannot be written.
+        `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
         """
         self.sources = list(sources)
         self.chunks = chunks
@@ -58,6 +60,7 @@ class Store:
         self._inode = 0
         self._retry_at = 0.0
         self._holds_until = 0.0
+        self._scout, self._heard = scout, False
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -156,21 +159,24 @@ class Store:
         index = self.index
         if time.monotonic() < self._holds_until:
             return 0
+        if self.scouted and index.meta("scan") == self._hear() and index.rebuild_reason is None:
+            return 0
         started = time.monotonic()
-        states = self.scan()
+        listings = look(self.sources)
         if index.rebuild_reason is not None:
-            return 0 if self._is_cheap(states) and self._try_sync(states) else len(states)
-        whole = fingerprint(self.sources, states)
+            found = states(listings)
+            return 0 if self._is_cheap(found) and self._try_sync(found) else len(found)
+        whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
-        manifest = index.manifest()
-        difference = changes.compare(states, manifest)
+        found, manifest = states(listings), index.manifest()
+        difference = changes.compare(found, manifest)
         if not difference.stale:
             self._keep(whole)
             return self._hold(started)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
-        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(states):
+        if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return 0
         return _really_stale(difference, manifest)
 
@@ -191,9 +197,28 @@ class Store:
             with suppress(IndexUnavailable):
                 self.index.set_meta("scan", whole)
 
+    @property
+    def scouted(self) -> bool:
+        """Whether a scout is out, so that there is time for other work before the files are compared."""
+        return self._scout is not None and not self._heard
+
+    def _hear(self) -> bytes:
+        """What the scout found, unless it looked too long ago."""
+        assert self._scout is not None
+        self._heard = True
+        told = self._scout.hear()
+        return told if time.monotonic() < self._scout.started + SCAN_HOLDS_S else b""
+
+    def dismiss(self) -> None:
+        """Call back a scout that was sent: the files are to be looked at later, or not at all."""
+        if self._scout is not None:
+            self._scout.dismiss()
+        self._scout = None
+
     def written(self) -> None:
         """Compare the files at the next search, whatever the last comparison found."""
         self._holds_until = 0.0
+        self.dismiss()
 
     def stale(self) -> int:
         """How many files differ from what the index holds of them, by size and time.
@@ -266,7 +291,7 @@ class Store:
             report = self._sync_text(progress)
             embedder = load()
             if embedder is None:
-                return report
+                return replace(report, pending=self.index.pending())
             filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
         reused = report.reused + filled.reused
         return replace(report, embedded=filled.embedded, reused=reused, pending=filled.pending)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
@@ -56,8 +55,7 @@ class _Noted(NamedTuple):
     scripts: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """A passage without a vector, and the text to embed for it."""
 
     passage: int

@@ -10,11 +10,11 @@ from pathlib import Path
 from commonplace import atomic, paths
 from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
+from commonplace.notes import headings
 
 __all__ = ["LOCK_WAIT_S", "LockTimeout", "append", "insert_entry", "locked", "replace"]
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
 _SETEXT = re.compile(r"(?:=+|-+)[ \t]*")
 _NOT_PARAGRAPH = re.compile(r"(?:[-*+>|#`~]|\d+[.)]|\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -135,8 +135,8 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
             fence = _next_fence(fence, found[1], found[2])
         elif fence:
             continue
-        elif atx := _ATX.fullmatch(line):
-            yield index, index + 1, len(atx[1]), (atx[2] or "").strip()
+        elif line.startswith("#") and (atx := headings.atx(line)):
+            yield index, index + 1, *atx
         elif index + 1 < len(lines) and not _NOT_PARAGRAPH.match(line):
             under = lines[index + 1].rstrip("\r")
             if _SETEXT.fullmatch(under):

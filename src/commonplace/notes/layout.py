@@ -98,7 +98,7 @@ def remember(
     if not body.strip():
         raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
     title, title_kinds = _clean((section or DEFAULT_SECTION) if long_term else (heading or ""), redact)
-    title = " ".join(title.split()).lstrip("# ")
+    title = _heading_text(title)
     note = workspace.memory_file if long_term else workspace.daily(now.date())
     paths.contain(note, [workspace.root], missing_ok=True)
     start, end = files.append(
@@ -136,6 +136,16 @@ def _open_fence(lines: list[str]) -> str:
         elif found[1].startswith(mark) and not found[2].strip():
             mark = ""
     return mark
+
+
+def _heading_text(text: str) -> str:
+    """Put a heading on one line, without marks of its own: it must read back as it is written."""
+    from commonplace.notes.headings import unclosed
+
+    text = " ".join(text.split()).lstrip("# ")
+    while (bare := unclosed(text)) != text:
+        text = bare
+    return text
 
 
 def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from posixpath import basename, splitext
+from typing import Any
 
+from commonplace.notes.headings import atx, plain
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
 from commonplace.types import Heading, Note
@@ -17,12 +20,15 @@ from commonplace.types import Heading, Note
 # A line can only be structure if it starts with one of these; testing one character first keeps
 # parsing at some 100 MB/s.
 _STRUCTURE = frozenset("#`~=- \t")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)])|\s{4}|\s*$")
-_COMMENT = re.compile(r"<!--\s*(importance|trigger|project)\s*:\s*(.*?)\s*-->", re.IGNORECASE)
+_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
+# A comment does not hold another: a line full of openings would take a time that grows with its square.
+_COMMENT = re.compile(r"<!--\s*+(importance|trigger|project)\s*+:((?:(?!<!--|-->).)*+)-->", re.IGNORECASE)
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _FRONT_MATTER_MAX_LINES = 500  # more than this is a document that starts with a rule, not settings
+_LARGEST_BITS = 1024  # Python refuses to write out integers of more than 4,300 digits
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -75,11 +81,12 @@ def _structure(lines: Sequence[str], skip: int) -> tuple[list[Heading], list[tup
         if opened:
             if _closes(line, mark):
                 fences.append((opened, number))
-                opened = 0
+                opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
         elif fence := _opens(line):
             opened, mark = number, fence
-        elif heading := _heading(lines, number, headings, skip):
+        elif heading := _heading(lines, number, skip):
             headings.append(heading)
+            skip = number
     if opened:
         fences.append((opened, len(lines)))
     return headings, fences
@@ -101,18 +108,28 @@ def _closes(line: str, mark: str) -> bool:
     return len(bare) >= len(mark) and bare == mark[0] * len(bare) and line[:4] != "    "
 
 
-def _heading(lines: Sequence[str], number: int, before: Sequence[Heading], skip: int) -> Heading | None:
-    """Return the heading that line `number` makes, ATX or setext."""
+def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
+    """Return the heading that line `number` makes, ATX, or setext with its text below line `skip`."""
     line = lines[number - 1]
+    if line[0] == " " and _in_list_item(lines, number, skip):
+        return None
     if "#" in line[:4]:
-        atx = _ATX.match(line)
-        return Heading(len(atx[1]), (atx[2] or "").strip(), number) if atx else None
+        found = atx(line)
+        return Heading(found[0], plain(found[1]), number) if found else None
     if line.strip("-= \t") or number < 2 + skip or not (under := _SETEXT.match(line)):
         return None
     above = lines[number - 2]
-    if _NOT_PARAGRAPH.match(above) or (before and before[-1].line >= number - 1):
+    if _NOT_PARAGRAPH.match(above):
         return None
-    return Heading(1 if under[1][0] == "=" else 2, above.strip(), number - 1)
+    return Heading(1 if under[1][0] == "=" else 2, plain(above.strip()), number - 1)
+
+
+def _in_list_item(lines: Sequence[str], number: int, skip: int) -> bool:
+    """Whether an indented line belongs to a list item above it, as the further lines of an entry do."""
+    for before in range(number - 2, max(skip, number - _LONGEST_ITEM) - 1, -1):
+        if lines[before] and not lines[before][0].isspace():
+            return _LIST_ITEM.match(lines[before]) is not None
+    return False
 
 
 def _front_matter_range(lines: Sequence[str]) -> tuple[int, int] | None:
@@ -126,24 +143,54 @@ def _front_matter_range(lines: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _front_matter(lines: Sequence[str]) -> dict[str, object]:
-    """Read the YAML block; a damaged one is ordinary text, not an error."""
+    """Read the YAML block; a damaged one is ordinary text, not an error.
+
+    What does not fit the tag before it (`!!bool perhaps`) ends PyYAML's own code in all sorts of errors.
+    """
     import yaml  # 25 ms, and most notes have no front matter
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        loaded = yaml.load("\n".join(lines), Loader=loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError):
+        loaded = yaml.load("\n".join(lines), Loader=_loader())  # noqa: S506 - a safe loader
+        return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
         return {}
-    return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
+
+
+@cache
+def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
+    """PyYAML's safe loader, but `<<` is a key as any other: a few merged aliases stand for gigabytes."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
+    loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
+    return loader
 
 
 def _plain(value: object) -> object:
     """Reduce a YAML value to text, numbers, booleans and flat lists of text."""
-    if value is None or isinstance(value, str | int | float | bool):
+    if isinstance(value, int) and value.bit_length() > _LARGEST_BITS:
+        return hex(value)[:1000]
+    if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, list | tuple | set):
-        return [str(item) for item in list(value)[:100]]
-    return str(value)[:1000]
+    if isinstance(value, set):  # has another order in every process
+        value = sorted(value, key=str)
+    if isinstance(value, list | tuple):
+        some = [item for item in value[:100] if item is not None]
+        return [item if isinstance(item, str) else _told(item) for item in some]
+    return _told(value)
+
+
+def _told(value: object) -> str:
+    """Return a value as text; of what is nested only the beginning: a few aliases stand for gigabytes."""
+    if not isinstance(value, list | tuple | set | dict):
+        return str(value)[:1000]
+    from reprlib import Repr
+
+    short = Repr()
+    short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20
+    short.maxstring = short.maxother = short.maxlong = 200
+    return short.repr(value)[:1000]
 
 
 def _take_annotations(lines: list[str]) -> dict[int, dict[str, str]]:
@@ -151,7 +198,7 @@ def _take_annotations(lines: list[str]) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = {}
     for index, line in enumerate(lines):
         if "<!--" in line and (pairs := _COMMENT.findall(line)):
-            found[index + 1] = {key.lower(): value for key, value in pairs}
+            found[index + 1] = {key.lower(): value.strip() for key, value in pairs}
             lines[index] = _COMMENT.sub("", line).rstrip()
     return found
 
@@ -159,7 +206,7 @@ def _take_annotations(lines: list[str]) -> dict[int, dict[str, str]]:
 def _title(metadata: Mapping[str, object], headings: Sequence[Heading], path: str) -> str:
     """Front matter's title, else the first heading with words, else the file's name."""
     title = metadata.get("title")
-    if isinstance(title, str | int | float) and str(title).strip():
+    if isinstance(title, str | int | float) and not isinstance(title, bool) and str(title).strip():
         return str(title).strip()
     return next((h.text for h in headings if h.text), splitext(basename(path))[0])
 
@@ -168,7 +215,5 @@ def _date(metadata: Mapping[str, object], path: str) -> str | None:
     """The day a note speaks of, as YYYY-MM-DD: file name first, then front matter."""
     if named := date_of(path):
         return named
-    for key in ("date", "created"):
-        if found := _ISO_DAY.match(str(metadata.get(key, ""))):
-            return found[0]
-    return None
+    days = (_ISO_DAY.match(str(metadata.get(key, ""))) for key in ("date", "created"))
+    return next((day for found in days if found and (day := date_of(found[0]))), None)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import marshal
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from stat import S_ISREG
 from typing import NamedTuple
 
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_WILD = re.compile(r"[*?\[]")
-_SUFFIX_GLOB = re.compile(r"((?:[^*?\[\]]+/)?)\*\*/\*(\.\w+)")  # **/*.md, memory/**/*.md
+_WILD = "*?["
+
+# Bare tuples by folder, since a search makes one for every file it compares.
+Row = tuple[str, int, int]  # name, mtime_ns, size
+Folder = tuple[str, list[Row]]  # path with a slash at its end, empty for the root
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A collection as it stands on disk: where it is, which files belong to it."""
 
     name: str
@@ -29,10 +32,7 @@ class Source:
 
 
 class FileState(NamedTuple):
-    """A file found on disk; `path` is posix and relative to its collection's root.
-
-    A tuple rather than a dataclass: a search makes one for every file it compares.
-    """
+    """A file found on disk; `path` is posix and relative to its collection's root."""
 
     collection: str
     path: str
@@ -46,49 +46,85 @@ class FileState(NamedTuple):
         return (self.collection, self.path)
 
 
-def scan(sources: Sequence[Source]) -> list[FileState]:
-    """List the files of all collections; a file that two of them cover belongs to the first."""
-    found: list[FileState] = []
-    roots = [os.path.realpath(source.root) for source in sources]
-    for place, source in enumerate(sources):
-        root = roots[place]
-        files = _files(source, root)
-        # Links stay inside their root, so only collections whose roots hold each other can share a file.
-        if any(_inside(root, other) or _inside(other, root) for other in roots[:place]):
-            seen = {os.path.realpath(state.absolute) for state in found}
-            files = [state for state in files if os.path.realpath(state.absolute) not in seen]
-        found += files
+class Listing(NamedTuple):
+    """The files of one collection as they stood; `root` is the real path of its folder."""
+
+    source: Source
+    root: str
+    folders: list[Folder]
+
+    def states(self) -> list[FileState]:
+        """The files one by one, for those who compare or read them."""
+        collection, root = self.source.name, self.root
+        return [
+            FileState(collection, prefix + name, f"{root}/{prefix}{name}", mtime_ns, size)
+            for prefix, rows in self.folders
+            for name, mtime_ns, size in rows
+        ]
+
+    def without(self, unwanted: Callable[[str], bool]) -> Listing:
+        """The same without the files of these paths."""
+        kept = [
+            (prefix, [row for row in rows if not unwanted(prefix + row[0])]) for prefix, rows in self.folders
+        ]
+        return self._replace(folders=kept)
+
+
+def sources(root: str, settings: Settings) -> list[Source]:
+    """The workspace's own notes and every collection, as the settings name them."""
+    own = settings.index
+    found = [Source(WORKSPACE_COLLECTION, root, own.include, own.ignore)]
+    for name, collection in sorted(settings.collections.items()):
+        folder = os.path.join(root, os.path.expanduser(collection.path))
+        found.append(Source(name, folder, collection.glob, collection.ignore))
     return found
 
 
-def fingerprint(sources: Sequence[Source], states: Sequence[FileState]) -> bytes:
+def scan(sources: Sequence[Source]) -> list[FileState]:
+    """List the files of all collections; a file that two of them cover belongs to the first."""
+    return states(look(sources))
+
+
+def look(sources: Sequence[Source]) -> list[Listing]:
+    """Look at the files of all collections: what `scan` lists, before it is taken apart."""
+    found: list[Listing] = []
+    for source in sources:
+        listing = Listing(source, root := os.path.realpath(source.root), _folders(source, root))
+        if source.ignore:
+            listing = listing.without(Globs(source.ignore))
+        # Links stay inside their root, so only collections whose roots hold each other can share a file.
+        if any(_inside(root, other.root) or _inside(other.root, root) for other in found):
+            seen = {os.path.realpath(state.absolute) for state in states(found)}
+            taken = {s.path for s in listing.states() if os.path.realpath(s.absolute) in seen}
+            listing = listing.without(taken.__contains__)
+        found.append(listing)
+    return found
+
+
+def states(listings: Sequence[Listing]) -> list[FileState]:
+    """The files of all listings one by one."""
+    return [state for listing in listings for state in listing.states()]
+
+
+def fingerprint(listings: Sequence[Listing]) -> bytes:
     """A whole scan as bytes: equal only if every file has the path, size and time it had.
 
     Comparing them replaces ten thousand comparisons by one. Marshal's second format has no references, so
     equal values give equal bytes.
     """
-    told = [(s.name, s.root, s.globs, s.ignore) for s in sources]
-    return marshal.dumps((told, [(s[0], s[1], s[3], s[4]) for s in states]), 2)
+    return marshal.dumps([(tuple(listing.source), listing.folders) for listing in listings], 2)
 
 
-def _files(source: Source, root: str) -> list[FileState]:
-    wanted, name = matcher(source.globs), source.name
-    found = [
-        FileState(name, path, absolute, status.st_mtime_ns, status.st_size)
-        for start in _starting_points(source.globs)
-        for path, absolute, status in _walk(root, start, wanted)
-    ]
-    if source.ignore:
-        unwanted = matcher(source.ignore)
-        found = [state for state in found if not unwanted(state.path)]
-    return found
+def _folders(source: Source, root: str) -> list[Folder]:
+    wanted = Globs(source.globs)
+    return [folder for start in _starting_points(source.globs) for folder in _walk(root, start, wanted)]
 
 
 def _starting_points(globs: Sequence[str]) -> list[str]:
     """Deepest folders below which every match lies, so that a workspace in a large tree stays cheap."""
     starts = set()
     for glob in globs:
-        fixed = re.split(r"[*?\[]", glob, maxsplit=1)[0]
+        fixed = glob[: min((at for at in map(glob.find, _WILD) if at >= 0), default=len(glob))]
         starts.add(fixed.rstrip("/") if fixed == glob else fixed.rpartition("/")[0])
     return sorted(start for start in starts if not any(_below(start, other) for other in starts - {start}))
 
@@ -97,49 +133,59 @@ def _below(path: str, folder: str) -> bool:
     return not folder or path.startswith(folder + "/")
 
 
-def _walk(root: str, start: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, str, os.stat_result]]:
-    """Yield (relative path, absolute path, status) of the wanted regular files at or below `start`."""
-    top = os.path.join(root, start) if start else root
-    if not os.path.isdir(top):
-        yield from _single(root, start, top)
-        return
-    pending = [(start + "/" if start else "", top)]
+def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
+    """The wanted regular files at or below `start`, by folder."""
+    if start and not _inside(os.path.realpath(f"{root}/{start}"), root):
+        return []  # a link that leaves the root
+    if start and not os.path.isdir(f"{root}/{start}"):
+        return _single(root, start) if wanted(start) else []
+    found: list[Folder] = []
+    pending = [f"{start}/" if start else ""]
     while pending:
-        prefix, folder = pending.pop()
+        prefix = pending.pop()
         try:
-            descriptor = os.open(folder, _FOLDER_FLAGS)
+            descriptor = os.open(f"{root}/{prefix}", _FOLDER_FLAGS)
         except OSError:
             continue  # a folder that vanished or may not be read holds no notes for us
+        endings, rows = wanted.endings(prefix), list[Row]()
         try:
             # Through the descriptor the kernel looks up one name for each file, not its whole path.
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     name = entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        if name[0] != "." and name not in IGNORED_FOLDERS:
-                            pending.append((f"{prefix}{name}/", f"{folder}/{name}"))
-                    elif wanted(path := prefix + name) and (status := _status(entry, root, folder)):
-                        yield path, f"{folder}/{name}", status
+                    right = name.endswith(endings) or wanted(prefix + name)
+                    if right and (status := _status(entry, root, prefix)):
+                        rows.append((name, status.st_mtime_ns, status.st_size))
+                    elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
+                        pending.append(f"{prefix}{name}/")
         finally:
             os.close(descriptor)
+        found.append((prefix, rows))
+    return found
 
 
-def _single(root: str, path: str, absolute: str) -> Iterator[tuple[str, str, os.stat_result]]:
+def _may_hold_notes(folder: str) -> bool:
+    return folder[0] != "." and folder not in IGNORED_FOLDERS
+
+
+def _single(root: str, path: str) -> list[Folder]:
     """A glob without wildcards names one file."""
+    absolute = f"{root}/{path}"
     try:
         status = os.stat(absolute)
     except OSError:
-        return
-    if S_ISREG(status.st_mode) and _inside(os.path.realpath(absolute), root):
-        yield path, absolute, status
+        return []
+    if S_ISREG(status.st_mode):
+        return [("", [(path, status.st_mtime_ns, status.st_size)])]
+    return []
 
 
-def _status(entry: os.DirEntry[str], root: str, folder: str) -> os.stat_result | None:
+def _status(entry: os.DirEntry[str], root: str, prefix: str) -> os.stat_result | None:
     """Status of a regular file, or of one behind a link that stays inside the root."""
     try:
         if entry.is_file(follow_symlinks=False):
             return entry.stat(follow_symlinks=False)
-        if entry.is_symlink() and _inside(os.path.realpath(f"{folder}/{entry.name}"), root):
+        if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
             return entry.stat() if entry.is_file() else None
     except OSError:
         return None
@@ -150,24 +196,42 @@ def _inside(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def matcher(globs: Sequence[str]) -> Callable[[str], bool]:
-    """Compile globs to a predicate over posix paths relative to the root.
+class Globs:
+    """Globs as a predicate over posix paths relative to the root.
 
     `**/` stands for any folders, `*` and `?` stay inside one name, `[...]` is a set, `folder/` covers all
     below it. Names, and all files of one ending below one folder, cost no regular expression.
     """
-    names = frozenset(glob for glob in globs if not _WILD.search(glob) and not glob.endswith("/"))
-    simple = [found.groups() for glob in globs if (found := _SUFFIX_GLOB.fullmatch(glob))]
-    rest = tuple(g for g in globs if g not in names and not _SUFFIX_GLOB.fullmatch(g))
-    match = _expression(rest).fullmatch if rest else None
 
-    def matches(path: str) -> bool:
-        for prefix, suffix in simple:
-            if path.endswith(suffix) and path.startswith(prefix):
-                return True
-        return path in names or (match is not None and match(path) is not None)
+    def __init__(self, globs: Sequence[str]) -> None:
+        self._names = frozenset(g for g in globs if not _is_wild(g) and not g.endswith("/"))
+        endings = {glob: found for glob in globs if (found := _ending(glob))}
+        rest = tuple(glob for glob in globs if glob not in self._names and glob not in endings)
+        self._endings = tuple(endings.values())
+        self._match = _expression(rest).fullmatch if rest else None
 
-    return matches
+    def endings(self, folder: str) -> tuple[str, ...]:
+        """Endings of names that are enough for a file of this folder (a slash at its end) to match."""
+        return tuple(ending for above, ending in self._endings if folder.startswith(above))
+
+    def __call__(self, path: str) -> bool:
+        """Tell whether a path matches."""
+        return (
+            path in self._names
+            or any(path.endswith(ending) and path.startswith(folder) for folder, ending in self._endings)
+            or (self._match is not None and self._match(path) is not None)
+        )
+
+
+def _is_wild(glob: str) -> bool:
+    return any(sign in glob for sign in _WILD)
+
+
+def _ending(glob: str) -> tuple[str, str] | None:
+    """Folder and ending of a glob such as `memory/**/*.md`; None for one of another shape."""
+    folder, stars, ending = glob.partition("**/*.")
+    plain = (not folder or folder.endswith("/")) and not _is_wild(folder)
+    return (folder, f".{ending}") if stars and plain and ending.isalnum() else None
 
 
 @lru_cache(maxsize=64)
@@ -181,10 +245,18 @@ def _translate(glob: str) -> str:
         glob += "**"
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", glob)
     table = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "".join(table.get(p) or (_character_set(p) if p.startswith("[") else re.escape(p)) for p in parts)
+    for place in range(1, len(parts), 2):  # what was split at; between stands ordinary text
+        parts[place] = table.get(parts[place]) or _character_set(parts[place])
+    parts[::2] = map(re.escape, parts[::2])
+    return "".join(parts)
 
 
 def _character_set(glob: str) -> str:
+    """A set as a regular expression, never matching a slash; one that makes no sense is taken as it is."""
     negated = glob[1] in "!^"
-    body = glob[2:-1] if negated else glob[1:-1]
-    return f"[{'^' if negated else ''}{re.escape(body).replace(chr(92) + '-', '-')}]"
+    body = re.escape(glob[2:-1] if negated else glob[1:-1]).replace("\\-", "-")
+    try:
+        re.compile(f"[{body}]")
+    except re.error:
+        return re.escape(glob)
+    return f"[^/{body}]" if negated else f"(?!/)[{body}]"

@@ -6,6 +6,7 @@ A watcher saves work, it is never trusted: a search compares the files itself (D
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -188,12 +189,21 @@ def _present(roots: Iterable[Path]) -> dict[Path, Identity]:
 def _file_system(path: Path) -> str:
     """Return the type of the file system a folder is on, where the system tells."""
     try:
-        mounts = [line.split() for line in _MOUNTS.read_text(errors="replace").splitlines()]
+        mounts = [line.split(" ") for line in os.fsdecode(_MOUNTS.read_bytes()).split("\n")]
     except OSError:
         return ""
     real = os.path.realpath(path)
-    fitting = [(len(m[1]), m[2]) for m in mounts if len(m) > 2 and is_within(real, m[1])]
-    return max(fitting, default=(0, ""))[1]
+    folders = [(_unescaped(m[1]), m[2]) for m in mounts if len(m) > 2]
+    # Of several mounted on the same folder the last one hides the others.
+    fitting = [
+        (len(folder), place, kind) for place, (folder, kind) in enumerate(folders) if is_within(real, folder)
+    ]
+    return max(fitting, default=(0, 0, ""))[2]
+
+
+def _unescaped(field: str) -> str:
+    """Return a field of the list of mounts, in which blanks and backslashes stand as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), field)
 
 
 def _line(error: Exception) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import ProviderError
 from commonplace.index.sqlite import Source, SqliteIndex
@@ -27,8 +26,7 @@ Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What is asked for besides the question."""
 
     limit: int = 10
@@ -38,14 +36,16 @@ class Request:
     ranking: RankSettings = ranking.DEFAULT
 
 
-@dataclass(slots=True)
 class Outcome:
     """Hits, the level that answered, and where the time went (milliseconds a stage)."""
 
-    hits: list[Hit] = field(default_factory=list)
-    level: Level = 2
-    warnings: list[str] = field(default_factory=list)
-    timings_ms: dict[str, float] = field(default_factory=dict)
+    __slots__ = ("hits", "level", "timings_ms", "warnings")
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.level: Level = 2
+        self.warnings: list[str] = []
+        self.timings_ms: dict[str, float] = {}
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -96,30 +96,28 @@ def _candidates(
     outcome: Outcome,
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both lists: BM25 and cosine by passage; the cosines of what full text found are filled in."""
-    wanted = request.mode != "semantic"
     if embed is None or not query.words.strip() or request.mode == "lexical":
-        return _lexical(index, query, weighed, request, outcome) if wanted else {}, {}
+        return _lexical(index, query, weighed, request, outcome), {}
     nearest, level = vectors.ready(request.collections)
     ask = _Asking(embed, nearest, query.words, request.ranking.candidates)
-    beside = vectors.in_memory and wanted
-    if beside:
+    if vectors.in_memory:
         ask.start()
-    lexical = _lexical(index, query, weighed, request, outcome) if wanted else {}
+    lexical = _lexical(index, query, weighed, request, outcome)
     with outcome.timed("vectors"):
-        if beside:
-            ask.join()
-        else:
-            ask.run()
-        if isinstance(ask.error, ProviderError):
-            outcome.warnings.append(f"{ask.error}; full text answered alone")
+        trouble = ask.wait()
+        if trouble is not None:
+            outcome.warnings.append(f"{trouble}; full text answered alone")
             return lexical, {}
-        if ask.error is not None:
-            raise ask.error
         outcome.level = level
-        allowed = _allowed(index, query, list(ask.found))
-        semantic = {p: c for p, c in ask.found.items() if allowed is None or p in allowed}
+        semantic = _permitted(index, query, ask.found)
         missing = [passage for passage in lexical if passage not in semantic]
         return lexical, semantic | vectors.cosines(ask.vector, missing)
+
+
+def _permitted(index: SqliteIndex, query: Query, found: Mapping[int, float]) -> dict[int, float]:
+    """What vectors found, without what the question excludes or does not demand."""
+    allowed = _allowed(index, query, list(found))
+    return {p: cosine for p, cosine in found.items() if allowed is None or p in allowed}
 
 
 class _Asking(Thread):
@@ -131,6 +129,16 @@ class _Asking(Thread):
         self.found: dict[int, float] = {}
         self.vector: Any = None
         self.error: Exception | None = None
+
+    def wait(self) -> ProviderError | None:
+        """Wait for the answer, or work it out if it was not started; return what the model failed with."""
+        if self.ident is None:
+            self.run()
+        else:
+            self.join()
+        if self.error is not None and not isinstance(self.error, ProviderError):
+            raise self.error
+        return self.error
 
     def run(self) -> None:
         """Embed the question and find what is nearest; trouble is kept for the one who waits."""
@@ -145,9 +153,10 @@ class _Asking(Thread):
 def _lexical(
     index: SqliteIndex, query: Query, weighed: Terms, request: Request, outcome: Outcome
 ) -> dict[int, float]:
+    """The best passages by BM25; none for a question to the vectors alone."""
     with outcome.timed("full text"):
         expression = query.expression(weighed.wanted)
-        if not expression:
+        if not expression or request.mode == "semantic":
             return {}
         settings = request.ranking
         found = dict(index.match(expression, settings.candidates, request.collections, settings.header))

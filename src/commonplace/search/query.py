@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from commonplace.index import lexicon
@@ -25,17 +24,15 @@ DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 _TOKEN = re.compile(
     r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
 )
-_NEAR = re.compile(r"NEAR\s*\(([^()]*)\)")
+_NEAR = r"NEAR\s*\(([^()]*)\)"
 _WORD = re.compile(r"[^\W_]+")
 # Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
 _IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\-@:#+]++[A-Za-z0-9]++)+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_APOSTROPHE = re.compile(r"['’]")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A parsed question.
 
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
@@ -86,16 +83,17 @@ def parse(text: str) -> Query:
 def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:
     """A question of words, phrases and exclusions; one of exclusions alone is taken by its words."""
     plain = " ".join(item.text for item in wanted if not item.quoted and not item.prefix)
-    required = [lexicon.expression(item.text) for item in wanted if item.quoted]
-    if all(item.prefix for item in wanted):  # beginnings alone: what else could be meant?
-        required = [" OR ".join(_prefix(item.text) for item in wanted)]
+    required = " AND ".join(lexicon.expression(item.text) for item in wanted if item.quoted)
+    prefixes = tuple(item.text for item in wanted if item.prefix)
+    if len(prefixes) == len(wanted):  # beginnings alone: what else could be meant?
+        required = " OR ".join(map(_prefix, prefixes))
     return Query(
         text=text,
         words=" ".join(item.text for item in wanted),
         terms=tuple(terms(plain)),
-        required=" AND ".join(required) or None,
-        excluded=" OR ".join(lexicon.expression(item.text) for item in unwanted) or None,
-        prefixes=tuple(item.text for item in wanted if item.prefix),
+        required=required or None,
+        excluded=lexicon.any_of(item.text for item in unwanted) or None,
+        prefixes=prefixes,
     )
 
 
@@ -125,7 +123,8 @@ def _items(text: str) -> Iterator[_Item]:
         near.append(found[1])
         return f" \x01{len(near) - 1} "
 
-    text = _NEAR.sub(keep, text)
+    if "NEAR" in text:
+        text = re.sub(_NEAR, keep, text)
     for found in _TOKEN.finditer(text):
         word = found["word"] or ""
         if word.startswith("\x01") and _number(word[1:], len(near)) < len(near):
@@ -250,27 +249,27 @@ def terms(text: str) -> list[str]:
     runs become bigrams.
     """
     text = _POSSESSIVE.sub("", text)
-    plain = lexicon.CJK_RUN.sub(" ", text)
-    found: dict[str, None] = {}
+    plain = text if text.isascii() else re.sub(lexicon.CJK_RUN, " ", text)
+    wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
+    found = dict.fromkeys([*_identifiers(plain), *_words(plain), *stopwords.meaningful(wide)])
+    if not found.keys() - {"i"}:  # a question that is made of stop words alone
+        found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])
+    return list(found)[:MAX_TERMS]
+
+
+def _identifiers(plain: str) -> Iterator[str]:
+    """Identifiers whole, as the phrases of their parts."""
     for identifier in _IDENTIFIER.findall(plain):
-        parts = _WORD.findall(identifier)
         if any(c.isdigit() or c in "/@_:#" for c in identifier):
-            found[" ".join(parts).lower()] = None
-    for word in _WORD.findall(_APOSTROPHE.sub(" ", plain)):
+            yield " ".join(_WORD.findall(identifier)).lower()
+
+
+def _words(plain: str) -> Iterator[str]:
+    """Words that say something, and the parts of camelCase ones; who asks is the word `i`."""
+    for word in _WORD.findall(plain.replace("'", " ").replace("’", " ")):
         lower = word.lower()
         if lower in stopwords.FIRST_PERSON:
-            found["i"] = None
-        if lower in stopwords.ENGLISH or (len(lower) == 1 and not lower.isdigit()):
-            continue
-        found[lower] = None
-        found.update((part.lower(), None) for part in lexicon.camel_parts(word))
-    for run in lexicon.CJK_RUN.findall(text):
-        found.update((bigram, None) for bigram in stopwords.meaningful(lexicon.bigrams(run)))
-    return list(found)[:MAX_TERMS] if found.keys() - {"i"} else _everything(plain, text)
-
-
-def _everything(plain: str, text: str) -> list[str]:
-    """All words of a question that is made of stop words alone."""
-    words = [word.lower() for word in _WORD.findall(plain)]
-    wide = [bigram for run in lexicon.CJK_RUN.findall(text) for bigram in lexicon.bigrams(run)]
-    return list(dict.fromkeys([*words, *wide]))[:MAX_TERMS]
+            yield "i"
+        if lower not in stopwords.ENGLISH and (len(lower) > 1 or lower.isdigit()):
+            yield lower
+            yield from map(str.lower, lexicon.camel_parts(word))

@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.chunking import turns
 from commonplace.index import lexicon
@@ -21,6 +20,9 @@ from commonplace.index.sqlite import Candidate
 from commonplace.search import fusion
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
+
+if TYPE_CHECKING:
+    from datetime import date
 
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
@@ -35,8 +37,7 @@ MEANING_UNKNOWN = 0.5
 TIE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class RankSettings:
+class RankSettings(NamedTuple):
     """The weights of one configuration; the defaults are ours, others reproduce other systems.
 
     `vector` weighs the cosine, and the words get the rest (`lexical` is used by the other fusions); the
@@ -63,8 +64,7 @@ class RankSettings:
 DEFAULT = RankSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What both lists say of a question: BM25 and cosine by passage, and the question itself.
 
     `dates` (passage to YYYY-MM-DD) is needed for recency alone.
@@ -74,7 +74,7 @@ class Evidence:
     terms: Terms
     lexical: fusion.Scores
     semantic: fusion.Scores
-    dates: Mapping[int, str | None] = field(default_factory=dict)
+    dates: Mapping[int, str | None] = MappingProxyType({})
     today: date | None = None
 
 
@@ -176,6 +176,8 @@ def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float) ->
     day = evidence.dates.get(candidate.id)
     if not day:
         return 0.0
+    from datetime import date
+
     age = ((evidence.today or date.today()) - date.fromisoformat(day)).days
     return float(0.5 ** (max(0, age) / half_life_days))
 

@@ -1,0 +1,447 @@
+"""Every command with every option it has: what it does, what it prints, with what it ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+import pytest
+from markdown_it import MarkdownIt
+
+from commonplace import __version__
+from commonplace.cli.application import COMMANDS, cli
+from commonplace.cli.groups import Group
+
+from .conftest import Program, Run
+
+
+def commands(
+    group: click.Group = cli, before: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that can be typed, groups included."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        yield (*before, name), found
+        if isinstance(found, Group):
+            yield from commands(found, (*before, name))
+
+
+ALL = dict(commands())
+EVERY_COMMAND = pytest.mark.parametrize("words", ALL, ids=" ".join)
+
+
+# --- what all commands share ------------------------------------------------------------------------
+
+
+@EVERY_COMMAND
+def test_help_names_every_option_with_a_sentence(run: Run, words: tuple[str, ...]) -> None:
+    result = run(*words, "--help")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"Usage: commonplace {' '.join(words)} ")
+    for parameter in ALL[words].params:
+        if isinstance(parameter, click.Option):
+            assert all(name in result.stdout for name in parameter.opts)
+            assert parameter.help
+            assert parameter.help.endswith(".")
+    assert "--help" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+@EVERY_COMMAND
+def test_an_unknown_option_is_wrong_usage(run: Run, words: tuple[str, ...]) -> None:
+    result = run(*words, "--no-such-option")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no such option" in result.stderr.lower()
+    assert f"see `commonplace {' '.join(words)} --help`" in result.stderr
+
+
+@EVERY_COMMAND
+def test_the_workspace_and_debug_may_stand_after_the_command(run: Run, words: tuple[str, ...]) -> None:
+    names = {name for parameter in ALL[words].params for name in parameter.opts}
+    assert {"-w", "--workspace", "--debug"} <= names
+
+
+@pytest.mark.parametrize(
+    "words", [words for words, found in ALL.items() if isinstance(found, Group)], ids=" ".join
+)
+def test_a_group_alone_shows_its_help(run: Run, words: tuple[str, ...]) -> None:
+    assert run(*words).stdout == run(*words, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [w for w, c in ALL.items() if any(isinstance(p, click.Argument) and p.required for p in c.params)],
+    ids=" ".join,
+)
+def test_a_missing_argument_is_wrong_usage(run: Run, words: tuple[str, ...]) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "missing argument" in result.stderr
+
+
+def test_the_help_page_lists_every_command_with_its_line(run: Run) -> None:
+    shown = run("--help").stdout
+    for group, rows in COMMANDS.items():
+        assert f"{group}:" in shown
+        for name, (_, about) in rows.items():
+            assert re.search(rf"^  {name} +{re.escape(about)}$", shown, re.MULTILINE)
+
+
+def test_the_version_is_that_of_the_package(run: Run) -> None:
+    assert run("--version").stdout == f"commonplace {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [w for w, c in ALL.items() if any("--format" in p.opts for p in c.params)],
+    ids=" ".join,
+)
+def test_every_format_that_is_named_is_answered_in(run: Run, words: tuple[str, ...]) -> None:
+    (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
+    assert isinstance(option.type, click.Choice)
+    arguments = {"search": ["tea"], "recall": ["tea"], "get": ["MEMORY.md"]}.get(words[0], [])
+    for form in option.type.choices:
+        result = run(*words, *arguments, "--format", form)
+        assert result.exit_code == 0, result.stderr
+        if form == "json":
+            json.loads(result.stdout)
+
+
+# --- search -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def awkward(workspace: Path) -> Path:
+    """A note whose name, headings and text are awkward for every format."""
+    (workspace / "memory" / 'a "b", <c>&d;.md').write_text(
+        '---\ntitle: \'T "x" <y> & z\'\n---\n# H "1", <2> & `3`\n\n'
+        '- walnut, "quoted" <b>&amp;</b> ]]> \\ | `code` *x*\n  second; line\ttab\n'
+    )
+    return workspace
+
+
+TEXT = '- walnut, "quoted" <b>&amp;</b> ]]> \\ | `code` *x*\n  second; line\ttab'
+
+
+def test_json_csv_and_xml_say_the_same(awkward: Path, run: Run) -> None:
+    def shown(form: str) -> str:
+        return run("search", "walnut", "--format", form).stdout
+
+    (data,) = json.loads(shown("json"))
+    assert (data["path"], data["text"]) == ('memory/a "b", <c>&d;.md', TEXT)
+    assert data["headings"] == ['H "1", <2> & `3`']
+    (row,) = csv.DictReader(io.StringIO(shown("csv"), newline=""))
+    (hit,) = ElementTree.fromstring(shown("xml"))
+    for name in ("path", "title", "collection", "docid", "citation"):
+        assert row[name] == hit.get(name) == data[name]
+    for name in ("start_line", "end_line", "score"):
+        assert float(row[name]) == float(hit.get(name) or "") == data[name]
+    assert row["text"] == hit.findtext("text") == TEXT
+    assert row["headings"] == hit.findtext("heading") == data["headings"][0]
+    assert (row["date"], hit.get("date"), data["date"]) == ("", None, None)
+
+
+def test_markdown_is_a_heading_a_line_and_a_quotation(awkward: Path, run: Run) -> None:
+    tokens = MarkdownIt("commonmark").parse(run("search", "walnut", "--format", "md").stdout)
+    kinds = [token.type for token in tokens if token.level == 0 and token.nesting >= 0]
+    assert kinds == ["heading_open", "paragraph_open", "blockquote_open"]
+    assert tokens[0].tag == "h3"
+    (code,) = tokens[1].children or []
+    assert (code.type, code.content) == ("code_inline", 'memory/a "b", <c>&d;.md#L6-L7')
+
+
+def test_every_hit_of_markdown_is_a_block_of_its_own(run: Run) -> None:
+    shown = run("search", "tea deploy rain", "--format", "md").stdout
+    hits = json.loads(run("search", "tea deploy rain", "--format", "json").stdout)
+    assert len(hits) > 1
+    tokens = MarkdownIt("commonmark").parse(shown)
+    assert sum(token.type == "heading_open" for token in tokens) == len(hits)
+    assert sum(token.type == "blockquote_open" for token in tokens) == len(hits)
+
+
+def test_files_are_listed_once_and_can_be_opened(run: Run, workspace: Path) -> None:
+    names = run("search", "deploy 部署 tea", "--format", "files").stdout.splitlines()
+    assert len(names) == len(set(names)) > 1
+    assert all((workspace / name).is_file() for name in names)
+
+
+def test_full_shows_what_is_cut_otherwise(run: Run, workspace: Path) -> None:
+    rows = "\n".join(f"row {n}" for n in range(12))
+    (workspace / "memory" / "rows.md").write_text(f"# Rows\n\nwalnut\n{rows}\n")
+    assert "row 11" not in run("search", "walnut").stdout
+    assert "row 11" in run("search", "walnut", "--full").stdout
+
+
+@pytest.mark.parametrize(("limit", "count"), [("1", 1), ("2", 2), ("1000", 3)])
+def test_limit_is_the_most_hits(run: Run, workspace: Path, limit: str, count: int) -> None:
+    for number in range(3):
+        (workspace / "memory" / f"w{number}.md").write_text(f"# W{number}\n\nthe walnut number {number}\n")
+    assert len(json.loads(run("search", "walnut", "-n", limit, "--format", "json").stdout)) == count
+
+
+def test_collections_narrow_the_search_and_may_be_several(run: Run, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "n.md").write_text(f"# N\n\nthe walnut of {name}\n")
+        run("collection", "add", str(tmp_path / name), "--name", name)
+
+    def found(*names: str) -> set[str]:
+        options = [word for name in names for word in ("-c", name)]
+        return {
+            hit["collection"]
+            for hit in json.loads(run("search", "walnut", *options, "--format", "json").stdout)
+        }
+
+    assert found() == {"one", "two"}
+    assert found("one") == {"one"}
+    assert found("one", "two") == {"one", "two"}
+    assert found("memory") == set()
+
+
+def test_modes_ask_words_meaning_or_both(workspace: Path, program: Program) -> None:
+    """By meaning alone nothing can be found without a model, and that is said."""
+    assert program("search", "deploy", "--lexical").returncode == 0
+    done = program("search", "deploy", "--semantic")
+    assert done.returncode == 3
+    assert done.stdout == b""
+
+
+def test_min_score_leaves_out_what_is_below(run: Run) -> None:
+    hits = json.loads(run("search", "deploy tea", "--min-score", "0", "--format", "json").stdout)
+    assert len(hits) > 1
+    least = sorted(hit["score"] for hit in hits)[-1]
+    kept = json.loads(
+        run("search", "deploy tea", "--min-score", str(least - 0.0001), "--format", "json").stdout
+    )
+    assert [hit["path"] for hit in kept] == [hits[0]["path"]]
+
+
+# --- recall, get ------------------------------------------------------------------------------------
+
+
+def test_a_recall_is_a_closed_frame_inside_its_budget(run: Run) -> None:
+    data = json.loads(run("recall", "deploy", "--budget", "100", "--format", "json").stdout)
+    assert data["tokens"] <= data["budget"] == 100
+    assert data["text"].startswith("<recalled-notes")
+    assert data["text"].endswith("</recalled-notes>")
+    assert run("recall", "deploy", "--budget", "100").stdout == data["text"] + "\n"
+
+
+def test_a_recall_of_nothing_is_empty_and_says_so(run: Run) -> None:
+    result = run("recall", "zzyzx qwrtp")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "0 passages" in result.stderr
+    data = json.loads(run("recall", "zzyzx qwrtp", "--format", "json").stdout)
+    assert (data["text"], data["tokens"], data["hits"]) == ("", 0, [])
+
+
+@pytest.mark.parametrize("budget", ["49", "1000001", "many"])
+def test_a_budget_out_of_bounds_is_wrong_usage(run: Run, budget: str) -> None:
+    assert run("recall", "deploy", "--budget", budget).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("reference", "lines"),
+    [
+        ("MEMORY.md:3", ["## Tea", "", "- Aged white tea after lunch."]),
+        ("MEMORY.md:3-4", ["## Tea", ""]),
+        ("MEMORY.md:3:1", ["## Tea"]),
+        ("MEMORY.md#L5", ["- Aged white tea after lunch."]),
+        ("MEMORY.md#L3-L5", ["## Tea", "", "- Aged white tea after lunch."]),
+        ("./MEMORY.md:1:1", ["# Memory"]),
+    ],
+)
+def test_get_takes_every_way_to_name_lines(run: Run, reference: str, lines: list[str]) -> None:
+    assert json.loads(run("get", reference, "--format", "json").stdout)["lines"] == lines
+
+
+def test_get_of_an_empty_note_is_nothing_and_no_error(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "empty.md").touch()
+    result = run("get", "memory/empty.md")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert json.loads(run("get", "memory/empty.md", "--format", "json").stdout)["total_lines"] == 0
+
+
+@pytest.mark.parametrize(
+    "reference", ["MEMORY.md:6", "MEMORY.md:0", "MEMORY.md:3-2", "#abcdef", "#", "MEMORY.md:9-"]
+)
+def test_get_of_what_is_not_there_is_an_error(run: Run, reference: str) -> None:
+    result = run("get", reference)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+
+
+# --- init, remember ---------------------------------------------------------------------------------
+
+
+def test_init_without_a_folder_makes_this_one_a_workspace(program: Program, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    done = program("init", ".", cwd=here)
+    assert done.stdout.decode().startswith(f"workspace {here}: made ")
+    assert sorted(path.name for path in here.iterdir()) == [".commonplace", "MEMORY.md", "memory"]
+
+
+def test_init_where_a_file_stands_is_an_error(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = run("init", str(tmp_path / "file"))
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+
+
+def test_remember_puts_an_entry_under_a_heading_of_today(run: Run, workspace: Path) -> None:
+    path, _, line = run("remember", "one", "--heading", "Work").stdout.strip().partition(":")
+    assert path == f"memory/{datetime.now():%Y-%m-%d}.md"
+    assert run("remember", "two", "--heading", "work").stdout == f"{path}:{int(line) + 1}\n"
+    text = (workspace / path).read_text()
+    assert re.search(r"\n## Work\n\n- \d\d:\d\d one\n- \d\d:\d\d two\n$", text)
+
+
+def test_remember_tells_a_range_for_several_lines(run: Run) -> None:
+    assert re.fullmatch(r"memory/\S+\.md:3-5\n", run("remember", "one\ntwo\nthree").stdout)
+
+
+def test_remember_takes_words_that_look_like_options_after_two_dashes(run: Run, workspace: Path) -> None:
+    assert run("remember", "--", "--section", "is an option").exit_code == 0
+    assert "--section is an option" in "".join(p.read_text() for p in workspace.rglob("*.md"))
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [(["--section", "S"], 2), (["--heading", "H", "--long-term"], 1)]
+)
+def test_options_of_the_other_kind_of_note_are_refused(run: Run, options: list[str], code: int) -> None:
+    result = run("remember", "x", *options)
+    assert result.exit_code == code
+    assert result.stderr.count("\n") == 1
+
+
+def test_times_are_left_out_where_the_settings_say_so(run: Run, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[remember]\ntimes = false\n")
+    path = run("remember", "the brass key").stdout.partition(":")[0]
+    assert (workspace / path).read_text().endswith("\n- the brass key\n")
+
+
+# --- sync, status, collection, context, config ------------------------------------------------------
+
+
+def test_sync_json_counts_every_file_once(run: Run, workspace: Path) -> None:
+    first = json.loads(run("sync", "--format", "json").stdout)
+    assert (first["added"], first["unchanged"], first["failed"]) == (3, 0, [])
+    (workspace / "MEMORY.md").write_text("# Memory\n\n- changed\n")
+    (workspace / "memory" / "2026-02-14.md").rename(workspace / "memory" / "2026-02-15.md")
+    second = json.loads(run("sync", "--format", "json").stdout)
+    assert {name: second[name] for name in ("added", "changed", "moved", "removed", "unchanged")} == {
+        "added": 0, "changed": 1, "moved": 1, "removed": 0, "unchanged": 1,
+    }  # fmt: skip
+
+
+def test_sync_without_embedding_leaves_the_vectors_for_later(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "fake")
+    first = json.loads(run("sync", "--no-embed", "--format", "json").stdout)
+    state = json.loads(run("status", "--format", "json").stdout)
+    assert (first["embedded"], state["vectors"], state["pending"]) == (0, 0, state["passages"])
+    second = json.loads(run("sync", "--format", "json").stdout)
+    assert second["embedded"] > 0
+    assert json.loads(run("status", "--format", "json").stdout)["pending"] == second["pending"] == 0
+
+
+def test_status_counts_what_the_index_holds(run: Run, workspace: Path) -> None:
+    run("sync")
+    data = json.loads(run("status", "--format", "json").stdout)
+    assert (data["workspace"], data["level"], data["model"], data["stale"]) == (str(workspace), 2, "none", 0)
+    assert [(c["name"], c["notes"], c["passages"]) for c in data["collections"]] == [
+        ("memory", 3, data["passages"])
+    ]
+    (workspace / "MEMORY.md").write_text("changed\n")
+    assert json.loads(run("status", "--format", "json").stdout)["stale"] == 1
+    assert "stale: 1 file" in run("status").stdout
+
+
+def test_a_collection_takes_the_globs_it_is_given(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    (folder / "drafts").mkdir(parents=True)
+    for name in ("a.md", "b.txt", "c.rst", "drafts/d.md"):
+        (folder / name).write_text(f"the walnut {name}\n")
+    options = ["--glob", "**/*.md", "--glob", "*.txt", "--ignore", "drafts/"]
+    assert run("collection", "add", str(folder), "--name", "docs", *options).exit_code == 0
+    assert sorted(run("search", "walnut", "--format", "files").stdout.split()) == ["docs/a.md", "docs/b.txt"]
+    listed = json.loads(run("collection", "list", "--format", "json").stdout)[1]
+    assert (listed["globs"], listed["ignore"]) == (["**/*.md", "*.txt"], ["drafts/"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--name", "memory"], "is the workspace itself"),
+        (["--name", "A B"], "no name for one"),
+        (["--name", "ok", "--glob", "../*.md"], "must be relative"),
+        (["--name", "ok", "--ignore", "/x"], "must be relative"),
+    ],
+)
+def test_a_collection_that_cannot_be_is_one_line(
+    run: Run, workspace: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    result = run("collection", "add", str(tmp_path), *options)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert [c["name"] for c in json.loads(run("collection", "list", "--format", "json").stdout)] == ["memory"]
+
+
+def test_contexts_are_listed_from_general_to_special(run: Run) -> None:
+    run("context", "add", "memory", "daily", "notes")
+    run("context", "add", "/", "-", input="all of it\n")
+    assert run("context", "list").stdout == "/  all of it\nmemory  daily notes\n"
+    assert json.loads(run("context", "list", "--format", "json").stdout) == {
+        "memory": "daily notes",
+        "": "all of it",
+    }
+    assert run("context", "remove", "/").stdout == "removed context for /\n"
+
+
+def test_no_contexts_are_no_lines(run: Run) -> None:
+    result = run("context", "list")
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_config_names_every_key_and_what_set_it(
+    run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from commonplace.config import KEYS
+
+    monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "7")
+    (workspace / "commonplace.toml").write_text('[index]\ninclude = ["*.md"]\n')
+    data = json.loads(run("config", "show", "--format", "json").stdout)
+    assert list(data) == [key.name for key in KEYS]
+    assert {name: (one["value"], one["from"]) for name, one in data.items() if one["from"] != "default"} == {
+        "search.limit": (7, "COMMONPLACE_SEARCH_LIMIT"),
+        "index.include": (["*.md"], "file"),
+        "embedding.provider": ("none", "COMMONPLACE_EMBEDDING_PROVIDER"),
+    }
+    rows = [line.split() for line in run("config").stdout.splitlines()]
+    assert [row[0] for row in rows] == list(data)
+    assert rows[0] == ["search.limit", "7", "COMMONPLACE_SEARCH_LIMIT"]
+
+
+def test_config_path_names_both_files_though_they_are_broken(run: Run, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[broken\n")
+    data = json.loads(run("config", "path", "--format", "json").stdout)
+    assert set(data) == {"user", "workspace"}
+    lines = run("config", "path").stdout.splitlines()
+    assert [line.split() for line in lines] == [
+        ["user", data["user"], "missing"],
+        ["workspace", str(workspace / "commonplace.toml")],
+    ]
+    assert run("config", "show").exit_code == 1
+    assert run("config", "elsewhere").exit_code == 2

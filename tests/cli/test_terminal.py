@@ -1,0 +1,206 @@
+"""The program on a real terminal: colours, links and widths where they are wanted; nothing that a terminal obeys."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .conftest import Program, Run, command, environment
+
+pty = pytest.importorskip("pty")
+
+COLOUR, LINK = "\x1b[", "\x1b]8;;"
+HOSTILE = "\\u001b]0;owned\\u0007\\u009b31m"
+
+
+def on_a_terminal(workspace: Path, *arguments: str, **variables: str) -> str:
+    """Run the program with standard output on a terminal; return what it wrote there."""
+    ours, theirs = pty.openpty()
+    variables = {"TERM": "xterm-256color", **variables}
+    with subprocess.Popen(
+        command("-w", workspace, *arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment(**variables),
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while part := os.read(ours, 65536):
+                shown += part
+        except OSError:  # how Linux says that the other side was closed
+            pass
+        os.close(ours)
+        assert process.stderr
+        errors = process.stderr.read()
+        assert process.wait(60) == 0, errors
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_links(workspace: Path) -> None:
+    shown = on_a_terminal(workspace, "search", "deploy")
+    assert COLOUR in shown
+    assert f"{LINK}file://{workspace}/memory/2026-02-13.md" in shown
+    assert "\x1b[1;33mdeploy\x1b[0m" in shown
+
+
+@pytest.mark.parametrize(
+    ("variables", "colour", "links"),
+    [
+        ({"NO_COLOR": "1"}, False, True),
+        ({"NO_COLOR": ""}, True, True),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, True),
+        ({"TERM": "dumb"}, False, False),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True, False),
+        ({"COMMONPLACE_OUTPUT_COLOR": "never"}, False, True),
+        ({"COMMONPLACE_OUTPUT_COLOR": "always", "NO_COLOR": "1"}, True, True),
+        ({"COMMONPLACE_OUTPUT_LINKS": "no"}, True, False),
+    ],
+)
+def test_what_is_not_wanted_is_left_out(
+    workspace: Path, variables: dict[str, str], colour: bool, links: bool
+) -> None:
+    shown = on_a_terminal(workspace, "search", "deploy", **variables)
+    assert (COLOUR in shown, LINK in shown) == (colour, links)
+
+
+@pytest.mark.parametrize(
+    ("variables", "colour"),
+    [
+        ({}, False),
+        ({"FORCE_COLOR": "1"}, True),
+        ({"COMMONPLACE_OUTPUT_COLOR": "always"}, True),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ({"FORCE_COLOR": "1", "COMMONPLACE_OUTPUT_COLOR": "never"}, False),
+    ],
+)
+def test_a_pipe_gets_colours_only_if_they_are_asked_for(
+    workspace: Path, variables: dict[str, str], colour: bool
+) -> None:
+    done = subprocess.run(
+        command("-w", workspace, "search", "deploy"),
+        capture_output=True,
+        env=environment(**variables),
+        check=True,
+    )
+    assert (COLOUR.encode() in done.stdout) == colour
+    assert LINK.encode() not in done.stdout
+
+
+@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("100", 100), ("10", 40)])
+def test_lines_fit_the_terminal(workspace: Path, columns: str, width: int) -> None:
+    long = "# Long\n\n- " + "the deploy of a long line of ordinary words " * 9 + "\n"
+    (workspace / "memory" / "2026-03-01.md").write_text(long)
+    shown = on_a_terminal(
+        workspace, "search", "ordinary words", COLUMNS=columns, NO_COLOR="1", COMMONPLACE_OUTPUT_LINKS="no"
+    )
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= width
+    assert len(lines[0]) == width
+
+
+def test_a_link_leads_where_the_settings_say(workspace: Path) -> None:
+    shown = on_a_terminal(
+        workspace, "search", "deploy", COMMONPLACE_OUTPUT_EDITOR_URI="vscode://file{path}:{line}"
+    )
+    assert f"{LINK}vscode://file{workspace}/memory/2026-02-13.md:5\x1b\\" in shown
+
+
+def test_a_link_into_a_collection(workspace: Path, tmp_path: Path, run: Run) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "plan.md").write_text("# Plan\n\nShip the walnut tool.\n")
+    run("collection", "add", str(folder), "--name", "proj")
+    assert f"{LINK}file://{folder}/plan.md" in on_a_terminal(workspace, "search", "walnut")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("status",), ("collection", "list"), ("get", "MEMORY.md"), ("search", "tea")]
+)
+def test_colours_change_nothing_but_the_colours(
+    workspace: Path, program: Program, arguments: tuple[str, ...]
+) -> None:
+    program("sync")
+    shown = on_a_terminal(workspace, *arguments, COLUMNS="80", COMMONPLACE_OUTPUT_LINKS="no")
+    assert COLOUR in shown
+    bare = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", shown).split())
+    assert bare == " ".join(program(*arguments).stdout.decode().split())
+
+
+def test_progress_is_drawn_where_it_can_be_seen(workspace: Path) -> None:
+    for number in range(300):
+        (workspace / "memory" / f"n{number}.md").write_text(f"# N{number}\n\n" + "some words here\n" * 40)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command("-w", workspace, "sync"), stdout=subprocess.PIPE, stderr=theirs, env=environment(TERM="xterm")
+    ) as process:
+        os.close(theirs)
+        drawn = b""
+        try:
+            while part := os.read(ours, 65536):
+                drawn += part
+        except OSError:
+            pass
+        os.close(ours)
+        assert process.stdout
+        assert b"303 added" in process.stdout.read()
+        assert process.wait(60) == 0
+    assert b"files" in drawn
+    assert b"303/303" in drawn
+
+
+def test_nothing_is_drawn_into_a_pipe(program: Program) -> None:
+    assert program("sync").stderr == b""
+
+
+# --- what a folder may have brought with it ---------------------------------------------------------
+
+
+@pytest.fixture
+def hostile(workspace: Path) -> Path:
+    """A workspace whose notes and settings hold what a terminal would obey."""
+    (workspace / "commonplace.toml").write_text(
+        f'[index]\nignore = ["{HOSTILE}.md"]\n[contexts]\n"memory/{HOSTILE}" = "a"\nmemory = "daily {HOSTILE}"\n'
+    )
+    obeyed = HOSTILE.encode().decode("unicode_escape")
+    (workspace / "memory" / f"2026-03-01 {obeyed}.md").write_text(
+        f"# Day {obeyed}\n\n- the walnut {obeyed} desk\n"
+    )
+    return workspace
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "walnut"),
+        ("search", "walnut", "--explain", "--full"),
+        ("search", "walnut", "--format", "md"),
+        ("status",),
+        ("collection", "list"),
+        ("context", "list"),
+        ("config",),
+        ("get", "memory/none.md"),
+        ("sync",),
+    ],
+    ids=" ".join,
+)
+def test_nothing_a_folder_holds_is_obeyed(
+    hostile: Path, program: Program, arguments: tuple[str, ...]
+) -> None:
+    done = program(*arguments)
+    for shown in (done.stdout.decode(), done.stderr.decode()):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown)
+
+
+@pytest.mark.parametrize("numbers", [(), ("--no-numbers",)])
+def test_nothing_a_note_holds_is_obeyed(hostile: Path, program: Program, numbers: tuple[str, ...]) -> None:
+    (name,) = (path.name for path in hostile.rglob("2026-03-01*"))
+    done = program("get", f"memory/{name}", *numbers)
+    assert done.returncode == 0
+    assert "walnut" in done.stdout.decode()
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", done.stdout.decode())

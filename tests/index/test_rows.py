@@ -1,0 +1,103 @@
+"""Cut files as rows: ids that count on, headers, and text stored once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.chunking import passages
+from commonplace.index import rows
+from commonplace.index.rows import Entry, Rows
+from commonplace.notes.parse import parse
+from commonplace.notes.scan import FileState
+
+TALK = "# Day\n\n- Ann: hello\n- Bob: hi\n- Ann: how?\n- Bob: fine\n"
+
+
+def entry(text: str, path: str = "a.md", collection: str = "memory") -> Entry:
+    note = parse(text, path)
+    state = FileState(collection, path, f"/notes/{path}", 7, len(text.encode()))
+    return Entry(state, f"hash of {path}", note, *passages.split(note))
+
+
+def test_no_files_are_no_rows() -> None:
+    assert rows.compose([], 1, 1, 1) == Rows()
+
+
+def test_a_file_is_a_row_of_each_kind() -> None:
+    found = rows.compose([entry("# A\n\ntext <!-- importance: 7 -->\n", "memory/2026-02-13.md")], 4, 20, 300)
+    (note,) = found.notes
+    assert note[:10] == (
+        4, "memory", "memory/2026-02-13.md", "A", "2026-02-13", "daily", "hash of memory/2026-02-13.md", 7, 33, 3,
+    )  # fmt: skip
+    assert note[10:] == (None, 20, 20, 300, 300)
+    assert found.sections == [(20, 4, '["A"]', 1, 3, 0.0)]
+    assert found.passages == [(300, 4, 20, 3, 3, "text", 7)]
+    assert found.texts == [(300, None, "A › 2026-02-13")]
+
+
+def test_ids_count_on_from_file_to_file() -> None:
+    found = rows.compose(
+        [entry("# A\n\none\n\n# B\n\ntwo\n"), entry("", "b.md"), entry("three\n", "c.md")], 1, 1, 1
+    )
+    assert [row[11:] for row in found.notes] == [(1, 2, 1, 2), (3, 2, 3, 2), (3, 3, 3, 3)]
+    assert [(row[0], row[1]) for row in found.sections] == [(1, 1), (2, 1), (3, 3)]
+    assert [(row[0], row[1], row[2], row[5]) for row in found.passages] == [
+        (1, 1, 1, "one"), (2, 1, 2, "two"), (3, 3, 3, "three"),
+    ]  # fmt: skip
+
+
+def test_text_that_is_not_rewritten_is_not_stored_twice() -> None:
+    found = rows.compose(
+        [entry("plain words\n"), entry("北京大学\n", "b.md"), entry("getUserName\n", "c.md")], 1, 1, 1
+    )
+    bodies = [body for _, body, _ in found.texts]
+    assert bodies[0] is None
+    assert bodies[1] is not None
+    assert bodies[1].split() == ["北京", "京大", "大学", "学"]
+    assert bodies[2] == "getUserName get User Name"
+
+
+def test_how_much_a_section_is_a_conversation_is_kept() -> None:
+    assert rows.compose([entry(TALK)], 1, 1, 1).sections[0][5] == 1.0
+
+
+def test_metadata_is_kept_as_json() -> None:
+    (note,) = rows.compose([entry("---\ntags: [茶, b]\nwhen: 2026-02-13\n---\ntext\n")], 1, 1, 1).notes
+    assert json.loads(note[10]) == {"tags": ["茶", "b"], "when": "2026-02-13"}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "headings", "expected"),
+    [
+        ("text", "plan.md", (), "plan"),
+        ("# A\n", "plan.md", ("A",), "A"),
+        ("# A\n\n## B\n", "plan.md", ("A", "B"), "A › B"),
+        ("# A\n", "memory/2026-02-13.md", ("A",), "A › 2026-02-13"),
+        ("# 2026-02-13\n", "memory/2026-02-13.md", ("2026-02-13",), "2026-02-13"),
+        ("---\ntitle: T\ntags: [x, y, T]\n---\n# A\n", "plan.md", ("A",), "T › A › x › y"),
+        ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A"),
+        ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x"),
+    ],
+)
+def test_a_header_says_each_thing_once(
+    text: str, path: str, headings: tuple[str, ...], expected: str
+) -> None:
+    assert rows.header(parse(text, path), headings) == expected
+
+
+@given(st.lists(st.text(max_size=80), max_size=4))
+def test_rows_hold_together_whatever_the_text(texts: list[str]) -> None:
+    entries = [entry(text, f"{number}.md") for number, text in enumerate(texts)]
+    found = rows.compose(entries, 10, 100, 1000)
+    assert [row[0] for row in found.notes] == list(range(10, 10 + len(texts)))
+    assert [row[0] for row in found.passages] == [row[0] for row in found.texts]
+    sections = {row[0]: row for row in found.sections}
+    for passage in found.passages:
+        note = next(row for row in found.notes if row[0] == passage[1])
+        assert sections[passage[2]][1] == note[0]
+        assert note[11] <= passage[2] <= note[12]
+        assert note[13] <= passage[0] <= note[14]

@@ -1,0 +1,121 @@
+"""What a recalled block holds: hits as they were found, the best of them, nothing twice, nothing made up."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.search.disclose import compose, estimate_tokens
+from commonplace.types import Hit
+
+
+def hit(
+    path: str, start: int, end: int, text: str, headings: tuple[str, ...] = (), date: str | None = None
+) -> Hit:
+    return Hit(path, start, end, text, 0.5, "T", headings, date, "memory", "abc123")
+
+
+ONE_LINE = st.text(
+    st.characters(exclude_categories=["C", "Z"], exclude_characters="<"), min_size=1, max_size=40
+)
+HITS = st.lists(
+    st.builds(
+        lambda path, start, lines: hit(path, start, start + len(lines) - 1, "\n".join(lines)),
+        st.sampled_from(["a.md", "b/c.md"]),
+        st.integers(1, 30),
+        st.lists(ONE_LINE, min_size=1, max_size=5),
+    ),
+    max_size=8,
+)
+
+
+@given(HITS, st.integers(1, 300))
+def test_hits_come_best_first_and_only_a_single_best_one_is_cut(hits: list[Hit], budget: int) -> None:
+    _, chosen, _ = compose(hits, budget)
+    whole = [one for one in chosen if one in hits]
+    assert [hits.index(one) for one in whole] == sorted(hits.index(one) for one in whole)
+    for cut in (one for one in chosen if one not in hits):
+        assert chosen[0] is cut
+        assert any(one.path == cut.path and one.text.startswith(cut.text) for one in hits)
+        assert any(one.start_line == cut.start_line and one.end_line >= cut.end_line for one in hits)
+
+
+@given(HITS)
+def test_with_room_for_everything_all_that_differs_is_there(hits: list[Hit]) -> None:
+    text, chosen, left_out = compose(hits, 100_000)
+    assert {" ".join(one.text.split()) for one in chosen} <= {" ".join(one.text.split()) for one in hits}
+    assert all(
+        any(one.text in kept.text for kept in chosen)
+        or " ".join(one.text.split()) in {" ".join(k.text.split()) for k in chosen}
+        for one in hits
+    )
+    assert left_out == 0
+    assert all(one.text in text for one in chosen)
+
+
+@given(HITS, st.integers(1, 300))
+def test_more_room_never_gives_less(hits: list[Hit], budget: int) -> None:
+    less, more = compose(hits, budget), compose(hits, 100_000)
+    assert len(less[1]) <= len(more[1])
+
+
+@pytest.mark.parametrize(
+    ("one", "cited"),
+    [
+        (hit("a.md", 3, 3, "x"), "From a.md#L3:"),
+        (hit("a.md", 3, 5, "x"), "From a.md#L3-L5:"),
+        (hit("a.md", 3, 3, "x", date="2026-02-13"), "From a.md#L3 (2026-02-13):"),
+        (hit("a.md", 3, 3, "x", ("A", "B")), "From a.md#L3 (A › B):"),
+        (hit("a.md", 3, 3, "x", ("2026-02-13", "B"), "2026-02-13"), "From a.md#L3 (2026-02-13, B):"),
+    ],
+)
+def test_a_citation_says_where_when_and_under_what(one: Hit, cited: str) -> None:
+    assert compose([one], 500)[0].split("\n")[1] == cited
+
+
+@pytest.mark.parametrize(
+    ("second", "joined"),
+    [
+        (hit("a.md", 3, 4, "two"), True),
+        (hit("a.md", 4, 4, "two"), False),
+        (hit("a.md", 3, 3, "two", ("Other",)), False),
+        (hit("b.md", 3, 3, "two"), False),
+    ],
+)
+def test_only_lines_that_follow_on_share_a_citation(second: Hit, joined: bool) -> None:
+    text = compose([hit("a.md", 1, 2, "one"), second], 500)[0]
+    assert text.count("From ") == (1 if joined else 2)
+
+
+def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
+    _, (cut,), _ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
+    assert 0 < len(cut.text) < 3500
+    assert (cut.start_line, cut.end_line) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("a", 1),
+        ("abcd", 1),
+        ("abcde", 2),
+        ("字", 1),
+        ("字a", 2),
+        ("字abcd", 2),
+        ("ひらがな", 4),
+        ("한국", 2),
+        ("，", 1),
+        ("𠀀", 1),
+        ("é" * 4, 1),
+    ],
+)
+def test_how_many_tokens_a_text_is_taken_for(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+@given(st.text(), st.text())
+def test_two_texts_never_take_more_together_than_apart(one: str, other: str) -> None:
+    together = estimate_tokens(one + other)
+    assert together <= estimate_tokens(one) + estimate_tokens(other)
+    assert together >= max(estimate_tokens(one), estimate_tokens(other))

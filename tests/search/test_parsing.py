@@ -1,0 +1,146 @@
+"""A question taken apart: words, phrases, exclusions, operators, as values that can be read."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.index import lexicon
+from commonplace.search import query
+from commonplace.search.query import MAX_CHARACTERS, MAX_TERMS, parse
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Which tea after lunch?", ("tea", "lunch")),
+        ("tea tea TEA", ("tea",)),
+        ("Anna's birthday", ("anna", "birthday")),
+        ("gpt-4.1", ("gpt 4 1", "gpt", "4", "1")),
+        ("src/store.ts", ("src store ts", "src", "store", "ts")),
+        ("e-mail", ("mail",)),
+        ("getUserName", ("getusername", "get", "user", "name")),
+        ("a b c", ("a", "b", "c")),
+        ("route 66", ("route", "66")),
+        ("北京大学", ("北京", "京大", "大学")),
+        ("用gpt写", ("gpt", "用", "写")),
+        ("my tea", ("i", "tea")),
+        ("", ()),
+        ("?!…", ()),
+    ],
+)
+def test_terms(text: str, terms: tuple[str, ...]) -> None:
+    assert parse(text).terms == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "required", "excluded", "words"),
+    [
+        ("tea", None, None, "tea"),
+        ('"green tea"', '"green tea"', None, "green tea"),
+        ('"green tea" "hot water"', '"green tea" AND "hot water"', None, "green tea hot water"),
+        ("tea -coffee", None, '"coffee"', "tea"),
+        ('tea -"black coffee" -milk', None, '"black coffee" OR "milk"', "tea"),
+        ("tea-pot", None, None, "tea-pot"),
+        ("tea - pot", None, None, "tea pot"),
+        ("-coffee", None, None, "coffee"),
+        ('"', None, None, ""),
+        ('tea "green', '"green"', None, "tea green"),
+        ('say ""', None, None, "say"),
+    ],
+)
+def test_phrases_and_exclusions(text: str, required: str | None, excluded: str | None, words: str) -> None:
+    found = parse(text)
+    assert (found.required, found.excluded, found.words) == (required, excluded, words)
+
+
+ROWS = ["a1", "b1", "c1", "a1 b1", "a1 c1", "b1 c1", "a1 b1 c1", "a1 x x x x x x x b1", "a1 walnut", "walnut"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("a1 AND b1", '"a1" AND "b1"'),
+        ("a1 OR b1", '"a1" OR "b1"'),
+        ("a1 AND NOT b1", '"a1" NOT "b1"'),
+        ("a1 AND -b1", '"a1" NOT "b1"'),
+        ("a1 AND b1 OR c1", '("a1" AND "b1") OR "c1"'),
+        ("a1 AND (b1 OR c1)", '"a1" AND ("b1" OR "c1")'),
+        ("(a1 OR b1) AND NOT (c1)", '("a1" OR "b1") NOT "c1"'),
+        ("a1 b1 AND c1", '"a1" AND "b1" AND "c1"'),
+        ("a1 AND", '"a1"'),
+        ("OR a1 OR", '"a1"'),
+        ("a1 AND (b1", '"a1" AND "b1"'),
+        ("NEAR(a1 b1, 5)", 'NEAR("a1" "b1", 5)'),
+        ("NEAR(a1 b1)", 'NEAR("a1" "b1", 10)'),
+        ("NEAR(a1)", '"a1"'),
+        ("a1 AND wal*", '"a1" AND "wal" *'),
+    ],
+)
+def test_operators_say_exactly_what_is_wanted(text: str, expression: str) -> None:
+    found = parse(text).required
+    assert found is not None
+    for row in ROWS:
+        assert matches(row, found) == matches(row, expression), row
+
+
+def matches(text: str, expression: str) -> bool:
+    table = apsw.Connection(":memory:")
+    table.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, tokenize='{lexicon.TOKENIZER}')")
+    table.execute("INSERT INTO t VALUES(?)", (lexicon.index_text(text),))
+    return bool(table.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).get)
+
+
+@given(st.text() | st.text('ab1 "-*()学AND ORNT,'))
+def test_every_expression_is_one_that_the_full_text_index_reads(text: str) -> None:
+    found = parse(text)
+    if expression := found.expression(found.terms):
+        matches("any text", expression)
+    for part in filter(None, (found.required, found.excluded)):
+        matches("any text", part)
+
+
+@given(st.text('ab1 -学京"*', max_size=40))
+def test_parsing_what_was_parsed_finds_the_same_words(text: str) -> None:
+    words = parse(text).words
+    assert parse(parse(words).words).words == parse(words).words
+
+
+def test_a_book_is_cut_to_a_question() -> None:
+    found = parse(" ".join(f"word{n}x" for n in range(20_000)))
+    assert len(found.text) == MAX_CHARACTERS
+    assert len(found.terms) == MAX_TERMS
+
+
+@pytest.mark.parametrize(
+    ("text", "share"), [("tea", 0.0), ("茶", 1.0), ("喝 tea", 0.5), ("", 0.0), ("?", 0.0)]
+)
+def test_how_much_of_a_question_is_chinese(text: str, share: float) -> None:
+    assert parse(text).wide == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [("my tea", True), ("What did I say?", True), ("Mine?", True), ("Amy's tea", False), ("茶", False)],
+)
+def test_who_is_spoken_of(text: str, first: bool) -> None:
+    assert parse(text).first_person is first
+
+
+def test_what_is_required_is_ranked_by_the_other_words_too() -> None:
+    found = parse('tea "green leaf"')
+    assert found.expression(found.terms) == '("green leaf") AND (("green leaf") OR "tea")'
+    assert parse("tea -milk").expression(["tea"]) == '("tea") NOT ("milk")'
+    assert parse("").expression([]) == ""
+
+
+def test_full_width_letters_are_ordinary_ones() -> None:
+    assert parse("ＧＰＴ４").terms == parse("GPT4").terms
+
+
+def test_halves_of_characters_and_nul_are_no_part_of_a_question() -> None:
+    assert parse("te\ud800a").text == "te?a"
+    assert parse("te\0a").text == "te a"
+    assert query.terms("") == []

@@ -1,0 +1,53 @@
+"""The word lists: in the form in which questions are compared with them, and nothing that means something."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from commonplace.index import lexicon
+from commonplace.search import query, stopwords
+
+
+@pytest.mark.parametrize("word", sorted(stopwords.ENGLISH))
+def test_an_english_stop_word_is_a_word_as_questions_are_split(word: str) -> None:
+    assert re.fullmatch(r"[a-z]+", word)
+
+
+def test_a_chinese_stop_word_is_one_bigram() -> None:
+    assert all(lexicon.bigrams(word) == [word] for word in stopwords.CHINESE)
+    assert all(
+        len(character) == 1 and re.fullmatch(lexicon.CJK_RUN, character)
+        for character in stopwords.CHINESE_CHARACTERS
+    )
+
+
+def test_the_first_person_is_dropped_as_a_word_of_the_question() -> None:
+    assert stopwords.FIRST_PERSON <= stopwords.ENGLISH
+
+
+@pytest.mark.parametrize(
+    "word", "deploy tea never without budget name time work home birthday python".split()
+)
+def test_words_that_say_something_are_kept(word: str) -> None:
+    assert query.parse(f"what is the {word}").terms == (word,)
+
+
+@pytest.mark.parametrize(
+    ("question", "terms"),
+    [
+        ("我的生日是哪天", {"的生", "生日", "日是", "哪天"}),
+        ("请问你们什么时候部署", {"候部", "部署", "么时", "时候"}),
+        ("部署", {"部署"}),
+        ("学", {"学"}),
+    ],
+)
+def test_bigrams_of_function_words_are_dropped(question: str, terms: set[str]) -> None:
+    found = set(query.parse(question).terms)
+    assert terms - stopwords.CHINESE <= found
+    assert not found & stopwords.CHINESE
+
+
+def test_a_chinese_question_of_function_words_alone_is_still_asked() -> None:
+    assert query.parse("我们的").terms == ("我们", "们的")

@@ -1,0 +1,297 @@
+"""What a user without privileges meets: files and folders that may not be read or written, a disk that is full.
+
+Run by root, the program gives up its privileges first; what it owns it then meets as any owner does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src"
+DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+ROOT = os.name == "posix" and os.geteuid() == 0
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+Ask = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def can_drop() -> bool:
+    """Tell whether privileges can be given up here."""
+    if not ROOT:
+        return True
+    if not shutil.which("setpriv"):
+        return False
+    return subprocess.run([*DROP, "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture
+def ask(workspace: Path) -> Ask:
+    """Run the program on the workspace as an ordinary user."""
+    if not can_drop():
+        pytest.skip("privileges cannot be given up here")
+
+    def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(workspace), *arguments]
+        environ = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1", **variables}
+        return subprocess.run(
+            [*DROP, *program] if ROOT else program, capture_output=True, text=True, env=environ, timeout=60
+        )
+
+    return start
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A workspace of two notes; whatever a test forbids is allowed again after it."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root = tmp_path / "notes"
+    (root / "memory").mkdir(parents=True)
+    (root / "MEMORY.md").write_text("# Memory\n\n- The walnut desk.\n")
+    (root / "memory" / "2026-02-13.md").write_text("# Day\n\n- A brass lamp.\n")
+    yield root
+    for folder, _, files in os.walk(tmp_path, topdown=True, onerror=lambda error: None):
+        os.chmod(folder, 0o700)
+        for name in files:
+            os.chmod(os.path.join(folder, name), 0o600, follow_symlinks=True)
+
+
+def in_one_line(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("commonplace: error: ")
+    return done.stderr
+
+
+def found(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [hit["path"] for hit in json.loads(done.stdout)]
+
+
+# --- reading ----------------------------------------------------------------------------------------
+
+
+def test_a_note_that_may_not_be_read_is_told_and_the_rest_is_searched(ask: Ask, workspace: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0)
+    done = ask("sync")
+    assert done.returncode == 0
+    assert "MEMORY.md: Permission denied" in done.stderr
+    assert found(ask("search", "brass lamp", "--format", "json")) == ["memory/2026-02-13.md"]
+
+
+def test_a_note_that_may_be_read_again_is_found_again(ask: Ask, workspace: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0)
+    ask("sync")
+    (workspace / "MEMORY.md").chmod(0o600)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+
+
+def test_a_folder_that_may_not_be_read_hides_its_notes_only(ask: Ask, workspace: Path) -> None:
+    (workspace / "memory").chmod(0)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+
+
+def test_getting_a_note_that_may_not_be_read_is_one_line(ask: Ask, workspace: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0)
+    done = ask("get", "MEMORY.md")
+    assert done.returncode == 1
+    assert "MEMORY.md: permission denied" in in_one_line(done)
+
+
+def test_settings_that_may_not_be_read_are_one_line(ask: Ask, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[search]\nlimit = 3\n")
+    (workspace / "commonplace.toml").chmod(0)
+    done = ask("search", "walnut")
+    assert done.returncode == 1
+    assert "commonplace.toml: permission denied" in in_one_line(done)
+
+
+def test_a_collection_that_may_not_be_read_is_empty(ask: Ask, workspace: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "a.md").write_text("# A\n\nwalnut vault\n")
+    assert ask("collection", "add", str(vault), "--name", "vault").returncode == 0
+    vault.chmod(0)
+    assert found(ask("search", "walnut", "--format", "json")) == ["MEMORY.md"]
+    assert ask("get", "vault/a.md").returncode == 1
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def test_a_workspace_that_may_not_be_written_is_searched_from_the_cache(
+    ask: Ask, workspace: Path, private_home: Path
+) -> None:
+    workspace.chmod(0o500)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+    assert not (workspace / ".commonplace").exists()
+    assert list(private_home.rglob("index.sqlite"))
+
+
+def test_a_search_answers_though_nothing_may_be_written_anywhere(
+    ask: Ask, workspace: Path, private_home: Path
+) -> None:
+    workspace.chmod(0o500)
+    for folder in (private_home, *private_home.glob("*")):
+        folder.chmod(0o500)
+    try:
+        done = ask("search", "walnut desk", "--format", "json")
+    finally:
+        private_home.chmod(0o700)
+    assert found(done) == ["MEMORY.md"]
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_that_may_not_be_written_still_answers(ask: Ask, workspace: Path) -> None:
+    assert ask("sync").returncode == 0
+    for file in (workspace / ".commonplace").glob("index.sqlite*"):
+        file.chmod(0o400)
+    (workspace / ".commonplace").chmod(0o500)
+    done = ask("search", "walnut desk", "--format", "json")
+    assert found(done) == ["MEMORY.md"]
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_that_may_not_be_read_still_answers(ask: Ask, workspace: Path) -> None:
+    assert ask("sync").returncode == 0
+    for file in (workspace / ".commonplace").glob("index.sqlite*"):
+        file.chmod(0)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+
+
+@pytest.mark.parametrize("forbidden", ["memory", "."])
+def test_an_entry_that_may_not_be_written_is_one_line_and_leaves_nothing(
+    ask: Ask, workspace: Path, forbidden: str
+) -> None:
+    before = sorted(path.name for path in workspace.rglob("*") if not path.match("*.commonplace*"))
+    where = ["--long-term"] if forbidden == "." else []
+    (workspace / forbidden).chmod(0o500)
+    done = ask("remember", "the brass key", *where)
+    assert done.returncode == 1
+    assert "permission denied" in in_one_line(done)
+    (workspace / forbidden).chmod(0o700)
+    assert "brass key" not in "".join(note.read_text() for note in workspace.rglob("*.md"))
+    left = {path.name for path in workspace.rglob("*")} - {
+        ".commonplace",
+        ".gitignore",
+        "locks",
+        "notes.lock",
+        "notes.queue",
+    }
+    assert sorted(left) == before
+
+
+def test_a_note_of_today_that_may_not_be_read_is_not_overwritten(ask: Ask, workspace: Path) -> None:
+    written = ask("remember", "the first entry").stdout.partition(":")[0]
+    (workspace / written).chmod(0o200)
+    done = ask("remember", "the second entry")
+    assert "permission denied" in in_one_line(done)
+    (workspace / written).chmod(0o600)
+    assert "the first entry" in (workspace / written).read_text()
+
+
+def test_a_read_only_note_in_a_folder_that_may_be_written_keeps_its_mode(ask: Ask, workspace: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0o400)
+    assert ask("remember", "a brass key", "--long-term").returncode == 0
+    assert (workspace / "MEMORY.md").stat().st_mode & 0o777 == 0o400
+
+
+def test_init_where_nothing_may_be_made_is_one_line(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    done = ask("init", str(tmp_path / "locked" / "new"))
+    assert done.returncode == 1
+    assert "permission denied" in in_one_line(done)
+
+
+def test_settings_that_may_not_be_written_are_one_line(ask: Ask, workspace: Path) -> None:
+    ask("status")
+    workspace.chmod(0o500)
+    for done in (
+        ask("collection", "add", str(workspace / "memory"), "--name", "daily"),
+        ask("context", "add", "memory", "daily"),
+    ):
+        assert done.returncode == 1
+        assert "permission denied" in in_one_line(done)
+    assert not (workspace / "commonplace.toml").exists()
+
+
+# --- a disk that is full ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of a quarter of a megabyte."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if (
+        not ROOT
+        or not shutil.which("mount")
+        or subprocess.run(mount, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("no file system can be mounted here")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place: Path, leave: int = 0) -> None:
+    with open(place / "ballast", "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 4096)
+        except OSError:
+            file.truncate(max(0, file.tell() - leave))
+
+
+def here(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PYTHONPATH": str(SOURCE), "COMMONPLACE_EMBEDDING_PROVIDER": "none"}
+    program = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(place), *arguments]
+    return subprocess.run(program, capture_output=True, text=True, env=environ, timeout=60)
+
+
+def test_a_full_disk_loses_no_entry_and_says_so(small: Path) -> None:
+    where = here(small, "remember", "the first walnut entry").stdout.partition(":")[0]
+    before = (small / where).read_bytes()
+    fill(small)
+    done = here(small, "remember", "the second entry " + "x" * 9000)
+    assert done.returncode == 1
+    assert "no space left on device" in in_one_line(done)
+    assert (small / where).read_bytes() == before
+    assert [path.name for path in (small / "memory").iterdir()] == [Path(where).name]
+    (small / "ballast").unlink()
+    assert here(small, "remember", "the second entry").returncode == 0
+    assert (small / where).read_bytes().startswith(before.rstrip())
+
+
+def test_a_full_disk_still_answers(small: Path) -> None:
+    (small / "memory").mkdir()
+    (small / "MEMORY.md").write_text("# Memory\n\n- The walnut desk.\n")
+    fill(small)
+    done = here(small, "search", "walnut desk", "--format", "json")
+    assert found(done) == ["MEMORY.md"]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_fills_up_keeps_the_old_index_answering(small: Path) -> None:
+    (small / "memory").mkdir()
+    (small / "MEMORY.md").write_text("# Memory\n\n- The walnut desk.\n")
+    assert here(small, "sync").returncode == 0
+    (small / "memory" / "long.md").write_text("# Long\n\n" + "some other words\n" * 2000)
+    fill(small)
+    done = here(small, "search", "walnut desk", "--format", "json")
+    assert "MEMORY.md" in found(done)
+    assert "Traceback" not in done.stderr
+
+
+def test_settings_on_a_full_disk_stay_as_they_are(small: Path) -> None:
+    (small / "memory").mkdir()
+    (small / "commonplace.toml").write_text("[search]\nlimit = 3\n")
+    fill(small)
+    done = here(small, "context", "add", "memory", "daily")
+    assert "no space left on device" in in_one_line(done)
+    assert (small / "commonplace.toml").read_text() == "[search]\nlimit = 3\n"
