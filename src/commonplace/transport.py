@@ -123,13 +123,14 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
         *,
         attempts: int = ATTEMPTS,
-        max_bytes: int = MAX_ANSWER_BYTES,
+        max_bytes: int | None = None,
     ) -> Answer:
         """Send a request, again after passing faults, until the deadline; return an answer of 2xx.
 
         `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
         `retry_after_s` where the provider asked to wait longer than is left.
         """
+        most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
         if addresses.origin(url) != self.origin:
             raise ProviderError(
@@ -138,7 +139,7 @@ class Endpoint:
         for attempt in range(1, attempts + 1):
             try:
                 return self._within(
-                    deadline, lambda: self._once(method, url, deadline, content, headers, max_bytes)
+                    deadline, lambda: self._once(method, url, deadline, content, headers, most)
                 )
             except ProviderError as error:
                 wait = _pause_s(error, attempt)

@@ -45,6 +45,7 @@ class Server:
 
     def __init__(self, answer: Callable[[Request], Reply] | None = None) -> None:
         self.requests: list[Request] = []
+        self.complaints: list[Exception] = []
         self.script: list[Reply | Callable[[Request], Reply]] = []
         self.answer = answer or (lambda request: Reply({"ok": True}))
         self.in_flight = self.most_in_flight = 0
@@ -63,18 +64,30 @@ class Server:
         with self.lock:
             self.requests.append(request)
             step = self.script.pop(0) if self.script else self.answer
-        return step if isinstance(step, Reply) else step(request)
+        if isinstance(step, Reply):
+            return step
+        try:
+            return step(request)
+        except (AssertionError, KeyError) as error:  # what a real server would refuse, told again at the end
+            self.complaints.append(error)
+            return Reply({"error": f"test server: {error!r}"}, 400)
 
     def close(self) -> None:
         self.stopping.set()
         self.http.shutdown()
         self.http.server_close()
         self.thread.join()
+        assert self.complaints == []
 
 
 class Handler(BaseHTTPRequestHandler):
     scripted: Server
     protocol_version = "HTTP/1.1"
+    wbufsize = 65_536  # header and body in one packet
+
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            super().handle()
 
     def log_message(self, *arguments: object) -> None:
         pass
