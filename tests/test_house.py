@@ -19,7 +19,7 @@ ORDER = [
     {"paths", "screen"},
     {"atomic"},
     {"config", "render"},
-    {"addresses", "refusals"},
+    {"addresses", "deadline", "refusals"},
     {"transport"},
     {"notes", "embedding"},
     {"chunking"},

@@ -7,15 +7,18 @@ byte a second respects a timeout.
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import threading
-import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from urllib.parse import urljoin
 
 from commonplace import addresses, refusals, screen
 from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.deadline import Deadline
 from commonplace.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -31,34 +34,30 @@ _TICK_S = 0.2  # how soon a call that waits sees that it was ended
 _KEEP_ALIVE_S = 30.0
 
 
-class Deadline:
-    """A moment by which a call must be over, shared by all its requests; it can be brought forward."""
-
-    def __init__(self, seconds: float) -> None:
-        """Start the clock."""
-        self.seconds = seconds
-        self._until = time.monotonic() + seconds
-        self._ended = threading.Event()
-
-    def left_s(self) -> float:
-        """Return the seconds that are left, 0 when it is over."""
-        return 0.0 if self._ended.is_set() else max(0.0, self._until - time.monotonic())
-
-    def end(self) -> None:
-        """Let everything that waits for this deadline give up now."""
-        self._ended.set()
-
-    def pause(self, seconds: float) -> None:
-        """Sleep, but no longer than is left."""
-        self._ended.wait(min(seconds, self.left_s()))
-
-
 class Answer(NamedTuple):
-    """What came back with a status of 2xx (or 3xx, which only `Endpoint.send` returns)."""
+    """What came back with a status of 2xx; the body is empty if it went into a file."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What one attempt sends, and where its answer of at most so many bytes goes."""
+
+    method: str
+    url: str
+    content: bytes | None
+    headers: Mapping[str, str]
+    max_bytes: int
+    file: BinaryIO | None = None
+
+
+class _Moved(ProviderError):
+    """A redirect, which is followed for files only."""
+
+    location = ""
 
 
 class Endpoint:
@@ -130,23 +129,28 @@ class Endpoint:
         `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
         `retry_after_s` where the provider asked to wait longer than is left.
         """
-        most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
         if addresses.origin(url) != self.origin:
-            raise ProviderError(
-                self.provider, "the provider names an address of another host", permanent=True
-            )
-        for attempt in range(1, attempts + 1):
-            try:
-                return self._within(
-                    deadline, lambda: self._once(method, url, deadline, content, headers, most)
-                )
-            except ProviderError as error:
-                wait = _pause_s(error, attempt)
-                if error.permanent or attempt == attempts or wait >= deadline.left_s():
-                    raise
-                deadline.pause(wait)
-        raise ProviderError(self.provider, "no attempt was allowed")
+            message = "the provider names an address of another host"
+            raise ProviderError(self.provider, message, permanent=True)
+        most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
+        sent = {**(headers or {}), **self._credentials()}
+        return self._retried(_Request(method, url, content, sent, most), deadline, attempts)
+
+    def download(self, path: str, deadline: Deadline, file: BinaryIO, max_bytes: int) -> None:
+        """Write what lies at a path into an open file, from its start. Raises ProviderError.
+
+        One redirect is followed, without the key: files lie in stores whose addresses are signed.
+        """
+        url = f"{self.base_url}/{path.lstrip('/')}" if "://" not in path else path
+        request = _Request("GET", url, None, self._credentials(), max_bytes, file)
+        try:
+            self._retried(request, deadline, ATTEMPTS)
+        except _Moved as moved:
+            target = urljoin(url, moved.location)
+            if not target.startswith("https://") and addresses.origin(target) != self.origin:
+                raise
+            self._retried(replace(request, url=target, headers={}), deadline, ATTEMPTS)
 
     def close(self) -> None:
         """Close the connections that are kept; the next request opens new ones."""
@@ -155,13 +159,24 @@ class Endpoint:
         if client is not None:
             client.close()
 
-    def _within(self, deadline: Deadline, work: Callable[[], Answer]) -> Answer:
+    def _retried(self, request: _Request, deadline: Deadline, attempts: int) -> Answer:
+        for attempt in range(1, attempts):
+            try:
+                return self._within(request, deadline)
+            except ProviderError as error:
+                wait = _pause_s(error, attempt)
+                if error.permanent or wait >= deadline.left_s():
+                    raise
+                deadline.pause(wait)
+        return self._within(request, deadline)
+
+    def _within(self, request: _Request, deadline: Deadline) -> Answer:
         """Run one attempt in a thread of its own, and leave it behind when time is over."""
         outcome: list[Answer | BaseException] = []
 
         def run() -> None:
             try:
-                outcome.append(work())
+                outcome.append(self._once(request, deadline))
             except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
                 outcome.append(error)
 
@@ -175,62 +190,59 @@ class Endpoint:
             raise outcome[0]
         return outcome[0]
 
-    def _once(
-        self,
-        method: str,
-        url: str,
-        deadline: Deadline,
-        content: bytes | None,
-        headers: Mapping[str, str] | None,
-        max_bytes: int,
-    ) -> Answer:
+    def _once(self, request: _Request, deadline: Deadline) -> Answer:
         """One attempt. Raises ProviderError, permanent where another attempt is of no use."""
         import httpx
 
         left = max(deadline.left_s(), 0.001)
         timeout = httpx.Timeout(min(READ_S, left), connect=min(CONNECT_S, left))
-        sent = {**(headers or {}), **self._credentials()}
         try:
             with self._opened().stream(
-                method, url, content=content, headers=sent, timeout=timeout
+                request.method, request.url, content=request.content, headers=request.headers, timeout=timeout
             ) as response:
-                success = response.is_success
-                body = self._read(
-                    response, max_bytes if success else MAX_ERROR_BYTES, deadline, cut=not success
-                )
+                body = self._read(response, request, deadline)
         except httpx.TimeoutException as error:
             message = f"{self.origin} did not answer within {min(READ_S, left):g} s"
             raise ProviderError(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise self._unreachable(error) from error
-        if success:
+        if response.is_success:
             return Answer(response.status_code, response.headers, body)
         if response.is_redirect:
-            raise self._redirected(response)
+            raise self._moved(response)
         raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
 
-    def _read(self, response: httpx.Response, limit: int, deadline: Deadline, *, cut: bool) -> bytes:
-        """The body, as far as size and time allow; beyond its size an error's body is cut."""
-        parts, size = [], 0
+    def _read(self, response: httpx.Response, request: _Request, deadline: Deadline) -> bytes:
+        """The body, as far as size and time allow; that of an error is cut where it is too large."""
+        file = request.file if response.is_success and request.file else io.BytesIO()
+        limit = request.max_bytes if response.is_success else MAX_ERROR_BYTES
+        file.seek(0)
+        file.truncate()
         for part in response.iter_bytes(65_536):
-            parts.append(part)
-            size += len(part)
-            if size > limit and not cut:
-                message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"
-                raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
-            if size > limit or not deadline.left_s():
+            if not deadline.left_s():
+                message = f"{self.origin} did not answer within {deadline.seconds:g} s"
+                raise ProviderError(self.provider, message)
+            if file.tell() + len(part) > limit:
+                if response.is_success:
+                    message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"
+                    raise ProviderError(self.provider, message, permanent=True, status=response.status_code)
+                file.write(part[: limit - file.tell()])
                 break
-        if not cut and not deadline.left_s():
-            raise ProviderError(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
-        return b"".join(parts)[:limit]
+            file.write(part)
+        return file.getvalue() if isinstance(file, io.BytesIO) else b""
 
     def _opened(self) -> httpx.Client:
         """The client, made when it is first needed; proxies of the environment are not for this machine."""
+        import ssl
+
         import httpx
 
         with self._lock:
             if self._client is None:
+                # No certificate is looked at over plain HTTP, and reading them all takes a tenth of a second.
+                plain = self.base_url.startswith("http://")
                 self._client = httpx.Client(
+                    verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
                     follow_redirects=False,
                     trust_env=not self.is_loopback,
                     headers={"User-Agent": "commonplace", "Accept": "application/json"},
@@ -248,12 +260,13 @@ class Endpoint:
         permanent = "CERTIFICATE_VERIFY_FAILED" in str(error) or not isinstance(error, _transport_error())
         return ProviderError(self.provider, message, permanent=permanent)
 
-    def _redirected(self, response: httpx.Response) -> ProviderError:
-        target = screen.shorten(
-            screen.one_line(addresses.origin(response.headers.get("location", "")) or "elsewhere"), 80
-        )
+    def _moved(self, response: httpx.Response) -> _Moved:
+        location = response.headers.get("location", "")
+        target = screen.shorten(screen.one_line(addresses.origin(location) or "elsewhere"), 80)
         message = f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
-        return ProviderError(self.provider, message, permanent=True, status=response.status_code)
+        error = _Moved(self.provider, message, permanent=True, status=response.status_code)
+        error.location = location
+        return error
 
 
 def _transport_error() -> type[Exception]:

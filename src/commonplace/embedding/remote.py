@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from commonplace.config.credentials import NO_KEY, Secret, from_environment
+from commonplace.deadline import Deadline
 from commonplace.embedding import families, packing, registry
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.packing import Limits
 from commonplace.errors import ProviderError
 from commonplace.refusals import TooLarge
-from commonplace.transport import Deadline, Endpoint
+from commonplace.transport import Endpoint
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Floats
