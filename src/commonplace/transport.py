@@ -24,8 +24,8 @@ from commonplace.errors import ProviderError
 if TYPE_CHECKING:
     import httpx
 
-ATTEMPTS = 6
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0  # doubled from one attempt to the next
+ATTEMPTS = 8
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
 CONNECT_S = 10.0
 READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
@@ -90,15 +90,15 @@ class Endpoint:
         """Whether requests stay on this machine."""
         return addresses.is_loopback(self._host)
 
-    def post(self, path: str, body: object, deadline: Deadline) -> object:
+    def post(self, path: str, body: object, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
         """Send JSON to a path below the address and return the JSON that comes back.
 
         Raises ProviderError when it cannot be had before the deadline, refusals.TooLarge for a request that
         is longer than the provider takes.
         """
         content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        answer = self.send("POST", path, deadline, content, {"Content-Type": "application/json"})
-        return self.parse(answer)
+        headers = {"Content-Type": "application/json"}
+        return self.parse(self.send("POST", path, deadline, content, headers, attempts=attempts))
 
     def get(self, path: str, deadline: Deadline) -> object:
         """Return the JSON at a path below the address. Raises ProviderError."""

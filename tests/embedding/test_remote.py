@@ -302,6 +302,12 @@ def test_another_length_than_asked_for_is_an_error(make: Make, provider: str, se
     assert "3 dimensions instead of 4" in str(refused(make(dimensions=4), ["tea"]))
 
 
+def test_a_question_is_given_up_soon(model: RemoteEmbedder, server: Server) -> None:
+    server.answer = lambda request: Reply({"error": "busy"}, 503)
+    refused(model, ["who likes tea"], "query")
+    assert len(server.requests) == 3
+
+
 def test_the_first_failure_ends_the_other_requests(
     model: RemoteEmbedder, provider: str, server: Server
 ) -> None:
@@ -340,6 +346,8 @@ def test_identity(make: Make, provider: str) -> None:
     assert make(key=Secret("another-key")).fingerprint == one.fingerprint
     assert make(dimensions=4).fingerprint != one.fingerprint
     assert make(model="another-model").fingerprint != one.fingerprint
+    if one.family.dimensions:
+        assert make(dimensions=one.family.dimensions).fingerprint == one.fingerprint
     elsewhere = make(base_url="http://127.0.0.1:9/v1").fingerprint
     assert (elsewhere == one.fingerprint) == (provider != "compatible")
     assert apis.KEY not in one.fingerprint + one.name + repr(one)

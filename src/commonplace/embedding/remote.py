@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.config.credentials import NO_KEY, Secret, from_environment
 from commonplace.deadline import Deadline
-from commonplace.embedding import families, packing, registry
+from commonplace.embedding import families, packing, registry, vectors
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.packing import Limits
 from commonplace.errors import ProviderError
 from commonplace.refusals import TooLarge
-from commonplace.transport import Endpoint
+from commonplace.transport import ATTEMPTS, Endpoint
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Floats
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Providers refuse an input without text; what stands for it carries no meaning either.
 BLANK = "-"
 _TICK_S = 0.2
+# Somebody waits for a question; full text answers without it.
+_ATTEMPTS: dict[Kind, int] = {"query": 3, "passage": ATTEMPTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,11 @@ class RemoteEmbedder:
         return self._known_dimensions()
 
     @property
+    def requested_dimensions(self) -> int | None:
+        """What was asked for; None for vectors as the model makes them."""
+        return self._spec.dimensions
+
+    @property
     def fingerprint(self) -> str:
         """Provider, model, asked-for dimensions, and a digest of how texts are prepared.
 
@@ -116,7 +123,9 @@ class RemoteEmbedder:
         place = f"@{self.endpoint.origin.partition('://')[2]}" if self.service.placed else ""
         prepared = repr((self.family.query, self.family.passage, self.input_tokens, packing.RULE, BLANK))
         digest = hashlib.sha256(prepared.encode()).hexdigest()[:12]
-        return f"{self.service.name}-1{place}:{model}:{self._spec.dimensions or 'full'}:{digest}"
+        shorter = self._spec.dimensions not in (None, self.family.dimensions)
+        size = self._spec.dimensions if shorter else "full"
+        return f"{self.service.name}-1{place}:{model}:{size}:{digest}"
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 unit rows before the deadline of their kind.
@@ -127,7 +136,12 @@ class RemoteEmbedder:
 
         if not texts:
             return np.zeros((0, self._known_dimensions()), np.float32)
-        inputs = [self.prepare(text, kind) for text in texts]
+        return self.embed_prepared([self.prepare(text, kind) for text in texts], kind)
+
+    def embed_prepared(self, inputs: Sequence[str], kind: Kind) -> Floats:
+        """Embed what `prepare` made of texts, one at least; otherwise as `embed`."""
+        import numpy as np
+
         groups = list(packing.pack(map(packing.tokens, inputs), self.service.limits))
         requests = [inputs[group.start : group.stop] for group in groups]
         if kind == "query":
@@ -181,7 +195,8 @@ class RemoteEmbedder:
 
         call = Call(self.model, inputs, kind, self._spec.dimensions)
         try:
-            answer = self.endpoint.post(self.service.path(call), self.service.body(call), deadline)
+            path, body = self.service.path(call), self.service.body(call)
+            answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
         except TooLarge:
             if len(inputs) > 1:
                 halves = packing.parts(inputs)
@@ -195,12 +210,14 @@ class RemoteEmbedder:
 
     def rows(self, answer: object, count: int) -> Floats:
         """Take (count, dimensions) float32 unit rows out of an answer. Raises ProviderError."""
-        from commonplace.embedding import vectors
-
         try:
             found = list(self.service.vectors(answer))
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             raise ProviderError(self.service.name, "the answer holds no vectors") from error
+        return self.checked(found, count)
+
+    def checked(self, found: Sequence[object], count: int) -> Floats:
+        """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError."""
         rows = vectors.unit_rows(self.service.name, found, count)
         with self._lock:
             self._learned = self._learned or rows.shape[1]
