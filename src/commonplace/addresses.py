@@ -15,22 +15,32 @@ def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
     A key goes over plain HTTP only to this machine or to an address that no router forwards (a home's or an
     office's own network, where servers for models rarely have certificates). A name could lead anywhere.
     """
+    fault, host = _split(url)
+    if not fault and key:
+        fault = _unfit(key, host, in_clear=not url.lower().startswith("https://"))
+    if fault:
+        raise ProviderError(provider, fault, permanent=True)
+    return host
+
+
+def _split(url: str) -> tuple[str, str]:
+    """What is wrong with an address, and its host; the address itself is not quoted, it may hold a secret."""
     try:
         address = urlsplit(url)
         usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise ProviderError(provider, "the address is no http:// or https:// URL", permanent=True)
-    if address.username or address.password or address.query or address.fragment:
-        message = "the address may hold no user, password, query or fragment"
-        raise ProviderError(provider, message, permanent=True)
-    if key and not (key.reveal().isascii() and key.reveal().isprintable()):
-        raise ProviderError(provider, "the key holds characters that no key has", permanent=True)
-    if key and address.scheme == "http" and not _is_near(address.hostname or ""):
-        message = f"a key is not sent to {address.hostname} in clear: use https"
-        raise ProviderError(provider, message, permanent=True)
-    return address.hostname or ""
+        return "the address is no http:// or https:// URL", ""
+    if "@" in address.netloc or address.query or address.fragment:
+        return "the address may hold no user, password, query or fragment", ""
+    return "", address.hostname or ""
+
+
+def _unfit(key: Secret, host: str, *, in_clear: bool) -> str:
+    if not (key.reveal().isascii() and key.reveal().isprintable()):
+        return "the key holds characters that no key has"
+    return f"a key is not sent to {host} in clear: use https" if in_clear and not _is_near(host) else ""
 
 
 def origin(url: str) -> str:
