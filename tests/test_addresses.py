@@ -32,7 +32,7 @@ def test_a_key_goes_over_tls_or_stays_near(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://api.example.com",
+        "HTTP://api.example.com",
         "http://gpu-box:8000",
         "http://8.8.8.8",
         "http://[::ffff:8.8.8.8]",

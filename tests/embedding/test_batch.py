@@ -179,19 +179,18 @@ def test_a_provider_without_batches_is_asked_directly(
     assert "no batches for you" in embedder.trouble
 
 
-def test_a_batch_is_started_once_even_if_the_answer_is_lost(
-    make: Make, server: Server, batches: Batches
+def test_a_batch_whose_start_has_no_answer_is_not_started_over_and_over(
+    make: Make, model: RemoteEmbedder, server: Server, batches: Batches
 ) -> None:
     def answer(request):
         reply = batches(request)
-        creates = request.method == "POST" and ("batches" in request.path or "async" in request.path)
-        if creates and len(batches.batches) == 1:
-            return Reply(b'{"id', cut=4, headers={"Content-Length": "400"})
-        return reply
+        creates = request.method == "POST" and ("/batches" in request.path or "async" in request.path)
+        return Reply(b'{"id', cut=4, headers={"Content-Length": "400"}) if creates else reply
 
     server.answer = answer
-    collected(make(), TEXTS)
-    assert len(batches.batches) == 2  # the lost one, and the second try that was answered
+    found = collected(make(), TEXTS)
+    check(found, TEXTS, model)
+    assert (len(found), len(batches.batches), batches.direct) == (len(TEXTS), 2, 1)
 
 
 def test_a_restart_takes_the_results_and_pays_nothing_twice(
