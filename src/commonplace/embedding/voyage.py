@@ -1,0 +1,31 @@
+"""Voyage AI. Protocol: docs.voyageai.com/reference/embeddings-api."""
+
+from __future__ import annotations
+
+from commonplace.embedding.base import Spec
+from commonplace.embedding.openai import vectors
+from commonplace.embedding.packing import Limits
+from commonplace.embedding.remote import Call, RemoteEmbedder, Service
+
+KINDS = {"query": "query", "passage": "document"}
+
+
+def load(spec: Spec) -> RemoteEmbedder:
+    """Make a model of Voyage. Raises ProviderError without a key."""
+    return RemoteEmbedder(spec, VOYAGE)
+
+
+def settings(call: Call) -> dict[str, object]:
+    """Return everything of a request but its texts; texts are cut by us, and by a rule that is known."""
+    body: dict[str, object] = {"model": call.model, "input_type": KINDS[call.kind], "truncation": False}
+    return body | ({"output_dimension": call.dimensions} if call.dimensions else {})
+
+
+VOYAGE = Service(
+    "voyage",
+    lambda call: "embeddings",
+    lambda call: {"input": list(call.inputs), **settings(call)},
+    vectors,
+    # 1,000 and 120,000 are allowed; its tokenizer makes up to three times as many of code and figures.
+    Limits(inputs=256, tokens=32_000, input_tokens=32_000),
+)

@@ -1,0 +1,443 @@
+"""Every provider over real HTTP, against servers that behave as its documentation says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace import transport
+from commonplace.config.credentials import Secret
+from commonplace.embedding import families, packing, registry
+from commonplace.embedding.base import Kind, Spec
+from commonplace.embedding.remote import RemoteEmbedder
+from commonplace.errors import ProviderError
+from tests.embedding import apis
+from tests.embedding.server import Reply, Request, Server
+
+PROVIDERS = sorted(apis.APIS)
+KEYLESS = ("compatible", "ollama")
+MODELS = {"compatible": "intfloat/multilingual-e5-small"}
+Make = Callable[..., RemoteEmbedder]
+
+
+@pytest.fixture(params=PROVIDERS)
+def provider(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def server(provider: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(transport, "FIRST_PAUSE_S", 0.01)
+    found = Server(apis.APIS[provider])
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def make(provider: str, server: Server) -> Iterator[Make]:
+    made: list[RemoteEmbedder] = []
+
+    def build(**fields: object) -> RemoteEmbedder:
+        key = {} if provider in KEYLESS else {"key": Secret(apis.KEY)}
+        fields = {"model": MODELS.get(provider, ""), "base_url": server.url + "/v1", **key, **fields}
+        module, _, function = registry.find(provider).factory.partition(":")
+        made.append(getattr(__import__(module, fromlist=[function]), function)(Spec(provider, **fields)))
+        return made[-1]
+
+    yield build
+    for model in made:
+        model.close()
+
+
+@pytest.fixture
+def model(make: Make) -> RemoteEmbedder:
+    return make()
+
+
+def expected(model: RemoteEmbedder, text: str, kind: Kind, dimensions: int = apis.DIMENSIONS) -> np.ndarray:
+    """The unit vector an API makes of a text with its prefix or purpose."""
+    purpose = apis.PURPOSES.get(model.service.name, {}).get(kind, "")
+    row = np.array(apis.vector(model.family.prefix(kind) + text + purpose, dimensions))
+    return row / np.linalg.norm(row)
+
+
+def refused(model: RemoteEmbedder, texts: list[str] | None = None, kind: Kind = "passage") -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        model.embed(texts or ["tea", "milk"], kind)
+    assert caught.value.provider == model.service.name
+    assert apis.KEY not in str(caught.value)
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", ["query", "passage"])
+def test_texts_become_unit_rows_in_order(model: RemoteEmbedder, kind: Kind) -> None:
+    texts = [f"note {number} 茶" for number in range(150)]
+    rows = model.embed(texts, kind)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(rows, [expected(model, text, kind) for text in texts], atol=1e-6)
+    assert model.dimensions == apis.DIMENSIONS
+
+
+def test_making_a_model_asks_nothing(make: Make, server: Server) -> None:
+    model = make()
+    assert model.name
+    assert model.scripts
+    assert model.fingerprint
+    assert model.embed([], "passage").shape[0] == 0
+    assert server.requests == []
+
+
+def test_shorter_vectors_are_asked_for_and_made_unit_rows(make: Make) -> None:
+    model = make(dimensions=5)
+    assert model.dimensions == 5
+    (row,) = model.embed(["tea"], "passage")
+    np.testing.assert_allclose(row, expected(model, "tea", "passage", 5), atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ud800", "a\x00b", "\u202e", "x" * 200_000, "茶" * 50_000])
+def test_odd_texts_are_embedded(model: RemoteEmbedder, text: str) -> None:
+    assert model.embed([text, "tea"], "passage").shape == (2, apis.DIMENSIONS)
+
+
+def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None:
+    model.embed([f"{'word ' * (number % 90)}{number}" for number in range(700)], "passage")
+    limits = model.service.limits
+    assert len(server.requests) > 2
+    assert server.most_in_flight <= limits.concurrency
+    for request in server.requests:
+        body = request.json
+        inputs = body.get("input") or body.get("texts") or body["requests"]
+        assert len(inputs) <= limits.inputs
+
+
+def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
+    model.embed(["who likes tea"], "query")
+    assert len(server.requests) == 1
+
+
+LONG = "the input length exceeds the context length: too many tokens"
+
+
+def picky(provider: str, longest: int) -> Callable[[Request], Reply]:
+    """The API, with a model that takes inputs of so many characters."""
+
+    def answer(request: Request) -> Reply:
+        body = request.json
+        inputs = (
+            body.get("input")
+            or body.get("texts")
+            or [r["content"]["parts"][0]["text"] for r in body["requests"]]
+        )
+        if any(len(text) > longest for text in inputs):
+            return Reply({"error": {"message": LONG}}, 400)
+        return apis.APIS[provider](request)
+
+    return answer
+
+
+def test_what_the_server_finds_too_long_is_halved_and_nothing_else_is(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.answer = picky(provider, 400)
+    long = "A sentence of some words. " * 60
+    texts = ["tea", long, "milk", "bread"]
+    rows = model.embed(texts, "passage")
+    for place in (0, 2, 3):
+        np.testing.assert_allclose(rows[place], expected(model, texts[place], "passage"), atol=1e-6)
+    prefix = model.family.prefix("passage")
+    shorter = model.prepare(long, "passage").removeprefix(prefix)
+    while len(prefix + shorter) > 400:
+        shorter = packing.halve(shorter)
+    np.testing.assert_allclose(rows[1], expected(model, shorter, "passage"), atol=1e-6)
+
+
+def test_a_server_that_finds_everything_too_long_is_not_asked_for_ever(
+    model: RemoteEmbedder, server: Server
+) -> None:
+    server.answer = lambda request: Reply({"error": {"message": LONG}}, 400)
+    error = refused(model, [f"{number} {'word ' * 30}" for number in range(20)])
+    assert error.permanent
+    assert len(server.requests) < 60
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "permanent"),
+    [
+        (401, "invalid key", True),
+        (403, "not allowed", True),
+        (404, "no such model", True),
+        (400, "bad", True),
+    ],
+)
+def test_lasting_errors(
+    model: RemoteEmbedder, server: Server, status: int, message: str, permanent: bool
+) -> None:
+    key = "" if model.service.name in KEYLESS else apis.KEY
+    server.answer = lambda request: Reply({"error": {"message": f"{message} {key}\x1b[31m\n"}}, status)
+    error = refused(model)
+    assert (error.status, error.permanent, len(server.requests)) == (status, permanent, 1)
+    assert message in str(error)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Reply({"error": "busy"}, 429),
+        Reply({"error": "busy"}, 429, {"retry-after": "0"}),
+        Reply({}, 500),
+        Reply(b"<html>bad gateway</html>", 502),
+        Reply(b'{"data"', headers={"Content-Length": "4000"}, cut=7),
+    ],
+    ids=["429", "429 with retry-after", "500", "html", "cut"],
+)
+def test_passing_faults_pass(model: RemoteEmbedder, server: Server, fault: Reply) -> None:
+    server.script = [fault, fault]
+    rows = model.embed(["tea"], "passage")
+    np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
+    assert len(server.requests) == 3
+
+
+def test_a_used_up_quota_is_not_asked_again(model: RemoteEmbedder, server: Server) -> None:
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    server.answer = lambda request: Reply(body, 429)
+    assert refused(model).permanent
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("kind", ["query", "passage"])
+def test_each_kind_has_its_deadline(make: Make, server: Server, kind: Kind) -> None:
+    seconds = {"query_deadline_s": 0.4} if kind == "query" else {"deadline_s": 0.4}
+    server.answer = lambda request: Reply(delay_s=30)
+    start = time.monotonic()
+    assert not refused(make(**seconds), kind=kind).permanent
+    assert time.monotonic() - start < 5
+
+
+BAD = {
+    "fewer": [[1.0, 2.0]],
+    "more": [[1.0, 2.0]] * 3,
+    "none": [],
+    "null": [[1.0, None], [1.0, 2.0]],
+    "nothing": [None, [1.0, 2.0]],
+    "NaN": [[1.0, float("nan")], [1.0, 2.0]],
+    "zeros": [[0.0, 0.0], [1.0, 2.0]],
+    "ragged": [[1.0], [1.0, 2.0]],
+    "text": [["1", "2"], ["1", "2"]],
+}
+
+
+@pytest.mark.parametrize("rows", BAD.values(), ids=BAD.keys())
+def test_an_answer_without_proper_vectors_is_an_error(
+    model: RemoteEmbedder, provider: str, server: Server, rows: list[object]
+) -> None:
+    server.answer = lambda request: Reply(apis.answering(provider, rows))
+    assert not refused(model).permanent
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        None,
+        3,
+        "x",
+        {"data": None},
+        {"embeddings": None},
+        {"embeddings": {"float": None}},
+        {"error": "no"},
+    ],
+    ids=str,
+)
+def test_an_answer_of_another_shape_is_an_error(model: RemoteEmbedder, server: Server, body: object) -> None:
+    server.answer = lambda request: Reply(json.dumps(body).encode())
+    refused(model)
+
+
+@pytest.mark.parametrize("body", [b"<html><h1>Log in</h1></html>", b'{"data": [', b""])
+def test_no_json_is_an_error(model: RemoteEmbedder, server: Server, body: bytes) -> None:
+    server.answer = lambda request: Reply(body)
+    assert "is not JSON" in str(refused(model))
+
+
+def test_a_huge_answer_is_not_read_to_its_end(
+    model: RemoteEmbedder, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "MAX_ANSWER_BYTES", 1000)
+    server.answer = lambda request: Reply(b"[" + b"0," * 100_000 + b"0]")
+    assert "larger than" in str(refused(model))
+
+
+def test_a_redirect_takes_no_key_along(model: RemoteEmbedder, provider: str, server: Server) -> None:
+    with_key = Server()
+    try:
+        server.answer = lambda request: Reply(b"", 307, {"Location": with_key.url + request.path})
+        assert "redirects" in str(refused(model))
+        assert with_key.requests == []
+    finally:
+        with_key.close()
+
+
+def test_the_length_is_learned_and_then_kept(model: RemoteEmbedder, provider: str, server: Server) -> None:
+    model.embed(["tea"], "query")
+    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
+    error = refused(model, ["milk"])
+    assert error.permanent
+    assert "3 dimensions instead of 8" in str(error)
+
+
+def test_another_length_than_asked_for_is_an_error(make: Make, provider: str, server: Server) -> None:
+    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
+    assert "3 dimensions instead of 4" in str(refused(make(dimensions=4), ["tea"]))
+
+
+def test_a_question_is_given_up_soon(model: RemoteEmbedder, server: Server) -> None:
+    server.answer = lambda request: Reply({"error": "busy"}, 503)
+    refused(model, ["who likes tea"], "query")
+    assert len(server.requests) == 3
+
+
+def test_the_first_failure_ends_the_other_requests(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.script = [Reply({"error": "no"}, 401), *[Reply(delay_s=30)] * 20]
+    start = time.monotonic()
+    error = refused(model, [f"note {number}" for number in range(1200)])
+    assert error.status == 401
+    assert time.monotonic() - start < 10
+
+
+def test_several_threads_share_the_limit(model: RemoteEmbedder, server: Server) -> None:
+    texts = [f"note {number}" for number in range(300)]
+    rows: list[np.ndarray] = []
+    threads = [threading.Thread(target=lambda: rows.append(model.embed(texts, "passage"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(rows) == 4
+    assert all((found == rows[0]).all() for found in rows)
+    assert server.most_in_flight <= model.service.limits.concurrency
+
+
+def test_an_unknown_model_is_asked_for_its_length(make: Make, server: Server) -> None:
+    model = make(model="my-own-model")
+    assert model.family is families.UNKNOWN
+    assert server.requests == []
+    assert model.dimensions == apis.DIMENSIONS
+    assert model.dimensions == apis.DIMENSIONS
+    assert len(server.requests) == 1
+
+
+def test_identity(make: Make, provider: str) -> None:
+    one = make()
+    assert make().fingerprint == one.fingerprint
+    assert make(key=Secret("another-key")).fingerprint == one.fingerprint
+    assert make(dimensions=4).fingerprint != one.fingerprint
+    assert make(model="another-model").fingerprint != one.fingerprint
+    if one.family.dimensions:
+        assert make(dimensions=one.family.dimensions).fingerprint == one.fingerprint
+    elsewhere = make(base_url="http://127.0.0.1:9/v1").fingerprint
+    assert (elsewhere == one.fingerprint) == (provider != "compatible")
+    assert apis.KEY not in one.fingerprint + one.name + repr(one)
+    one.embed(["tea"], "query")
+    assert make().fingerprint == one.fingerprint
+
+
+@given(st.lists(st.text(st.characters(), max_size=60), min_size=1, max_size=12))
+@settings(max_examples=15)
+def test_any_texts_keep_their_order(texts: list[str]) -> None:
+    server = Server(apis.APIS["ollama"])
+    model = registry.create(Spec("ollama", "my-own-model", base_url=server.url + "/v1"))
+    try:
+        rows = model.embed(texts, "passage")
+        alone = [model.embed([text], "passage")[0] for text in texts]
+        assert (rows == np.stack(alone)).all()
+    finally:
+        model.close()
+        server.close()
+
+
+class TestKeys:
+    def test_a_missing_key_is_named(self) -> None:
+        with pytest.raises(ProviderError, match="no key: set GEMINI_API_KEY or GOOGLE_API_KEY") as caught:
+            registry.create("gemini")
+        assert caught.value.permanent
+
+    def test_the_environment_may_hold_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
+        model = registry.create(Spec("openai", deadline_s=17))
+        assert model.name == "text-embedding-3-small (openai)"
+        assert model.dimensions == 1536
+
+    def test_but_it_goes_to_the_provider_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
+        server = Server()
+        model = registry.create(Spec("openai", base_url=server.url))
+        try:
+            with pytest.raises(ProviderError):
+                model.embed(["tea"], "query")
+            assert "authorization" not in server.requests[0].headers
+        finally:
+            model.close()
+            server.close()
+
+    def test_a_key_is_sent_to_a_compatible_server_that_needs_one(self) -> None:
+        server = Server()
+        model = registry.create(Spec("compatible", "m", base_url=server.url, key=Secret(apis.KEY)))
+        try:
+            with pytest.raises(ProviderError):
+                model.embed(["tea"], "query")
+            assert server.requests[0].headers["authorization"] == f"Bearer {apis.KEY}"
+        finally:
+            model.close()
+            server.close()
+
+    @pytest.mark.parametrize(
+        ("spec", "missing"),
+        [(Spec("compatible", "m"), "base_url"), (Spec("compatible", base_url="http://127.0.0.1:1"), "model")],
+    )
+    def test_a_compatible_server_needs_address_and_model(self, spec: Spec, missing: str) -> None:
+        with pytest.raises(ProviderError, match=f"no {missing}: set embedding.{missing}"):
+            registry.create(spec)
+
+
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
+    program = (
+        "from commonplace.embedding import registry; from commonplace.embedding.base import Spec;"
+        "print(registry.create(Spec('compatible', 'Qwen/Qwen3-Embedding-0.6B', base_url='http://gpu:8000/v1')).fingerprint);"
+        "import sys; print('httpx' in sys.modules or 'numpy' in sys.modules)"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    (out,) = runs
+    assert out.startswith("compatible-1@gpu:8000:Qwen/Qwen3-Embedding-0.6B:full:")
+    assert out.endswith("False\n")
+
+
+def test_gemini_models_of_the_second_kind_take_prefixes() -> None:
+    server = Server(apis.gemini)
+    model = registry.create(
+        Spec("gemini", "models/gemini-embedding-2", base_url=server.url + "/v1", key=Secret(apis.KEY))
+    )
+    try:
+        model.embed(["tea"], "query")
+        model.embed(["tea"], "passage")
+        sent = [request.json["requests"][0]["content"]["parts"][0]["text"] for request in server.requests]
+        assert sent == ["task: search result | query: tea", "title: none | text: tea"]
+    finally:
+        model.close()
+        server.close()
