@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
+from commonplace.embedding.quantization import quantize, unit_rows
 from commonplace.index import lexicon, schema
 from commonplace.index.sqlite import SqliteIndex
 
@@ -342,25 +343,6 @@ def _pending(rows: Sequence[Any], model: Model) -> list[Pending]:
         (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if every or not is_foreign(row[1])
     ]
     return [Pending(passage, key(text, model.fingerprint), text) for passage, text in texts]
-
-
-def quantize(vectors: Floats) -> NDArray[np.int8]:
-    """Scale each row to the int8 range; cosines do not depend on the scale."""
-    import numpy as np
-
-    peak = np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-9)
-    scaled: NDArray[np.int8] = np.rint(vectors * (127.0 / peak)).astype(np.int8)
-    return scaled
-
-
-def unit_rows(stored: Sequence[bytes]) -> Floats:
-    """Stored int8 vectors as (n, d) float32 rows of length 1."""
-    import numpy as np
-
-    rows = np.frombuffer(b"".join(stored), np.int8)
-    matrix = rows.reshape(len(stored), -1 if stored else 0).astype(np.float32)
-    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-    return matrix
 
 
 def is_foreign(text: str) -> bool:

@@ -1,0 +1,176 @@
+"""Providers that failed, left alone for a while: stored, so that every process of a user knows.
+
+A failure that will not mend itself (a wrong key, an unknown model, a quota used up) opens the breaker at
+once, longer each time; passing ones open it briefly after a few in a row. When the time is over one call is
+let through, claimed by whoever comes first; the others wait for what becomes of it (M. Nygard, Release It!).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from commonplace import atomic
+from commonplace.errors import CommonplaceError, ProviderError
+
+COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # for good reasons, doubled each time
+PASSING_S = 30.0  # for passing ones
+PASSING_FAILURES = 3  # in a row
+CLAIM_S = 300.0  # a trial call whose process died is forgotten after this
+_REASON_CHARACTERS = 300
+
+
+class Opened(NamedTuple):
+    """A provider that is left alone: until when (seconds since 1970), why, and whether for good."""
+
+    name: str
+    until_s: float
+    reason: str
+    permanent: bool
+    failures: int
+
+
+class Breaker:
+    """The stored state of all providers of a user; every change is one locked replacement of a small file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        """Bind to a file; it is made at the first failure. `clock` tells seconds since 1970."""
+        self.path = path
+        self._clock = clock
+
+    @contextmanager
+    def guarding(self, name: str) -> Iterator[None]:
+        """Around one call to a provider: refuse it while it is left alone, and note how it ends.
+
+        Raises ProviderError, the provider's own or the one that it failed with before.
+        """
+        self.check(name)
+        try:
+            yield
+        except ProviderError as error:
+            self.failed(name, error)
+            raise
+        self.succeeded(name)
+
+    def check(self, name: str) -> None:
+        """Pass if a call may be made now, which may claim the one trial call. Raises ProviderError."""
+        if name not in self._read():
+            return
+        refused: list[Opened] = []
+
+        def claim(states: dict[str, dict[str, Any]]) -> None:
+            state, now = states.get(name), self._clock()
+            if state is None or not state.get("until_s"):
+                return
+            if now < state["until_s"] or now < state.get("claimed_s", 0.0) + CLAIM_S:
+                refused.append(_opened(name, state))
+            else:
+                state["claimed_s"] = now
+
+        self._change(claim)
+        if refused:
+            wait_s = max(0.0, refused[0].until_s - self._clock())
+            told = f"left alone after a failure ({refused[0].reason})"
+            raise ProviderError(_shown(name), told, wait_s or None, permanent=refused[0].permanent)
+
+    def failed(self, name: str, error: ProviderError) -> None:
+        """Note a failure."""
+
+        def note(states: dict[str, dict[str, Any]]) -> None:
+            state = states.setdefault(name, {})
+            kind = "permanent" if error.permanent else "passing"
+            count = state[kind] = int(state.get(kind, 0)) + 1
+            state["reason"] = str(error)[:_REASON_CHARACTERS]
+            state.pop("claimed_s", None)
+            if error.permanent:
+                pause = max(error.retry_after_s or 0.0, COOL_OFF_S * 2 ** min(count - 1, 16))
+                state["until_s"] = self._clock() + min(COOL_OFF_MAX_S, pause)
+                state["for_good"] = True
+            elif count >= PASSING_FAILURES and not state.get("for_good"):
+                state["until_s"] = self._clock() + min(
+                    COOL_OFF_MAX_S, max(error.retry_after_s or 0.0, PASSING_S)
+                )
+
+        self._change(note)
+
+    def succeeded(self, name: str) -> None:
+        """Forget the failures of a provider."""
+        if name in self._read():
+            self._change(lambda states: states.pop(name, None))
+
+    def opened(self) -> list[Opened]:
+        """The providers that are left alone now, for people to read."""
+        now = self._clock()
+        states = [
+            _opened(name, state) for name, state in sorted(self._read().items()) if state.get("until_s")
+        ]
+        return [state for state in states if state.until_s > now]
+
+    def is_open(self, name: str, *, for_good: bool = False) -> bool:
+        """Whether a provider is left alone now (`for_good`: for a reason that does not pass by itself)."""
+        return any(s.name == name and (s.permanent or not for_good) for s in self.opened())
+
+    def reset(self) -> None:
+        """Forget all failures."""
+        self._change(lambda states: states.clear())
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        try:
+            return _states(self.path.read_bytes())
+        except OSError:
+            return {}
+
+    def _change(self, change: Callable[[dict[str, dict[str, Any]]], object]) -> None:
+        """Change the file under its lock; where it cannot be written, nothing is remembered."""
+
+        def compose(data: bytes) -> bytes:
+            states = _states(data)
+            change(states)
+            return json.dumps(states, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            atomic.replace(self.path, compose, lock=self.path.with_suffix(".lock"))
+        except (OSError, CommonplaceError):
+            change(self._read())
+
+
+def name_of(provider: str, model: str, base_url: str, key: str) -> str:
+    """Under which name a provider's failures are noted: a new model, address or key begins anew.
+
+    The key takes part by a few digits of its hash alone.
+    """
+    digest = hashlib.blake2b(f"{base_url}\n{key}".encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{provider}/{model}#{digest}" if model else f"{provider}#{digest}"
+
+
+def _shown(name: str) -> str:
+    return name.partition("#")[0]
+
+
+def _opened(name: str, state: Mapping[str, Any]) -> Opened:
+    failures = int(state.get("permanent", 0)) + int(state.get("passing", 0))
+    return Opened(
+        name, float(state["until_s"]), str(state.get("reason", "")), bool(state.get("for_good")), failures
+    )
+
+
+def _states(data: bytes) -> dict[str, dict[str, Any]]:
+    """Read the file; what is damaged or of another shape is as if nothing had failed."""
+    try:
+        loaded = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(loaded, dict):
+        return {}
+    return {str(name): state for name, state in loaded.items() if _is_state(state)}
+
+
+def _is_state(state: object) -> bool:
+    numbers = ("until_s", "claimed_s", "permanent", "passing")
+    return isinstance(state, dict) and all(isinstance(state.get(n, 0), int | float) for n in numbers)
