@@ -63,6 +63,15 @@ def test_the_fake_needs_no_model_library() -> None:
     assert not loaded & {"onnxruntime", "tokenizers"}
 
 
+def test_a_model_that_is_not_asked_anything_is_not_loaded() -> None:
+    code = (
+        "from commonplace.embedding import registry\n"
+        "model = registry.create('builtin')\n"
+        "model.name, model.fingerprint, model.dimensions, model.scripts"
+    )
+    assert not modules_after(code) & {"numpy", "onnxruntime", "tokenizers"}
+
+
 def test_the_bundled_model_says_nothing_on_standard_error() -> None:
     code = (
         "import os\n"

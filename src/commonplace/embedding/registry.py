@@ -6,6 +6,7 @@ whose objects are `Provider` rows as well.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +48,16 @@ PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
 
 _made: dict[Spec, Embedder] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """Begin a forked child with a lock that no thread of its parent holds."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def find(name: str) -> Provider:
