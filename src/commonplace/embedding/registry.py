@@ -42,6 +42,11 @@ _BUILT_IN = (
     Provider(
         "builtin", "commonplace.embedding.builtin:load", "the bundled model, English; nothing to set up"
     ),
+    Provider(
+        "onnx",
+        "commonplace.embedding.onnx:load",
+        "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
+    ),
     Provider("fake", "commonplace.embedding.fake:load", "counts words, for tests"),
 )
 PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
