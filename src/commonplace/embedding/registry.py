@@ -47,6 +47,20 @@ _BUILT_IN = (
         "commonplace.embedding.onnx:load",
         "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
     ),
+    Provider(
+        "fastembed",
+        "commonplace.embedding.fastembed:load",
+        "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
+        " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
+        extra="fastembed",
+        model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    ),
+    Provider(
+        "gguf",
+        "commonplace.embedding.gguf:load",
+        "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
+        extra="gguf",
+    ),
     Provider("fake", "commonplace.embedding.fake:load", "counts words, for tests"),
 )
 PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}

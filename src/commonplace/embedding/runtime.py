@@ -30,6 +30,7 @@ LIBRARIES = ("onnxruntime", "tokenizers")
 THREADS = max(
     1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 )
+FATAL = 4  # the severity that is logged; what fails is raised anyway
 SHOWN = 200  # characters of a library's error: some hold a whole graph
 _T = TypeVar("_T")
 
@@ -89,7 +90,7 @@ def session(provider: str, graph: bytes | str) -> Session:
     options = onnxruntime.SessionOptions()
     # Several threads inside one run would be free to add up in another order; texts run side by side instead.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
+    options.log_severity_level = FATAL
     try:
         found: Session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own errors share no base class but this
