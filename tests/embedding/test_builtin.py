@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,6 +151,21 @@ def test_threads_do_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str,
     for thread in threads:
         thread.join()
     assert trouble == []
+
+
+def test_eight_threads_keep_their_vectors_while_it_unloads(alone: dict[str, bytes]) -> None:
+    model = BuiltinEmbedder()
+    model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
+    texts = [text for text in TEXTS if len(text) < 100]
+
+    def work(seed: int) -> int:
+        for _ in range(5):
+            assert_same(model, random.Random(seed).sample(texts, 3), alone)
+            model.shared.expire()
+        return seed
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == list(range(8))
 
 
 def test_another_load_gives_the_same_bytes(copy: Path, alone: dict[str, bytes]) -> None:

