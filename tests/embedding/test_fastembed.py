@@ -120,6 +120,23 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path) -> No
 
 
 @needs_fastembed
+def test_a_model_that_is_a_table_of_words_needs_no_graph(tmp_path: Path) -> None:
+    import json
+
+    from tests.embedding.graphs import TABLE, ids, unit, write_json, write_tokenizer
+
+    about = {"dtype": "F32", "shape": list(TABLE.shape), "data_offsets": [0, TABLE.nbytes]}
+    header = json.dumps({"embeddings": about}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + TABLE.tobytes())
+    write_tokenizer(tmp_path / "tokenizer.json")
+    write_json(tmp_path / "config.json", {})
+    found = model("minishlab/potion-base-8M", path=str(tmp_path))
+    row, nothing = found.embed([TEXT, ""], "query")
+    np.testing.assert_allclose(row, unit(TABLE[ids(TEXT, marks=False)].sum(axis=0)), atol=1e-6)
+    assert nothing.tolist() == [1, 0, 0, 0, 0, 0]
+
+
+@needs_fastembed
 def test_a_family_puts_its_prefixes(tmp_path: Path) -> None:
     path = str(write_files(tmp_path))
     e5, bare = model(E5, path=path), model(MEAN, path=path)

@@ -55,7 +55,6 @@ def load(spec: Spec) -> LocalEmbedder[Model]:
     _check()
     name = spec.model or MODEL
     at = location(spec, "a folder") if spec.path else None
-    family = families.find(name)
 
     def reload() -> Model:
         cards.verify(PROVIDER, card)
@@ -70,11 +69,15 @@ def load(spec: Spec) -> LocalEmbedder[Model]:
 
     def probe() -> Probed:
         with shared.use() as model:
-            width = len(runtime.run(PROVIDER, lambda: _run(model, "a", "passage")))
-        return Probed(width)
+            return Probed(len(runtime.run(PROVIDER, lambda: _run(model, "a", "passage"))))
 
     card = learn(PROVIDER, f"{name}:{at or ''}:{folder()}", files, probe)
-    traits = Traits(
+    return LocalEmbedder(_traits(name), card, shared, _run, spec.dimensions)
+
+
+def _traits(name: str) -> Traits:
+    family = families.find(name)
+    return Traits(
         PROVIDER,
         name,
         family.scripts,
@@ -84,7 +87,6 @@ def load(spec: Spec) -> LocalEmbedder[Model]:
         # How a model's tokens are pooled is up to fastembed, and has changed between releases.
         tuple(version("fastembed").split(".")[:2]),
     )
-    return LocalEmbedder(traits, card, shared, _run, spec.dimensions)
 
 
 def download(spec: Spec) -> Path:
@@ -113,24 +115,28 @@ def _open(name: str, at: Path | None, *, fetch: bool = False) -> Model:
         session: dict[str, Any] = {"threads": 1, "providers": ["CPUExecutionProvider"]}
         if ".onnx" not in row["model_file"]:
             session = {}  # a static model has none, and warns of options for one
-        place = str(at) if at else None
-        try:
-            found: Any = TextEmbedding(
-                row["model"],
-                cache_dir=str(folder()),
-                local_files_only=not fetch,
-                specific_model_path=place,
-                **session,
-            )
-        except Exception as error:  # ValueError where there are no files, whatever its libraries raise else
-            raise _told(name, error, fetch=fetch) from error
-        model: Model = found  # its own types allow vectors of integers as well
-        return model
+
+        def work() -> Model:
+            place = str(at) if at else None
+            try:
+                model: Any = TextEmbedding(
+                    row["model"],
+                    cache_dir=str(folder()),
+                    local_files_only=not fetch,
+                    specific_model_path=place,
+                    **session,
+                )
+            except ValueError as error:
+                if "from any source" in str(error):
+                    raise _absent(name, fetch=fetch) from error
+                raise
+            found: Model = model  # its own types allow vectors of integers as well
+            return found
+
+        return runtime.run(PROVIDER, work, f"{name} cannot be loaded", permanent=True)
 
 
-def _told(name: str, error: Exception, *, fetch: bool) -> ProviderError:
-    if "from any source" not in str(error):
-        return ProviderError(PROVIDER, f"{name} cannot be loaded ({runtime.told(error)})", permanent=True)
+def _absent(name: str, *, fetch: bool) -> ProviderError:
     if fetch:
         return ProviderError(PROVIDER, f"{name} cannot be fetched; is there a connection?")
     told = f"{name} is not on this machine; fetch it with `commonplace models pull {name}`"

@@ -88,8 +88,9 @@ def _open(path: Path, max_tokens: int) -> Llama:
     if not _silent:
         _silent.append(llama_cpp.llama_log_callback(lambda level, text, data: None))
         llama_cpp.llama_log_set(_silent[0], ctypes.c_void_p(0))
-    try:
-        found: Llama = llama_cpp.Llama(
+    found: Llama = runtime.run(
+        PROVIDER,
+        lambda: llama_cpp.Llama(
             str(path),
             embedding=True,
             n_ctx=max_tokens,
@@ -99,10 +100,10 @@ def _open(path: Path, max_tokens: int) -> Llama:
             n_threads=runtime.THREADS,
             n_threads_batch=runtime.THREADS,
             verbose=False,
-        )
-    except Exception as error:  # ValueError for a file, others from the depths
-        told = f"{path.name} cannot be loaded ({runtime.told(error)})"
-        raise ProviderError(PROVIDER, told, permanent=True) from error
+        ),
+        f"{path.name} cannot be loaded",
+        permanent=True,
+    )
     return found
 
 

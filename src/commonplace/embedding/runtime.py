@@ -91,12 +91,12 @@ def session(provider: str, graph: bytes | str) -> Session:
     # Several threads inside one run would be free to add up in another order; texts run side by side instead.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
-    try:
-        found: Session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own errors share no base class but this
-        raise ProviderError(
-            provider, f"the model cannot be loaded ({told(error)})", permanent=True
-        ) from error
+    found: Session = run(
+        provider,
+        lambda: onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"]),
+        "the model cannot be loaded",
+        permanent=True,
+    )
     return found
 
 
@@ -104,26 +104,26 @@ def tokenizer(provider: str, data: bytes, max_tokens: int | None = None) -> Toke
     """Read a `tokenizer.json`, which cuts at `max_tokens` and never pads. Raises ProviderError."""
     from tokenizers import Tokenizer
 
-    try:
+    def read() -> Tokenizer:
         found = Tokenizer.from_buffer(data)
         if max_tokens is not None:
             found.enable_truncation(max_tokens)
             found.no_padding()
-    except Exception as error:  # the library raises nothing narrower
-        raise ProviderError(
-            provider, f"tokenizer.json cannot be read ({told(error)})", permanent=True
-        ) from error
-    return found
+        return found
+
+    return run(provider, read, "tokenizer.json cannot be read", permanent=True)
 
 
-def run(provider: str, work: Callable[[], _T]) -> _T:
-    """Run a model. Raises ProviderError for whatever its library raises."""
+def run(
+    provider: str, work: Callable[[], _T], failed: str = "the model failed", *, permanent: bool = False
+) -> _T:
+    """Do something with a model's library. Raises ProviderError for whatever that raises."""
     try:
         return work()
     except ProviderError:
         raise
-    except Exception as error:  # neither library has errors of its own to name
-        raise ProviderError(provider, f"the model failed ({told(error)})") from error
+    except Exception as error:  # these libraries have no errors of their own that share a narrower base
+        raise ProviderError(provider, f"{failed} ({told(error)})", permanent=permanent) from error
 
 
 def each(work: Callable[[str], Floats], texts: Sequence[str]) -> list[Floats]:
