@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from hypothesis import strategies as st
 
 from commonplace.embedding import builtin, registry
 from commonplace.embedding.builtin import BuiltinEmbedder
+from commonplace.embedding.loading import Shared
 from commonplace.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -150,6 +153,21 @@ def test_threads_do_not_change_a_vector(model: BuiltinEmbedder, alone: dict[str,
     assert trouble == []
 
 
+def test_eight_threads_keep_their_vectors_while_it_unloads(alone: dict[str, bytes]) -> None:
+    model = BuiltinEmbedder()
+    model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
+    texts = [text for text in TEXTS if len(text) < 100]
+
+    def work(seed: int) -> int:
+        for _ in range(5):
+            assert_same(model, random.Random(seed).sample(texts, 3), alone)
+            model.shared.expire()
+        return seed
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == list(range(8))
+
+
 def test_another_load_gives_the_same_bytes(copy: Path, alone: dict[str, bytes]) -> None:
     assert_same(BuiltinEmbedder(copy), TEXTS[:3], alone)
 
@@ -212,9 +230,34 @@ def test_a_changed_file_is_refused(copy: Path, name: str) -> None:
     data = bytearray((copy / name).read_bytes())
     data[len(data) // 2] ^= 1
     (copy / name).write_bytes(data)
+    model = BuiltinEmbedder(copy)
     with pytest.raises(ProviderError, match=f"{name} is damaged or was changed; reinstall") as caught:
+        model.embed(["a text"], "query")
+    assert (caught.value.provider, caught.value.permanent) == ("builtin", True)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_a_file_cut_short_is_refused_before_it_is_needed(copy: Path, name: str) -> None:
+    (copy / name).write_bytes((copy / name).read_bytes()[:-1])
+    with pytest.raises(ProviderError, match=f"{name} is damaged or was changed; reinstall"):
         BuiltinEmbedder(copy)
-    assert caught.value.provider == "builtin"
+
+
+def test_what_it_is_like_is_known_without_loading_it() -> None:
+    model = BuiltinEmbedder()
+    assert (model.dimensions, model.scripts) == (384, {"latin"})
+    assert model.fingerprint.startswith("builtin-1:")
+    assert model.embed([], "query").shape == (0, 384)
+    assert not model.shared.loaded
+
+
+def test_unloaded_it_comes_back_the_same(alone: dict[str, bytes]) -> None:
+    model = BuiltinEmbedder()
+    model.shared = Shared(partial(builtin._load, builtin.FOLDER), idle_s=0.0)
+    for _ in range(3):
+        assert_same(model, TEXTS[:3], alone)
+        model.shared.expire()
+        assert not model.shared.loaded
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
@@ -226,9 +269,12 @@ def test_a_missing_file_is_told(copy: Path, name: str) -> None:
 
 @pytest.mark.parametrize("library", ["onnxruntime", "tokenizers"])
 def test_a_missing_library_is_told(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    model = BuiltinEmbedder()
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ProviderError, match=f"(?s)cannot be loaded.*{library}"):
+    with pytest.raises(ProviderError, match=f"a library cannot be loaded.*{library}"):
         BuiltinEmbedder()
+    with pytest.raises(ProviderError, match=f"a library cannot be loaded.*{library}"):  # there, and broken
+        model.embed(["a text"], "query")
 
 
 def test_shipped_files_are_the_verified_ones() -> None:

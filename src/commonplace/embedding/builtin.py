@@ -8,36 +8,39 @@ busy without padding.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace.embedding import runtime
 from commonplace.embedding.base import Kind, Spec
+from commonplace.embedding.loading import Shared
 from commonplace.errors import ProviderError
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
     from commonplace.embedding.base import Floats
 
 FOLDER = Path(__file__).parent / "minilm"
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+SIZES = {MODEL: 23099483, TOKENIZER: 466153}  # bytes; a file that was cut short is told before it is needed
 MODEL_SHA256 = "b55ee2e12ba15cd6e4a26d70a0507edebbe819c6bc1e6fc1ba6b0d3b63654fa9"
 TOKENIZER_SHA256 = "01d4020140236ed40d76316c2c9226fbc7a7a410014ab485a3976487bf007476"
 DIMENSIONS = 384
 MAX_TOKENS = 256  # word pieces; the tokenizer cuts there
 # 256 word pieces are rarely more than 1,500 characters; cutting first keeps a megabyte of text cheap.
 MAX_CHARACTERS = 8192
-# From 1.29 on, onnxruntime's own builds report to their maker, and keep a device number and what is still to
-# be sent in the user's cache. The variable must be set before the import (its docs/Privacy.md); the second
-# name is one that some releases knew.
-NO_TELEMETRY = {"ORT_DISABLE_TELEMETRY": "1", "ORT_TELEMETRY_DISABLED": "1"}
-THREADS = max(
-    1, min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-)
+
+
+class _Loaded(NamedTuple):
+    session: Any
+    tokenizer: Tokenizer
 
 
 class BuiltinEmbedder:
-    """The bundled model, loaded and verified; safe to call from several threads."""
+    """The bundled model, loaded and verified at its first text; safe to call from several threads."""
 
     name = "all-MiniLM-L6-v2 (bundled)"
     dimensions = DIMENSIONS
@@ -45,24 +48,15 @@ class BuiltinEmbedder:
     fingerprint = f"builtin-1:{MODEL_SHA256[:12]}:{TOKENIZER_SHA256[:12]}:{MAX_CHARACTERS}"
 
     def __init__(self, folder: Path = FOLDER) -> None:
-        """Load model and tokenizer. Raises ProviderError if a file or a library is missing or wrong."""
-        model = _verified(folder / "model.onnx", MODEL_SHA256)
-        vocabulary = _verified(folder / "tokenizer.json", TOKENIZER_SHA256)
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        os.environ.update(NO_TELEMETRY)
-        try:
-            import onnxruntime
-            from tokenizers import Tokenizer
+        """See that files and libraries are there. Raises ProviderError if one is missing or cut short.
 
-            onnxruntime.disable_telemetry_events()  # Windows, where no variable does
-        except ImportError as error:  # no wheel for this machine, or one that does not fit it
-            raise ProviderError("builtin", f"a library cannot be loaded ({error})") from error
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._tokenizer = Tokenizer.from_buffer(vocabulary)
+        What only reading them shows, a file that was changed or a library that cannot be loaded, is raised
+        by the first text.
+        """
+        for name, size in SIZES.items():
+            _check_size(folder / name, size)
+        runtime.check("builtin")
+        self.shared = Shared(partial(_load, folder))
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, 384) float32 unit rows; the kind makes no difference to this model."""
@@ -80,25 +74,35 @@ class BuiltinEmbedder:
         return [m / np.maximum(np.linalg.norm(m, axis=-1, keepdims=True), 1e-9) for m in found]
 
     def _each(self, output: str, texts: Sequence[str]) -> list[Floats]:
-        if len(texts) == 1:
-            return [self._run(output, texts[0])]
-        with ThreadPoolExecutor(THREADS, "commonplace-embed") as pool:
-            return list(pool.map(lambda text: self._run(output, text), texts))
+        if not texts:
+            return []
+        with self.shared.use() as loaded:
+            return runtime.each(partial(_run, loaded, output), texts)
 
-    def _run(self, output: str, text: str) -> Floats:
-        """One text through the model."""
-        import numpy as np
 
-        # Half a surrogate pair is no text; the tokenizer would refuse it.
-        text = text[:MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-        ids = np.array([self._tokenizer.encode(text).ids], np.int64)
-        try:
-            rows: list[Floats] = self._session.run(
-                [output], {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-            )[0]
-        except Exception as error:  # onnxruntime's own errors share no base class but this
-            raise ProviderError("builtin", f"the model failed: {error}") from error
-        return rows[0]
+def _run(loaded: _Loaded, output: str, text: str) -> Floats:
+    """One text through the model."""
+    import numpy as np
+
+    ids = np.array([loaded.tokenizer.encode(runtime.clean(text, MAX_CHARACTERS)).ids], np.int64)
+    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    rows: list[Floats] = runtime.run("builtin", lambda: loaded.session.run([output], feed)[0])
+    return rows[0]
+
+
+def _load(folder: Path) -> _Loaded:
+    model = _verified(folder / MODEL, MODEL_SHA256)
+    vocabulary = _verified(folder / TOKENIZER, TOKENIZER_SHA256)
+    return _Loaded(runtime.session("builtin", model), runtime.tokenizer("builtin", vocabulary))
+
+
+def _check_size(path: Path, expected: int) -> None:
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if size != expected:
+        raise _changed(path)
 
 
 def _verified(path: Path, expected: str) -> bytes:
@@ -106,14 +110,22 @@ def _verified(path: Path, expected: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ProviderError(
-            "builtin", f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
-        ) from error
+        raise _unreadable(path, error) from error
     if hashlib.sha256(data).hexdigest() != expected:
-        raise ProviderError("builtin", f"{path.name} is damaged or was changed; reinstall commonplace")
+        raise _changed(path)
     return data
 
 
+def _changed(path: Path) -> ProviderError:
+    told = f"{path.name} is damaged or was changed; reinstall commonplace"
+    return ProviderError("builtin", told, permanent=True)
+
+
+def _unreadable(path: Path, error: OSError) -> ProviderError:
+    told = f"{path.name} cannot be read ({error.strerror}); reinstall commonplace"
+    return ProviderError("builtin", told, permanent=True)
+
+
 def load(spec: Spec) -> BuiltinEmbedder:
-    """Load the bundled model; there is nothing to choose."""
+    """Make the bundled model; there is nothing to choose."""
     return BuiltinEmbedder()

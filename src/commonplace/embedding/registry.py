@@ -6,6 +6,7 @@ whose objects are `Provider` rows as well.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,6 +41,25 @@ class Provider:
 _BUILT_IN = (
     Provider(
         "builtin", "commonplace.embedding.builtin:load", "the bundled model, English; nothing to set up"
+    ),
+    Provider(
+        "onnx",
+        "commonplace.embedding.onnx:load",
+        "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
+    ),
+    Provider(
+        "fastembed",
+        "commonplace.embedding.fastembed:load",
+        "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
+        " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
+        extra="fastembed",
+        model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    ),
+    Provider(
+        "gguf",
+        "commonplace.embedding.gguf:load",
+        "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
+        extra="gguf",
     ),
     Provider("fake", "commonplace.embedding.fake:load", "counts words, for tests"),
     Provider(
@@ -110,6 +130,16 @@ PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
 
 _made: dict[Spec, Embedder] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """Begin a forked child with a lock that no thread of its parent holds."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def find(name: str) -> Provider:
