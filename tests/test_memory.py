@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory, config, errors
+from commonplace.embedding.base import Spec
 from commonplace.index import store, vectors
 from commonplace.search import disclose
 
@@ -309,9 +310,9 @@ def test_a_model_that_cannot_be_loaded_is_said_once_and_missed_no_more(
         memory.sync()
     asked = []
 
-    def fail(name: str) -> None:
-        asked.append(name)
-        raise errors.ProviderError(name, "model.onnx is damaged")
+    def fail(spec: Spec) -> None:
+        asked.append(spec.provider)
+        raise errors.ProviderError(spec.provider, "model.onnx is damaged")
 
     monkeypatch.setattr(registry, "create", fail)
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
@@ -323,7 +324,7 @@ def test_a_model_that_cannot_be_loaded_is_said_once_and_missed_no_more(
         report = memory.sync()
         assert (report.unchanged, report.embedded) == (4, 0)
         assert any("model.onnx is damaged" in warning for warning in report.warnings)
-    assert asked == ["fake"]
+    assert asked == ["fake", "fake"]  # once for all searches, and again by a sync
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class Memory:
             chunks,
             scout,
         )
-        self._model = embedder
+        self._given = self._model = embedder
         self._model_trouble: str | None = None
         self._lock = threading.RLock()
 
@@ -218,9 +218,7 @@ class Memory:
         """
         started = time.perf_counter()
         with self._lock:
-            report = self._store.sync(self._load_model if embed else lambda: None, progress, stop)
-            if embed:
-                self._note_provider()
+            report = self._store.sync(self._model_for_sync if embed else lambda: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
@@ -293,27 +291,25 @@ class Memory:
             model = self._former_model()
         if model is None:
             return None
-        if few and store.catch_up(model):
-            self._note_provider()
+        if few:
+            store.catch_up(model)
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda question: model.embed([question], "query")[0]
 
-    def _note_provider(self) -> None:
-        """Note how the index's model is made, for the time when another one is configured."""
-        if self._model is not None and self._index_is_of(self._model):
-            self._store.index.set_meta("provider", self.settings.embedding.provider)
-
-    def _index_is_of(self, model: Embedder) -> bool:
-        return self._store.index.meta("model") == model.fingerprint
-
     def _former_model(self) -> Embedder | None:
-        """The model whose vectors the index still holds, until those of the configured one are complete."""
-        from commonplace.embedding import registry
+        """The model whose vectors the index still holds, until those of the configured one are complete.
 
+        Only one that the owner's settings name, or one that ships: an index may have come with a folder, and
+        what it says must not decide where questions are sent.
+        """
+        from commonplace.embedding import configured
+
+        named = self._store.index.meta("model")
         with suppress(CommonplaceError):
-            model = registry.create(str(self._store.index.meta("provider")))
-            return model if self._index_is_of(model) else None
+            for model in configured.models(self.settings.embedding, shipped=True):
+                if not isinstance(model, str) and model.fingerprint == named:
+                    return model
         return None
 
     def _vector_warnings(self, request: pipeline.Request) -> list[str]:
@@ -327,16 +323,35 @@ class Memory:
         return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
 
     def _load_model(self) -> Embedder | None:
-        """The embedding model, loaded once; trouble is remembered and told, not raised."""
-        provider = self.settings.embedding.provider
-        if self._model is None and self._model_trouble is None and provider != "none":
-            from commonplace.embedding import registry
-
-            try:
-                self._model = registry.create(provider)
-            except CommonplaceError as error:
-                self._model_trouble = f"no embedding model ({error}); full text answers alone"
+        """The embedding model, made once; trouble is remembered and told, not raised."""
+        wanted = self.settings.embedding.provider != "none"
+        if self._model is None and self._model_trouble is None and wanted:
+            self._choose_model()
         return self._model
+
+    def _model_for_sync(self) -> Embedder | None:
+        """The model to embed with now: a provider may have come back, or have failed for good, meanwhile."""
+        if self._given is None and self.settings.embedding.provider != "none":
+            self._choose_model()
+        return self._model
+
+    def _choose_model(self) -> None:
+        """Take the first model of the settings that can be used, and remember why none before it can."""
+        from commonplace.embedding import configured
+
+        told: list[str] = []
+        self._model = self._model_trouble = None
+        try:
+            for model in configured.models(self.settings.embedding):
+                if not isinstance(model, str):
+                    self._model = model
+                    break
+                told.append(model)
+        except CommonplaceError as error:
+            told.append(str(error))
+        if told:
+            end = f"{self._model.name} stands in" if self._model else "full text answers alone"
+            self._model_trouble = f"no embedding model ({'; '.join(told)}); {end}"
 
     def _shown(self, hit: Hit) -> Hit:
         """A hit with its path as people write it, and the contexts that apply to it."""
@@ -384,6 +399,11 @@ class Memory:
     def _root(self, collection: str) -> str:
         return next(source.root for source in self._store.sources if source.name == collection)
 
+    def _left_alone(self) -> list[str]:
+        from commonplace.embedding import configured
+
+        return configured.left_alone()
+
     def _status(self) -> Status:
         from commonplace.types import CollectionInfo, Status
 
@@ -406,6 +426,6 @@ class Memory:
             stale=stale,
             index_bytes=index.size_bytes(),
             model=self.settings.embedding.provider,
-            warnings=store.opened.warnings,
+            warnings=(*store.opened.warnings, *self._left_alone()),
             **counts,
         )

@@ -11,6 +11,11 @@ from commonplace import paths
 from commonplace.errors import ConfigError
 
 _EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
+# The rows of `embedding.registry`, which this may not import; a test compares them.
+EMBEDDERS = (
+    "builtin", "onnx", "fastembed", "gguf", "openai", "compatible", "gemini", "voyage", "mistral", "cohere",
+    "ollama", "fake",
+)  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -18,18 +23,20 @@ class Key(NamedTuple):
     """One setting: its dotted name, what it may be, and whether a workspace's file may set it."""
 
     name: str
-    kind: Literal["integer", "number", "boolean", "text", "texts"]
+    kind: Literal["integer", "number", "boolean", "text", "texts", "names"]
     default: object
     doc: str
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
     harmless: bool = True
+    group: str = ""  # an entry point group, whose names are choices as well
 
     @property
     def variable(self) -> str:
         """The environment variable that sets it; lists have none."""
-        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}" if self.kind != "texts" else ""
+        lists = ("texts", "names")
+        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}" if self.kind not in lists else ""
 
     @property
     def allowed(self) -> str:
@@ -37,7 +44,7 @@ class Key(NamedTuple):
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
-        limits = "" if self.low is None else f" from {self.low:g} to {self.high:g}"
+        limits = "" if self.low is None else f" from {self.low:.10g} to {self.high:.10g}"
         return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
 
 
@@ -55,7 +62,57 @@ KEYS = (
         "text",
         "builtin",
         "What turns text into vectors.",
-        choices=("builtin", "none", "fake"),
+        choices=(*EMBEDDERS, "none"),
+        harmless=False,
+        group="commonplace.embedders",
+    ),
+    Key("embedding.model", "text", "", "Which of the provider's models; empty: its default.", harmless=False),
+    Key(
+        "embedding.dimensions",
+        "integer",
+        None,
+        "Shorter vectors, where a model can.",
+        1,
+        65_536,
+        harmless=False,
+    ),
+    Key("embedding.base_url", "text", "", "Where the provider is; empty: its own address.", harmless=False),
+    Key("embedding.path", "text", "", "The file or folder of a local model.", harmless=False),
+    Key(
+        "embedding.key_file", "text", "", "A file with the provider's key; else its variable.", harmless=False
+    ),
+    Key(
+        "embedding.fallback",
+        "names",
+        (),
+        "Providers that stand in, first to last: NAME or NAME/MODEL.",
+        harmless=False,
+    ),
+    Key(
+        "embedding.deadline_s",
+        "number",
+        120,
+        "Seconds for passages, retries included.",
+        1,
+        3600,
+        harmless=False,
+    ),
+    Key(
+        "embedding.query_deadline_s",
+        "number",
+        5,
+        "Seconds a question waits for its vector.",
+        0.1,
+        60,
+        harmless=False,
+    ),
+    Key(
+        "embedding.cache_entries",
+        "integer",
+        50_000,
+        "Vectors kept of paid and remote models.",
+        0,
+        10_000_000,
         harmless=False,
     ),
     Key(
@@ -92,6 +149,8 @@ def checked(key: Key, value: object, where: str) -> object:
     """Return a value that fits its key. Raises ConfigError."""
     if key.kind == "texts":
         return globs(key.name, value, where)
+    if key.kind == "names":
+        return _names(key, value, where)
     kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
     if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
         raise _not_allowed(key, value, where)
@@ -102,12 +161,30 @@ def checked(key: Key, value: object, where: str) -> object:
 
 def _fits(key: Key, value: object) -> bool:
     if key.low is None or key.high is None or not isinstance(value, int | float):
-        return not key.choices or value in key.choices
+        return not key.choices or value in key.choices or value in _installed(key.group)
     return key.low <= value <= key.high
+
+
+def _installed(group: str) -> set[str]:
+    """Names that other packages bring to an entry point group."""
+    from importlib.metadata import entry_points
+
+    return {point.name for point in entry_points(group=group)} if group else set()
 
 
 def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
     return ConfigError(key.name, f"{quoted(value)} {where} is not allowed; it must be {key.allowed}")
+
+
+def _names(key: Key, value: object, where: str) -> tuple[str, ...]:
+    """Check names of embedding providers, each with a model behind a slash if one is wanted."""
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise _not_allowed(key, value, where)
+    for name in names:
+        if name.partition("/")[0] not in EMBEDDERS:
+            raise ConfigError(key.name, f"unknown provider {quoted(name)} {where}{near(name, EMBEDDERS)}")
+    return tuple(names)
 
 
 def globs(name: str, value: object, where: str) -> tuple[str, ...]:

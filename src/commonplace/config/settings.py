@@ -48,9 +48,18 @@ class Remember(NamedTuple):
 
 
 class Embedding(NamedTuple):
-    """Settings of embedding."""
+    """Settings of embedding; deadlines in seconds."""
 
     provider: str
+    model: str
+    dimensions: int | None
+    base_url: str
+    path: str
+    key_file: str
+    fallback: tuple[str, ...]
+    deadline_s: float
+    query_deadline_s: float
+    cache_entries: int
 
 
 class Output(NamedTuple):

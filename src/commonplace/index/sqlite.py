@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from commonplace.index.rows import Entry
 
 Key = tuple[str, str]  # collection, path
-# What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served,
-# the name it is made by), and which model's are being made beside them.
-KEPT_META = ("model", "scripts", "provider", "staging")
+# What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
+# and which model's are being made beside them.
+KEPT_META = ("model", "scripts", "staging")
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 
 

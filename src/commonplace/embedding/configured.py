@@ -1,0 +1,125 @@
+"""The models that the settings name: the one wanted and those that may stand in, behind cache and breaker."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace import paths
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.embedding import registry
+from commonplace.embedding.base import Embedder, Spec
+from commonplace.embedding.breaker import Breaker, Opened, name_of
+from commonplace.errors import CommonplaceError, ConfigError
+
+if TYPE_CHECKING:
+    from commonplace.config.settings import Embedding
+
+SHIPPED = ("builtin", "fake")
+_KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
+
+
+def specs(settings: Embedding) -> list[Spec]:
+    """What the settings ask for: the provider first, then those that stand in for it, with their own models.
+
+    One that stands in is a provider's name, or `provider/model`. Raises ConfigError for a key that cannot be
+    read.
+    """
+    wanted = Spec(
+        settings.provider,
+        settings.model,
+        settings.dimensions,
+        settings.base_url,
+        settings.path and os.path.abspath(os.path.expanduser(settings.path)),
+        _key(settings.key_file),
+    )
+    others = (name.partition("/") for name in settings.fallback)
+    return [
+        _limited(s, settings) for s in (wanted, *(Spec(provider, model) for provider, _, model in others))
+    ]
+
+
+def _limited(spec: Spec, settings: Embedding) -> Spec:
+    """A specification with the deadlines of the settings, which mean nothing to a model on this machine."""
+    if _is_local(spec):
+        return spec
+    return replace(spec, deadline_s=settings.deadline_s, query_deadline_s=settings.query_deadline_s)
+
+
+def _is_local(spec: Spec) -> bool:
+    """Whether texts stay on this machine, and embedding them again costs nothing but time."""
+    with suppress(ConfigError):
+        return registry.find(spec.provider).local and not spec.base_url
+    return True
+
+
+def models(settings: Embedding, *, shipped: bool = False) -> Iterator[Embedder | str]:
+    """Make each model that the settings name, the wanted one first; a text says why one cannot be used.
+
+    With `shipped` those that come with the package follow. Raises ConfigError.
+    """
+    breaker = _breaker()
+    for spec in [*specs(settings), *(map(Spec, SHIPPED) if shipped else ())]:
+        name = _breaker_name(spec)
+        try:
+            model = guarded(spec, settings)
+        except CommonplaceError as error:
+            yield str(error)
+            continue
+        opened = next((one for one in breaker.opened() if one.name == name and one.permanent), None)
+        yield told(opened) if opened else model
+
+
+def guarded(spec: Spec, settings: Embedding) -> Embedder:
+    """Make a model; one that runs elsewhere is put behind the cache and the breaker.
+
+    Raises ConfigError, MissingExtra, ProviderError.
+    """
+    model = registry.create(spec)
+    if _is_local(spec):
+        return model
+    from commonplace.embedding.cache import VectorCache
+    from commonplace.embedding.guarded import GuardedEmbedder
+
+    path = os.fspath(paths.user_cache_dir() / "vectors.sqlite")
+    cache = VectorCache(path, settings.cache_entries) if settings.cache_entries else None
+    return GuardedEmbedder(model, store=cache, breaker=_breaker(), name=_breaker_name(spec))
+
+
+def left_alone() -> list[str]:
+    """The providers that are left alone now, and why, a line each."""
+    return [told(opened) for opened in _breaker().opened()]
+
+
+def told(opened: Opened) -> str:
+    """One line about a provider that is left alone."""
+    until = time.strftime("%H:%M", time.localtime(opened.until_s))
+    return f"{opened.name.partition('#')[0]} is left alone until {until} ({opened.reason})"
+
+
+def _breaker() -> Breaker:
+    return Breaker(paths.user_cache_dir() / "providers.json")
+
+
+def _breaker_name(spec: Spec) -> str:
+    return name_of(spec.provider, spec.model, spec.base_url, spec.key.reveal())
+
+
+def _key(file: str) -> Secret:
+    """The key in a file that the owner names; empty where none is named."""
+    if not file:
+        return NO_KEY
+    path = Path(os.path.abspath(os.path.expanduser(file)))
+    try:
+        data = paths.read_contained(path, [path.parent])
+        text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
+    except (CommonplaceError, UnicodeDecodeError) as error:
+        raise ConfigError("embedding.key_file", f"cannot be read ({error})") from error
+    if not text or len(text) > _KEY_BYTES or len(text.split()) != 1:
+        raise ConfigError("embedding.key_file", f"{paths.shown(path)} must hold one key and nothing else")
+    return Secret(text)
