@@ -23,6 +23,7 @@ PASSING_S = 30.0  # for passing ones
 PASSING_FAILURES = 3  # in a row
 CLAIM_S = 300.0  # a trial call whose process died is forgotten after this
 _REASON_CHARACTERS = 300
+_LARGEST = 1e12  # seconds since 1970, some 30,000 years
 
 
 class Opened(NamedTuple):
@@ -173,4 +174,8 @@ def _states(data: bytes) -> dict[str, dict[str, Any]]:
 
 def _is_state(state: object) -> bool:
     numbers = ("until_s", "claimed_s", "permanent", "passing")
-    return isinstance(state, dict) and all(isinstance(state.get(n, 0), int | float) for n in numbers)
+    return isinstance(state, dict) and all(_is_number(state.get(name, 0)) for name in numbers)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and 0 <= value < _LARGEST
