@@ -291,8 +291,12 @@ class Memory:
             model = self._former_model()
         if model is None:
             return None
-        if few:
+        from commonplace.embedding import configured
+
+        if few and not configured.is_remote(model):  # a question may wait for its own vector alone
             store.catch_up(model)
+        if store.vectors.level() == 2:
+            return None
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda question: model.embed([question], "query")[0]

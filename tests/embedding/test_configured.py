@@ -219,3 +219,40 @@ def test_a_name_that_nobody_brings_is_refused(root: Path) -> None:
 
 def test_what_is_left_alone_is_told_with_its_time(root: Path, settings: dict[str, object]) -> None:
     assert configured.left_alone() == []
+
+
+def test_a_question_waits_for_nothing_but_its_own_vector(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+        (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+        paid = len(server.inputs)
+        found = memory.search("brass lamp")
+        assert found.hits[0].path == "memory/new.md"
+        assert len(server.inputs) == paid + 1
+        assert "1 passages have no vector yet" in found.warnings[0]
+        assert memory.sync().embedded == 1
+
+
+def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    gone = settings | {"embedding.base_url": "http://127.0.0.1:9/v1", "embedding.query_deadline_s": 1}
+    gone["embedding.provider"] = "openai"
+    first = settings | {"embedding.provider": "openai"}
+    with Memory.open(root, overrides=first) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=gone) as memory:
+        for _ in range(4):
+            found = memory.search("walnut desk 7")
+            assert found.hits
+            assert found.level == 2
+        assert "cannot be reached" in " ".join(found.warnings)
+    (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+    with Memory.open(root, overrides=gone | {"embedding.deadline_s": 1}) as memory:
+        raises = pytest.raises(ProviderError, match=r"left alone|cannot be reached")
+        with raises:
+            memory.sync()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from commonplace.errors import CommonplaceError
@@ -27,6 +28,21 @@ def end(error: BaseException, *, debug: bool = False) -> int:
     if debug:
         raise error
     return report(error)
+
+
+def flush(code: int) -> int:
+    """Write out what is still buffered; return the exit code, which is another one where that fails.
+
+    What failed before is not told again.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _silence_stdout()
+        code = code or (0 if isinstance(error, BrokenPipeError) else report(error))
+    with suppress(OSError):
+        sys.stderr.flush()
+    return code
 
 
 def report(error: BaseException) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from typing import NoReturn
 
 from commonplace.cli import deferred
@@ -21,19 +20,16 @@ def main() -> NoReturn:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
         # Notes are UTF-8 whatever the locale says; names of files that are not come out as they are.
         getattr(sys, name).reconfigure(encoding="utf-8", errors="surrogateescape")
-    from commonplace.cli import shortcut
+    from commonplace.cli import failures, shortcut
 
     code = shortcut.run(sys.argv[1:])
     if code is not None:
-        _leave(code)
+        # At once: taking the interpreter apart would take 10 ms, and nothing is left open.
+        os._exit(failures.flush(code))
     from commonplace.cli.application import cli
 
-    cli.main()
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process at once: taking the interpreter apart would take 10 ms, and nothing is left open."""
-    with suppress(BrokenPipeError):
-        sys.stdout.flush()
-        sys.stderr.flush()
-    os._exit(code)
+    try:
+        cli.main()
+    except SystemExit as end:
+        sys.exit(failures.flush(end.code if isinstance(end.code, int) else 0))
+    sys.exit(failures.flush(0))

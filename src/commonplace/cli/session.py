@@ -152,6 +152,7 @@ def write(text: str) -> None:
     """Print a result; nothing at all for an empty one."""
     if text:
         sys.stdout.write(text + "\n")
+        sys.stdout.flush()  # before what is said beside it
 
 
 def note(text: str) -> None:

@@ -91,6 +91,13 @@ def guarded(spec: Spec, settings: Embedding) -> Embedder:
     return GuardedEmbedder(model, store=cache, breaker=_breaker(), name=_breaker_name(spec))
 
 
+def is_remote(model: Embedder) -> bool:
+    """Whether a model made here runs elsewhere, so that embedding may take long and cost money."""
+    from commonplace.embedding.guarded import GuardedEmbedder
+
+    return isinstance(model, GuardedEmbedder)
+
+
 def left_alone() -> list[str]:
     """The providers that are left alone now, and why, a line each."""
     return [told(opened) for opened in _breaker().opened()]
