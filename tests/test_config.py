@@ -143,13 +143,22 @@ def test_mistakes_elsewhere(root: Path) -> None:
 @pytest.mark.parametrize("key", [key for key in config.KEYS if not key.harmless], ids=lambda key: key.name)
 def test_harmful_key_is_refused_in_a_workspace(root: Path, key: config.Key) -> None:
     group, name = key.name.split(".")
-    value = {True: "true", False: "false"}.get(key.default, f'"{key.default}"')  # type: ignore[call-overload]
+    by_kind = {"integer": "600", "number": "0.5", "boolean": "true", "command": '["/bin/cat", "-u"]'}
+    value = by_kind.get(key.kind, f'"{key.default}"')
     file = own(root, f"[{group}]\n{name} = {value}")
     assert problem(root) == (
         f"{key.name}: {file} comes with the folder and may not set it; set it in your own config.toml"
     )
     file.rename(config.user_file().parent.mkdir(parents=True) or config.user_file())
     config.load(root)
+
+
+def test_a_command_is_a_list_of_texts(root: Path) -> None:
+    user('[llm]\ncommand = ["/usr/bin/my-model", "--quiet", "../x"]')
+    assert config.load(root).llm.command == ("/usr/bin/my-model", "--quiet", "../x")
+    for wrong in ('"rm -rf x"', "[1]", '["a\\u0000b"]'):
+        user(f"[llm]\ncommand = {wrong}")
+        assert "a list of texts: a program and its arguments" in problem(root)
 
 
 @pytest.mark.parametrize("path", ["../other", "/", "memory/../../other", "link"])

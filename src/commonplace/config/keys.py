@@ -11,13 +11,14 @@ from commonplace import paths
 from commonplace.errors import ConfigError
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+Kind = Literal["integer", "number", "boolean", "text", "texts", "command"]
 
 
 class Key(NamedTuple):
     """One setting: its dotted name, what it may be, and whether a workspace's file may set it."""
 
     name: str
-    kind: Literal["integer", "number", "boolean", "text", "texts"]
+    kind: Kind
     default: object
     doc: str
     low: float | None = None
@@ -28,7 +29,9 @@ class Key(NamedTuple):
     @property
     def variable(self) -> str:
         """The environment variable that sets it; lists have none."""
-        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}" if self.kind != "texts" else ""
+        if self.kind in ("texts", "command"):
+            return ""
+        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}"
 
     @property
     def allowed(self) -> str:
@@ -36,8 +39,18 @@ class Key(NamedTuple):
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
-        limits = "" if self.low is None else f" from {self.low:g} to {self.high:g}"
-        return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
+        limits = "" if self.low is None else f" from {self.low:.15g} to {self.high:.15g}"
+        texts = (
+            "a list of texts: a program and its arguments" if self.kind == "command" else "a list of texts"
+        )
+        return words.get(self.kind, "a text" if self.kind == "text" else texts) + limits
+
+
+def _own(
+    name: str, kind: Kind, default: object, doc: str, low: float | None = None, high: float | None = None
+) -> Key:
+    """A setting that only the user's own file, the environment and flags may set."""
+    return Key(name, kind, default, doc, low, high, harmless=False)
 
 
 KEYS = (
@@ -57,6 +70,17 @@ KEYS = (
         choices=("builtin", "none", "fake"),
         harmless=False,
     ),
+    _own("llm.provider", "text", "none", "Who provides the language model; nothing needs one."),
+    _own("llm.model", "text", "", "The language model, as its provider calls it."),
+    _own("llm.base_url", "text", "", "The address of its server; empty: the provider's own."),
+    _own("llm.path", "text", "", "The model file of the provider gguf."),
+    _own("llm.command", "command", (), "The program of the provider command; it never passes a shell."),
+    _own("llm.context", "integer", 8192, "Tokens a model in this process has room for.", 512, 1_000_000),
+    _own("llm.cache", "boolean", True, "Whether answers of language models are kept for 30 days."),
+    _own("llm.max_tokens_a_day", "integer", None, "Tokens language models may take a day.", 0, 10**9),
+    _own("llm.max_tokens_a_run", "integer", None, "Tokens language models may take a run.", 0, 10**9),
+    _own("llm.max_dollars_a_day", "number", None, "US dollars they may cost a day.", 0, 10**6),
+    _own("llm.max_dollars_a_run", "number", None, "US dollars they may cost a run.", 0, 10**6),
     Key(
         "output.color",
         "text",
@@ -91,12 +115,20 @@ def checked(key: Key, value: object, where: str) -> object:
     """Return a value that fits its key. Raises ConfigError."""
     if key.kind == "texts":
         return globs(key.name, value, where)
+    if key.kind == "command":
+        return _command(key, value, where)
     kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
     if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
         raise _not_allowed(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
     return value
+
+
+def _command(key: Key, value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(p, str) and "\0" not in p for p in value):
+        raise _not_allowed(key, value, where)
+    return tuple(value)
 
 
 def _fits(key: Key, value: object) -> bool:
