@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import paths
 from commonplace.llm.ledger import open_ledger
 from commonplace.paths import Workspace
 
@@ -83,6 +84,13 @@ def test_by_day_as_json(run: Run, spent: Path) -> None:
 def test_what_is_no_day_is_wrong_usage(run: Run, workspace: Path, since: str) -> None:
     result = run("costs", f"--since={since}")
     assert result.exit_code == 2
+
+
+def test_prices_that_cannot_be_read_hide_no_costs(run: Run, spent: Path) -> None:
+    file = paths.user_config_dir() / "prices.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[broken")
+    assert run("costs").exit_code == 0
 
 
 def test_days_far_back(run: Run, spent: Path) -> None:

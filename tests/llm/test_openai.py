@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+import socket
 import subprocess
 import sys
 import time
 import traceback
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -399,6 +401,23 @@ def test_nobody_there() -> None:
     assert not caught.value.permanent
 
 
+def test_a_server_that_does_not_let_anybody_in_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "CONNECT_S", 0.2)
+    with socket.socket() as full, ExitStack() as waiting:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        model = OpenAiModel(Spec("compatible", "m", f"http://127.0.0.1:{full.getsockname()[1]}/v1"))
+        begun = time.monotonic()
+        with pytest.raises(ProviderError, match="cannot be reached in time") as caught:
+            model.answer(REQUEST)
+    assert not isinstance(caught.value, Unanswered)
+    assert time.monotonic() - begun > 0.7
+
+
 @pytest.mark.parametrize(
     ("reply", "match"),
     [
@@ -453,13 +472,17 @@ def test_what_is_missing_is_told() -> None:
         OpenAiModel(Spec("compatible", "m", "http://example.com/v1", key=Secret(KEY)))
 
 
-def test_no_log_holds_key_or_prompt(server: Server, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    server.script = [Reply(refusal(f"bad key {KEY}"), 401)]
+@pytest.mark.parametrize("level", [logging.INFO, logging.DEBUG])
+def test_no_log_holds_the_key(server: Server, caplog: pytest.LogCaptureFixture, level: int) -> None:
+    caplog.set_level(level)
+    server.script = [Reply(answer()), Reply(refusal("bad key"), 401)]
+    model = model_at(server)
+    model.answer(REQUEST)
     with pytest.raises(ProviderError):
-        model_at(server).answer(REQUEST)
+        model.answer(REQUEST)
     assert KEY not in caplog.text
-    assert "deploy" not in caplog.text
+    assert KEY not in repr(vars(model._client))
+    assert level == logging.DEBUG or "deploy" not in caplog.text
 
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, server: Server) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from commonplace.errors import ProviderError
 from commonplace.llm import structured
-from commonplace.llm.base import Completion, Message, ToolCall, ToolSpec
+from commonplace.llm.base import Completion, Message, Request, ToolCall, ToolSpec
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
 
@@ -68,6 +70,19 @@ def test_a_second_wrong_answer_is_an_error(server: Server) -> None:
     with pytest.raises(ProviderError, match="also when told"):
         Client(model_at(server)).complete(QUESTION, SCHEMA)
     assert len(server.requests) == 2
+
+
+def test_a_repair_has_what_is_left_of_the_time() -> None:
+    def slow(request: Request) -> str:
+        time.sleep(0.1)
+        return "no"
+
+    model = FakeModel(slow)
+    with pytest.raises(ProviderError, match="also when told"):
+        Client(model).complete(QUESTION, SCHEMA, deadline_s=5)
+    assert 4 < model.requests[1].deadline_s < 4.95
+    with pytest.raises(ProviderError, match="no time for a second answer"):
+        Client(model).complete(QUESTION, SCHEMA, deadline_s=0.05)
 
 
 def test_a_call_to_a_tool_is_not_held_to_the_schema() -> None:

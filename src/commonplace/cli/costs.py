@@ -35,12 +35,12 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show what calls to models took and cost."""
     from dataclasses import asdict
 
-    from commonplace.llm import ledger, prices
+    from commonplace.llm import ledger
     from commonplace.paths import Workspace
 
     start = _start(since)
     path = ledger.place(Workspace(Path(session.workspace_root(ctx))))
-    found = ledger.Ledger(path, prices.load()).costs(by, start)
+    found = ledger.Ledger(path).costs(by, start)
     if form == "json":
         session.write(render.to_json([asdict(row) for row in found]))
     elif not found:

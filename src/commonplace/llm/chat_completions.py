@@ -35,12 +35,9 @@ def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False
     messages = list(request.messages)
     parameters: dict[str, Any] = {"temperature": request.temperature}
     if request.schema is not None:
-        if dialect.schema == "json_schema":
-            parameters["response_format"] = _constraint(request.schema)
-        else:
+        parameters |= _constraint(request.schema, dialect)
+        if dialect.schema != "json_schema":
             messages = _instructed(messages, structured.instruction(request.schema))
-        if dialect.schema == "json_object":
-            parameters["response_format"] = {"type": "json_object"}
     if request.tools:
         parameters["tools"] = [_offered(tool) for tool in request.tools]
     if request.logprobs:
@@ -155,9 +152,13 @@ def counted(read: Completion, request: Request, usage: object = None) -> Complet
     return replace(read, tokens_in=tokens.about_in(request), tokens_out=went, estimated=True)
 
 
-def _constraint(schema: Json) -> dict[str, Any]:
-    strict = schemas.is_closed(schema)
-    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}}
+def _constraint(schema: Json, dialect: Dialect) -> dict[str, Any]:
+    if dialect.schema == "words":
+        return {}
+    if dialect.schema == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    named = {"name": "answer", "schema": schema, "strict": schemas.is_closed(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
 def _offered(tool: ToolSpec) -> dict[str, Any]:

@@ -30,6 +30,8 @@ from commonplace.llm.ledger import OK, Ledger
 from commonplace.llm.prices import NANO
 from commonplace.refusals import TooLarge
 
+ABANDONED = "abandoned"
+
 
 class Breaker(Protocol):
     """What keeps a failing provider from being asked again and again."""
@@ -67,11 +69,11 @@ class _Call:
     read: list[str] = field(default_factory=list)
     tokens_in: int = 0
     tokens_out: int = 0
-    outcome: str = OK
+    outcome: str = ABANDONED  # until it has ended otherwise
 
     def settle(self, completion: Completion) -> None:
         """Take the counts of an answer."""
-        self.tokens_in, self.tokens_out = completion.tokens_in, completion.tokens_out
+        self.tokens_in, self.tokens_out, self.outcome = completion.tokens_in, completion.tokens_out, OK
 
     def end(self, outcome: str, *, paid: bool) -> None:
         """Count what a call without an answer took: the question, and what was read."""
@@ -215,12 +217,11 @@ class Client:
             call.end("unanswered" if lost else "failed", paid=lost or bool(call.read))
             self._tell_breaker(error)
             raise
-        except BaseException:  # the reader went away, or Ctrl-C
-            call.end("abandoned", paid=True)
-            raise
         else:
             self._tell_breaker(None)
         finally:
+            if call.outcome == ABANDONED:  # the reader went away, or Ctrl-C
+                call.end(ABANDONED, paid=True)
             self._record(request, call.tokens_in, call.tokens_out, call.outcome, call.reservation)
 
     def _tell_breaker(self, error: CommonplaceError | None) -> None:

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -40,10 +40,10 @@ class Database:
             try:
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
-                with suppress(apsw.Error):
-                    connection.execute("ROLLBACK")
-                raise
+            finally:
+                if connection.in_transaction:
+                    with suppress(apsw.Error):
+                        connection.execute("ROLLBACK")
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -71,15 +71,14 @@ class Database:
         if self._connection is not None:
             self._left.append(self._connection)
         self._make_file()
-        connection = apsw.Connection(os.fspath(self.path))
-        try:
+        with ExitStack() as stack:
+            connection = apsw.Connection(os.fspath(self.path))
+            stack.callback(connection.close)
             connection.set_busy_timeout(int(BUSY_S * 1000))
             _patiently(connection, "PRAGMA journal_mode=wal")
             connection.execute("PRAGMA synchronous=normal")
             _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT")
-        except BaseException:
-            connection.close()
-            raise
+            stack.pop_all()
         self._connection, self._process = connection, os.getpid()
         return connection
 

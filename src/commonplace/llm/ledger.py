@@ -58,9 +58,16 @@ class Ledger:
     """The record of one workspace; safe with many threads and processes."""
 
     def __init__(self, path: Path, prices: Prices | None = None) -> None:
-        """Name the file; it is made with the first call. Raises ConfigError for unreadable prices."""
-        self.prices = prices or load_prices()
+        """Name the file; it is made with the first call."""
+        self._prices = prices
         self.database = Database(path, _TABLES)
+
+    @property
+    def prices(self) -> Prices:
+        """What calls cost, read when it is first needed. Raises ConfigError for unreadable prices."""
+        if self._prices is None:
+            self._prices = load_prices()
+        return self._prices
 
     def record(
         self,
@@ -77,7 +84,7 @@ class Ledger:
     ) -> None:
         """Record a call; what a reservation held is free again. `outcome` is `ok` or one word for a failure.
 
-        Raises NoteUnreadable.
+        Raises NoteUnreadable, ConfigError for unreadable prices.
         """
         cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out)
         names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]

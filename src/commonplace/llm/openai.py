@@ -194,6 +194,9 @@ class OpenAiModel:
             # Not `from error`: the SDK quotes the server's answer, and a server may quote the key.
             raise self._refused(error) from None
         except openai.APITimeoutError as error:
+            # What was never connected was never sent.
+            if type(error.__cause__).__name__ == "ConnectTimeout":
+                raise ProviderError(self.provider, f"{self._host} cannot be reached in time") from error
             raise Unanswered(self.provider, "the server did not answer in time") from error
         except openai.OpenAIError as error:
             said = screen.one_line(self._key.remove_from(str(error.__cause__ or error)))
@@ -232,8 +235,7 @@ class OpenAiModel:
             event_hooks={"request": [self._trim]},
         )
         return openai.OpenAI(
-            # The SDK wants one; `_trim` takes it out again.
-            api_key=self._key.reveal() or "none",
+            api_key="none",  # the SDK wants one; what is sent and never logged comes from `_trim`
             base_url=self._base_url,
             max_retries=0,
             http_client=transport,

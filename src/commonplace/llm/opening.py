@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from commonplace.config import Settings
+from commonplace.config.settings import Llm
 from commonplace.llm import ledger, registry
 from commonplace.llm.base import Spec
 from commonplace.llm.budget import Budget, Caps
@@ -43,12 +44,16 @@ def open_llm(
             chosen.context,
         )
     )
-    caps = Caps(
+    budget = Budget(ledger.open_ledger(workspace, environ), caps(chosen), run)
+    cache = Cache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache else None
+    return Client(model, cache=cache, budget=budget, breaker=breaker)
+
+
+def caps(chosen: Llm) -> Caps:
+    """Return the caps of the settings."""
+    return Caps(
         chosen.max_tokens_a_day,
         chosen.max_tokens_a_run,
         chosen.max_dollars_a_day,
         chosen.max_dollars_a_run,
     )
-    budget = Budget(ledger.open_ledger(workspace, environ), caps, run)
-    cache = Cache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache else None
-    return Client(model, cache=cache, budget=budget, breaker=breaker)

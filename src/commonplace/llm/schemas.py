@@ -79,18 +79,22 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
     if names and not any(_is(value, name) for name in names):
         yield f"{place}: {_shown(value)} is not of type {' or '.join(names)}"
         return
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
-        yield f"{place}: {_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield f"{place}: {_shown(value)} is not {_shown(schema['const'])}"
-    if "anyOf" in schema and all(problem(value, option) for option in schema["anyOf"]):
-        yield f"{place}: {_shown(value)} fits none of the allowed forms"
+    yield from _among_allowed(value, schema, place)
     if isinstance(value, dict):
         yield from _in_object(value, schema, place)
     elif isinstance(value, list):
         yield from _in_array(value, schema, place)
     else:
         yield from _in_scalar(value, schema, place)
+
+
+def _among_allowed(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+        yield f"{place}: {_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield f"{place}: {_shown(value)} is not {_shown(schema['const'])}"
+    if "anyOf" in schema and all(problem(value, option) for option in schema["anyOf"]):
+        yield f"{place}: {_shown(value)} fits none of the allowed forms"
 
 
 def _in_object(value: dict[str, object], schema: Mapping[str, Any], place: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from commonplace.errors import ProviderError
 from commonplace.llm import prompting, schemas
 from commonplace.llm.base import Completion, Message, Request, Schema
+from commonplace.transport import Deadline
 
 Ask = Callable[[Request], Completion]
 # Models that think aloud put it before the answer; what they drafted there is not the answer.
@@ -24,13 +25,16 @@ def complete(ask: Ask, request: Request, provider: str) -> Completion:
     """
     assert request.schema is not None
     schemas.check(request.schema)
+    deadline = Deadline(request.deadline_s)
     first = ask(request)
     if first.calls:  # a model that wants to call a tool has not answered yet
         return first
     data, wrong = parse(first, request.schema)
     if not wrong:
         return replace(first, data=data)
-    second = ask(_repair(request, first, wrong))
+    if not deadline.left_s():
+        raise ProviderError(provider, f"no JSON that fits, and no time for a second answer: {wrong}")
+    second = ask(_repair(request, first, wrong, deadline.left_s()))
     data, still = parse(second, request.schema)
     if still:
         raise ProviderError(provider, f"no JSON that fits, also when told what is wrong: {still}")
@@ -69,11 +73,12 @@ def instruction(schema: Schema) -> str:
     )
 
 
-def _repair(request: Request, first: Completion, wrong: str) -> Request:
+def _repair(request: Request, first: Completion, wrong: str, left_s: float) -> Request:
     told = prompting.load("repair").messages(
         error=wrong, schema=json.dumps(request.schema, ensure_ascii=False)
     )
-    return replace(request, messages=(*request.messages, Message("assistant", first.text), *told))
+    messages = (*request.messages, Message("assistant", first.text), *told)
+    return replace(request, messages=messages, deadline_s=left_s)
 
 
 def _candidates(text: str) -> Iterator[str]:
