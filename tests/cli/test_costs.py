@@ -25,9 +25,9 @@ def spent(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ledger.record("expand", "openai", "gpt-4.1-mini", 900, 80, cached=True)
     ledger.record("总结", "somebody", "new", 500, 50)
     now = time.time()
-    monkeypatch.setattr("time.time", lambda: now - 10 * 86_400)
-    ledger.record("embed", "ollama", "nomic-embed-text", 4_000)
-    monkeypatch.undo()
+    with monkeypatch.context() as earlier:
+        earlier.setattr("time.time", lambda: now - 10 * 86_400)
+        ledger.record("embed", "ollama", "nomic-embed-text", 4_000)
     ledger.close()
     return workspace
 

@@ -27,17 +27,21 @@ class CountingBreaker:
 
     def __init__(self) -> None:
         self.log: list[str] = []
+        self.names: set[str] = set()
 
-    def check(self, provider: str) -> None:
-        self.log.append(f"check {provider}")
+    def check(self, name: str) -> None:
+        self.log.append("check")
+        self.names.add(name)
         if "failed" in self.log:
-            raise ProviderError(provider, "left alone for now")
+            raise ProviderError(name, "left alone for now")
 
-    def failed(self, error: ProviderError) -> None:
-        self.log.append("failed")
+    def failed(self, name: str, error: ProviderError) -> None:
+        self.log.append("failed" if error.permanent else "failed for now")
+        self.names.add(name)
 
-    def succeeded(self) -> None:
+    def succeeded(self, name: str) -> None:
         self.log.append("succeeded")
+        self.names.add(name)
 
 
 def rows(ledger: Ledger) -> list[tuple[object, ...]]:
@@ -145,14 +149,19 @@ def test_json_that_could_not_be_repaired_is_not_kept(ledger: Ledger, tmp_path: P
 def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
     breaker = CountingBreaker()
     too_long = TooLarge("fake", "too long", permanent=True)
-    client, model = made(ledger, SAID, too_long, ProviderError("fake", "down"), breaker=breaker)
+    odd = ProviderError("fake", "strange request", permanent=True, status=400)
+    wrong_key = ProviderError("fake", "wrong key", permanent=True, status=401)
+    client, model = made(ledger, SAID, too_long, odd, wrong_key, breaker=breaker)
     client.complete(QUESTION)
-    for _ in range(3):
+    for _ in range(4):
         with pytest.raises(ProviderError):
             client.complete(QUESTION)
-    assert breaker.log == ["check fake", "succeeded", *["check fake"] * 2, "failed", "check fake"]
-    assert len(model.requests) == 3
-    assert len(rows(ledger)) == 3  # what was not asked is not recorded
+    told = ["check", "succeeded", "check", "check", "failed for now", "check", "failed", "check"]
+    assert breaker.log == told
+    (name,) = breaker.names
+    assert name.partition("#")[0] == "fake/fake"
+    assert len(model.requests) == 4
+    assert len(rows(ledger)) == 4  # what was not asked is not recorded
     assert reserved(ledger) == 0
 
 

@@ -168,3 +168,16 @@ class Llm(Protocol):
         purpose: str = "",
     ) -> Generator[str, None, Completion]:
         """Yield the answer in pieces and return it whole. Raises ProviderError, BudgetExceeded."""
+
+
+class Breaker(Protocol):
+    """What keeps a failing model from being asked again and again; `name` is the model's at the breaker."""
+
+    def check(self, name: str) -> None:
+        """Raise ProviderError while the model is not to be asked."""
+
+    def failed(self, name: str, error: ProviderError) -> None:
+        """Take note of a failure."""
+
+    def succeeded(self, name: str) -> None:
+        """Take note of an answer."""

@@ -6,16 +6,17 @@ one; an answer is kept only when it is whole and fits its schema.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from commonplace.errors import CommonplaceError, ProviderError
 from commonplace.llm import structured, tokens
 from commonplace.llm.base import (
     DEADLINE_S,
     MAX_TOKENS,
+    Breaker,
     Completion,
     Message,
     Model,
@@ -31,19 +32,8 @@ from commonplace.llm.prices import NANO
 from commonplace.refusals import TooLarge
 
 ABANDONED = "abandoned"
-
-
-class Breaker(Protocol):
-    """What keeps a failing provider from being asked again and again."""
-
-    def check(self, provider: str) -> None:
-        """Raise ProviderError while the provider is not to be asked."""
-
-    def failed(self, error: ProviderError) -> None:
-        """Take note of a failure."""
-
-    def succeeded(self) -> None:
-        """Take note of an answer."""
+# A refusal that may be about one request only: it takes several in a row to say something of the model.
+_ODD_REQUEST = frozenset({400, 422})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +89,9 @@ class Client:
         self.model = model
         self._cache, self._budget, self._breaker = cache, budget, breaker
         self._ledger = budget.ledger if budget is not None else ledger
+        # What follows # is for telling apart, not for people: one name at two addresses is two models.
+        digest = hashlib.sha256(model.fingerprint.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        self._breaker_name = f"{self.name}#{digest}"
 
     @property
     def name(self) -> str:
@@ -206,7 +199,7 @@ class Client:
         call = _Call(request, self._reserve(request))
         try:
             if self._breaker is not None:
-                self._breaker.check(self.model.provider)
+                self._breaker.check(self._breaker_name)
         except CommonplaceError:
             self._release(call)
             raise
@@ -229,9 +222,11 @@ class Client:
         if self._breaker is None or isinstance(error, TooLarge):
             return
         if error is None:
-            self._breaker.succeeded()
+            self._breaker.succeeded(self._breaker_name)
         elif isinstance(error, ProviderError):
-            self._breaker.failed(error)
+            if error.status in _ODD_REQUEST:
+                error = _passing(error)
+            self._breaker.failed(self._breaker_name, error)
 
     def _reserve(self, request: Request) -> int | None:
         if self._budget is None:
@@ -294,3 +289,8 @@ def _read(stream: Generator[str, None, Completion], read: list[str]) -> Generato
             yield piece
     finally:
         stream.close()
+
+
+def _passing(error: ProviderError) -> ProviderError:
+    message = str(error).removeprefix(f"{error.provider}: ")
+    return ProviderError(error.provider, message, error.retry_after_s, status=error.status)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from commonplace.config import Settings
 from commonplace.config.settings import Llm
 from commonplace.llm import ledger, registry
-from commonplace.llm.base import Spec
+from commonplace.llm.base import Breaker, Spec
 from commonplace.llm.budget import Budget, Caps
 from commonplace.llm.cache import Cache
-from commonplace.llm.client import Breaker, Client
+from commonplace.llm.client import Client
 from commonplace.paths import Workspace, user_cache_dir
 
 NONE = "none"
