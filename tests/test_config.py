@@ -144,13 +144,22 @@ def test_mistakes_elsewhere(root: Path) -> None:
 @pytest.mark.parametrize("key", [key for key in config.KEYS if not key.harmless], ids=lambda key: key.name)
 def test_harmful_key_is_refused_in_a_workspace(root: Path, key: config.Key) -> None:
     group, name = key.name.split(".")
-    value = '["fake"]' if key.kind == "names" else json.dumps(5 if key.default is None else key.default)
+    lists = {"names": ["fake"], "command": ["/bin/cat", "-u"]}
+    value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
     file = own(root, f"[{group}]\n{name} = {value}")
     assert problem(root) == (
         f"{key.name}: {file} comes with the folder and may not set it; set it in your own config.toml"
     )
     file.rename(config.user_file().parent.mkdir(parents=True) or config.user_file())
     config.load(root)
+
+
+def test_a_command_is_a_list_of_texts(root: Path) -> None:
+    user('[llm]\ncommand = ["/usr/bin/my-model", "--quiet", "../x"]')
+    assert config.load(root).llm.command == ("/usr/bin/my-model", "--quiet", "../x")
+    for wrong in ('"rm -rf x"', "[1]", '["a\\u0000b"]'):
+        user(f"[llm]\ncommand = {wrong}")
+        assert "a list of texts: a program and its arguments" in problem(root)
 
 
 @pytest.mark.parametrize("path", ["../other", "/", "memory/../../other", "link"])

@@ -152,7 +152,9 @@ def test_every_field_and_error_is_described() -> None:
 # --- examples -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "python-api.md", DOCS / "guide.md"], ids=named)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", DOCS / "python-api.md", DOCS / "guide.md", DOCS / "llm.md"], ids=named
+)
 def test_python_examples_run(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     (tmp_path / "notes").mkdir()
     blocks = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)

@@ -21,7 +21,7 @@ ORDER = [
     {"config", "render"},
     {"addresses", "deadline", "refusals"},
     {"transport"},
-    {"notes", "embedding"},
+    {"notes", "embedding", "llm"},
     {"chunking"},
     {"index"},
     {"search"},
@@ -89,7 +89,7 @@ def test_the_error_tree_is_drawn() -> None:
 def test_importing_costs_nothing_heavy() -> None:
     program = (
         "import sys, commonplace, commonplace.memory;"
-        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'sqlite_vec', 'yaml', 'rich', 'watchfiles', 'tomlkit', 'httpx'};"
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'sqlite_vec', 'yaml', 'rich', 'watchfiles', 'tomlkit', 'httpx', 'openai'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

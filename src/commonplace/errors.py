@@ -11,6 +11,7 @@
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
     ├── IndexUnavailable       the index cannot be opened, written or repaired
     ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
+    ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
     └── MissingExtra           an optional dependency is not installed: feature, extra
 """
 
@@ -105,6 +106,21 @@ class ProviderError(CommonplaceError):
         self.retry_after_s = retry_after_s
         self.permanent = permanent
         self.status = status
+
+
+class BudgetExceeded(CommonplaceError):
+    """A call that would pass a cap the owner set; nothing was asked and nothing spent.
+
+    `key` is the setting of the cap, `cap` its value, `spent` what is spent or reserved under it, `asked` the
+    most that this call could add; tokens or US dollars, as the key says.
+    """
+
+    def __init__(self, key: str, message: str, *, cap: float = 0, spent: float = 0, asked: float = 0) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key = key
+        self.cap = cap
+        self.spent = spent
+        self.asked = asked
 
 
 class MissingExtra(CommonplaceError):

@@ -68,6 +68,11 @@ class Workspace:
         return self.derived / "index.sqlite"
 
     @property
+    def ledger(self) -> Path:
+        """The record of calls to models, where the workspace can be written to."""
+        return self.derived / "ledger.sqlite"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

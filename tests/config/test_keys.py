@@ -29,7 +29,9 @@ def test_a_key_has_a_group_a_sentence_and_a_variable_of_its_own(key: Key) -> Non
     assert re.fullmatch(r"[a-z]+\.[a-z_]+", key.name)
     assert key.doc.endswith(".")
     assert key.variable == (
-        "" if key.kind in ("texts", "names") else "COMMONPLACE_" + key.name.replace(".", "_").upper()
+        ""
+        if key.kind in ("texts", "names", "command")
+        else "COMMONPLACE_" + key.name.replace(".", "_").upper()
     )
 
 
@@ -46,7 +48,7 @@ def test_limits_are_inside_and_what_is_beyond_is_not(key: Key) -> None:
     for value in (key.low, key.high):
         assert keys.checked(key, value if key.kind == "number" else int(value), "here") == value
     for value in (key.low - 1, key.high + 1, math.inf, -math.inf, math.nan):
-        with pytest.raises(ConfigError, match=f"from {key.low:.10g} to {key.high:.10g}"):
+        with pytest.raises(ConfigError, match=f"from {key.low:.15g} to {key.high:.15g}"):
             keys.checked(key, value, "here")
 
 
@@ -69,7 +71,7 @@ def test_a_value_is_taken_as_it_is_or_refused_in_one_line(key: Key, value: objec
     found, against = taken(lambda: keys.checked(key, value, "here"))
     assert "\n" not in against
     assert against.startswith(f"{key.name}: ") or not against
-    if not against and key.kind not in ("texts", "names"):
+    if not against and key.kind not in ("texts", "names", "command"):
         assert found is value
 
 
@@ -77,7 +79,15 @@ def test_a_value_is_taken_as_it_is_or_refused_in_one_line(key: Key, value: objec
 @given(text=st.text() | st.sampled_from(["1", "0", "true", "nan", "inf", "1e3", "-0", "١", "1_0", " 5 "]))
 def test_a_text_from_outside_is_taken_or_refused(key: Key, text: str) -> None:
     found, against = taken(lambda: keys.from_text(key, text, "in a variable"))
-    kinds = {"integer": int, "number": float, "boolean": bool, "text": str, "texts": tuple, "names": tuple}
+    kinds = {
+        "integer": int,
+        "number": float,
+        "boolean": bool,
+        "text": str,
+        "texts": tuple,
+        "names": tuple,
+        "command": tuple,
+    }
     assert "\n" not in against
     assert against or isinstance(found, kinds[key.kind])
 

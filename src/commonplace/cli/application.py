@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "config": ("settings:config", "Show the settings in force and where each comes from."),
     },
     "Try and measure": {
+        "costs": ("costs:costs", "Show what calls to models took and cost."),
         "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
         "eval": ("evaluate:evaluate", "Score the search against questions with known evidence."),
         "bench": ("benchmarks:bench", "Measure speed, size and memory on your own notes."),

@@ -17,13 +17,14 @@ EMBEDDERS = (
     "ollama", "fake",
 )  # fmt: skip
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
 
 class Key(NamedTuple):
     """One setting: its dotted name, what it may be, and whether a workspace's file may set it."""
 
     name: str
-    kind: Literal["integer", "number", "boolean", "text", "texts", "names"]
+    kind: Kind
     default: object
     doc: str
     low: float | None = None
@@ -35,8 +36,9 @@ class Key(NamedTuple):
     @property
     def variable(self) -> str:
         """The environment variable that sets it; lists have none."""
-        lists = ("texts", "names")
-        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}" if self.kind not in lists else ""
+        if self.kind in ("texts", "names", "command"):
+            return ""
+        return f"COMMONPLACE_{self.name.upper().replace('.', '_')}"
 
     @property
     def allowed(self) -> str:
@@ -44,8 +46,18 @@ class Key(NamedTuple):
         if self.choices:
             return "one of " + ", ".join(self.choices)
         words = {"integer": "an integer", "number": "a number", "boolean": "true or false"}
-        limits = "" if self.low is None else f" from {self.low:.10g} to {self.high:.10g}"
-        return words.get(self.kind, "a text" if self.kind == "text" else "a list of texts") + limits
+        limits = "" if self.low is None else f" from {self.low:.15g} to {self.high:.15g}"
+        texts = (
+            "a list of texts: a program and its arguments" if self.kind == "command" else "a list of texts"
+        )
+        return words.get(self.kind, "a text" if self.kind == "text" else texts) + limits
+
+
+def _own(
+    name: str, kind: Kind, default: object, doc: str, low: float | None = None, high: float | None = None
+) -> Key:
+    """A setting that only the user's own file, the environment and flags may set."""
+    return Key(name, kind, default, doc, low, high, harmless=False)
 
 
 KEYS = (
@@ -66,55 +78,26 @@ KEYS = (
         harmless=False,
         group="commonplace.embedders",
     ),
-    Key("embedding.model", "text", "", "Which of the provider's models; empty: its default.", harmless=False),
-    Key(
-        "embedding.dimensions",
-        "integer",
-        None,
-        "Shorter vectors, where a model can.",
-        1,
-        65_536,
-        harmless=False,
-    ),
-    Key("embedding.base_url", "text", "", "Where the provider is; empty: its own address.", harmless=False),
-    Key("embedding.path", "text", "", "The file or folder of a local model.", harmless=False),
-    Key(
-        "embedding.key_file", "text", "", "A file with the provider's key; else its variable.", harmless=False
-    ),
-    Key(
-        "embedding.fallback",
-        "names",
-        (),
-        "Providers that stand in, first to last: NAME or NAME/MODEL.",
-        harmless=False,
-    ),
-    Key(
-        "embedding.deadline_s",
-        "number",
-        120,
-        "Seconds for passages, retries included.",
-        1,
-        3600,
-        harmless=False,
-    ),
-    Key(
-        "embedding.query_deadline_s",
-        "number",
-        5,
-        "Seconds a question waits for its vector.",
-        0.1,
-        60,
-        harmless=False,
-    ),
-    Key(
-        "embedding.cache_entries",
-        "integer",
-        50_000,
-        "Vectors kept of paid and remote models.",
-        0,
-        10_000_000,
-        harmless=False,
-    ),
+    _own("embedding.model", "text", "", "Which of the provider's models; empty: its default."),
+    _own("embedding.dimensions", "integer", None, "Shorter vectors, where a model can.", 1, 65_536),
+    _own("embedding.base_url", "text", "", "Where the provider is; empty: its own address."),
+    _own("embedding.path", "text", "", "The file or folder of a local model."),
+    _own("embedding.key_file", "text", "", "A file with the provider's key; else its variable."),
+    _own("embedding.fallback", "names", (), "Providers that stand in, first to last: NAME or NAME/MODEL."),
+    _own("embedding.deadline_s", "number", 120, "Seconds for passages, retries included.", 1, 3600),
+    _own("embedding.query_deadline_s", "number", 5, "Seconds a question waits for its vector.", 0.1, 60),
+    _own("embedding.cache_entries", "integer", 50_000, "Vectors kept of remote models.", 0, 10**7),
+    _own("llm.provider", "text", "none", "Who provides the language model; nothing needs one."),
+    _own("llm.model", "text", "", "The language model, as its provider calls it."),
+    _own("llm.base_url", "text", "", "The address of its server; empty: the provider's own."),
+    _own("llm.path", "text", "", "The model file of the provider gguf."),
+    _own("llm.command", "command", (), "The program of the provider command; it never passes a shell."),
+    _own("llm.context", "integer", 8192, "Tokens a model in this process has room for.", 512, 1_000_000),
+    _own("llm.cache", "boolean", True, "Whether answers of language models are kept for 30 days."),
+    _own("llm.max_tokens_a_day", "integer", None, "Tokens language models may take a day.", 0, 10**9),
+    _own("llm.max_tokens_a_run", "integer", None, "Tokens language models may take a run.", 0, 10**9),
+    _own("llm.max_dollars_a_day", "number", None, "US dollars they may cost a day.", 0, 10**6),
+    _own("llm.max_dollars_a_run", "number", None, "US dollars they may cost a run.", 0, 10**6),
     Key(
         "output.color",
         "text",
@@ -151,12 +134,20 @@ def checked(key: Key, value: object, where: str) -> object:
         return globs(key.name, value, where)
     if key.kind == "names":
         return _names(key, value, where)
+    if key.kind == "command":
+        return _command(key, value, where)
     kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
     if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
         raise _not_allowed(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
     return value
+
+
+def _command(key: Key, value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(p, str) and "\0" not in p for p in value):
+        raise _not_allowed(key, value, where)
+    return tuple(value)
 
 
 def _fits(key: Key, value: object) -> bool:

@@ -62,6 +62,22 @@ class Embedding(NamedTuple):
     cache_entries: int
 
 
+class Llm(NamedTuple):
+    """Settings of language models; caps are for a day or a run, None for no cap."""
+
+    provider: str
+    model: str
+    base_url: str
+    path: str
+    command: tuple[str, ...]
+    context: int
+    cache: bool
+    max_tokens_a_day: int | None
+    max_tokens_a_run: int | None
+    max_dollars_a_day: float | None
+    max_dollars_a_run: float | None
+
+
 class Output(NamedTuple):
     """Settings of what the command line prints."""
 
@@ -95,6 +111,7 @@ class Settings(NamedTuple):
     index: Index  # type: ignore[assignment]  # hides a method of tuples that nobody misses
     remember: Remember
     embedding: Embedding
+    llm: Llm
     output: Output
     watch: Watch
     collections: Mapping[str, Collection]
@@ -107,6 +124,7 @@ _GROUPS: Mapping[str, Callable[..., Any]] = {
     "index": Index,
     "remember": Remember,
     "embedding": Embedding,
+    "llm": Llm,
     "output": Output,
     "watch": Watch,
 }
@@ -224,7 +242,7 @@ def _flags(overrides: Mapping[str, object]) -> dict[str, object]:
     given = {keys.find(name, "as a flag"): value for name, value in overrides.items() if value is not None}
     return {
         key.name: keys.from_text(key, value, "as a flag")
-        if isinstance(value, str) and key.kind != "texts"
+        if isinstance(value, str) and key.variable
         else keys.checked(key, value, "as a flag")
         for key, value in given.items()
     }

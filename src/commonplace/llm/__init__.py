@@ -1,0 +1,1 @@
+"""Language models: optional everywhere, cached, budgeted, and every call recorded."""

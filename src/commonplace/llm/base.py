@@ -1,0 +1,183 @@
+"""What a language model is to the rest of the system, and to whoever provides one.
+
+Callers see an `Llm` (made by `opening.open_llm`); a provider brings a `Model`, which answers one request at a
+time and knows nothing of caches, budgets and repairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.errors import ProviderError
+
+Role = Literal["system", "user", "assistant", "tool"]
+Schema = Mapping[str, object]  # JSON schema, the part of it that `schemas` knows
+
+MAX_TOKENS = 1024
+DEADLINE_S = 60.0
+
+
+class Unanswered(ProviderError):
+    """A request that was sent and not answered whole: its provider may count it all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that a model may call; `parameters` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model asks for; `arguments` is JSON as the model wrote it, valid or not."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn. `calls` are those an assistant asked for, `answers` the id of the call a tool answers."""
+
+    role: Role
+    content: str
+    calls: tuple[ToolCall, ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenChance:
+    """A token of an answer, the natural logarithm of its probability, and the likeliest tokens beside it."""
+
+    token: str
+    logprob: float
+    alternatives: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a model.
+
+    `logprobs` is how many likely tokens to tell at each place (0: none). `deadline_s` bounds the call with
+    all its retries. `purpose` goes into the ledger and nowhere else.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Schema | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int = MAX_TOKENS
+    temperature: float = 0.0
+    logprobs: int = 0
+    deadline_s: float = DEADLINE_S
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """An answer. `data` is its JSON where a schema was given, `estimated` says that nobody counted tokens.
+
+    `finish` is why it ended: `stop`, `length`, `tool_calls`, `content_filter`, or what the provider says.
+    After a repair the token counts are those of both calls; `cached` answers cost nothing now.
+    """
+
+    text: str
+    model: str
+    tokens_in: int = 0
+    tokens_out: int = 0
+    estimated: bool = False
+    data: object = None
+    calls: tuple[ToolCall, ...] = ()
+    logprobs: tuple[TokenChance, ...] = ()
+    finish: str = "stop"
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a model is made from, as the owner configured it; empty fields take the provider's defaults.
+
+    `base_url` is the address of an endpoint, `path` a local model file, `command` a local program with its
+    arguments, `context` the tokens that a model in this process is given room for.
+    """
+
+    provider: str
+    model: str = ""
+    base_url: str = ""
+    path: str = ""
+    command: tuple[str, ...] = ()
+    key: Secret = NO_KEY
+    context: int = 8192
+
+
+class Model(Protocol):
+    """What a provider brings: one request, one answer."""
+
+    @property
+    def provider(self) -> str:
+        """The name of its row in the registry."""
+
+    @property
+    def name(self) -> str:
+        """The model as its provider calls it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that may change an answer (the model, its address, its file)."""
+
+    def answer(self, request: Request) -> Completion:
+        """Answer a request before its deadline; JSON stays text. Raises ProviderError."""
+
+    def stream(self, request: Request) -> Generator[str, None, Completion]:
+        """Yield the answer in pieces and return it whole. Raises ProviderError, between pieces too."""
+
+
+class Llm(Protocol):
+    """A language model as callers see it."""
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = MAX_TOKENS,
+        temperature: float = 0.0,
+        logprobs: int = 0,
+        deadline_s: float = DEADLINE_S,
+        purpose: str = "",
+    ) -> Completion:
+        """Answer messages, with JSON that fits the schema where one is given.
+
+        Raises ProviderError, BudgetExceeded.
+        """
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int = MAX_TOKENS,
+        temperature: float = 0.0,
+        deadline_s: float = DEADLINE_S,
+        purpose: str = "",
+    ) -> Generator[str, None, Completion]:
+        """Yield the answer in pieces and return it whole. Raises ProviderError, BudgetExceeded."""
+
+
+class Breaker(Protocol):
+    """What keeps a failing model from being asked again and again; `name` is the model's at the breaker."""
+
+    def check(self, name: str) -> None:
+        """Raise ProviderError while the model is not to be asked."""
+
+    def failed(self, name: str, error: ProviderError) -> None:
+        """Take note of a failure."""
+
+    def succeeded(self, name: str) -> None:
+        """Take note of an answer."""

@@ -1,0 +1,204 @@
+"""A program of the owner's as a model: the prompt goes to its standard input, the answer is what it prints.
+
+The program is a list of arguments from the owner's settings and never passes a shell. It runs in a process
+group of its own, which is killed as a whole when the deadline comes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import PurePath
+from typing import IO
+
+from commonplace import paths, screen
+from commonplace.deadline import Deadline
+from commonplace.errors import ConfigError, ProviderError
+from commonplace.llm import attempts, structured, tokens
+from commonplace.llm.base import Completion, Request, Spec, Unanswered
+from commonplace.llm.chat_completions import counted
+
+MAX_OUTPUT_BYTES = 4_000_000
+_LEAVING_S = 2.0  # for a program to end after its output has, or after it was killed
+_MAX_LINE_BYTES = 2000  # of what it says on standard error
+_NAMES = {"system": "System", "user": "User", "assistant": "Assistant", "tool": "Tool"}
+
+
+class CommandModel:
+    """A model that is a program."""
+
+    provider = "command"
+
+    def __init__(self, spec: Spec) -> None:
+        """Take the program and its arguments. Raises ConfigError if there are none."""
+        if not spec.command or not spec.command[0]:
+            raise ConfigError(
+                "llm.command", 'needs a program, such as ["my-model", "--quiet"], in your own config.toml'
+            )
+        self._command = spec.command
+        self.name = spec.model or PurePath(spec.command[0]).name
+
+    @property
+    def fingerprint(self) -> str:
+        """The program with its arguments."""
+        return f"command:{self._command!r}:{self.name}"
+
+    def answer(self, request: Request) -> Completion:
+        """Run the program once. Raises ProviderError."""
+        stream = self.stream(request)
+        while True:
+            try:
+                next(stream)
+            except StopIteration as end:
+                whole: Completion = end.value
+                return whole
+
+    def stream(self, request: Request) -> Generator[str, None, Completion]:
+        """Run the program and yield what it prints as it comes. Raises ProviderError."""
+        if request.tools:
+            raise ConfigError("llm.provider", "a command cannot call tools; choose another provider")
+        deadline = Deadline(request.deadline_s)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        parts: list[str] = []
+        room = 4 * request.max_tokens
+        with self._running(written(request).encode("utf-8", "replace")) as program:
+            for data in attempts.relayed(self.provider, lambda: self._output(program), deadline):
+                parts.append(decoder.decode(data))
+                yield parts[-1]
+                room -= tokens.quarters(parts[-1])
+                if room < 0:  # nobody told the program how much it may say
+                    break
+            else:
+                program.end(deadline)
+        parts.append(decoder.decode(b"", final=True))
+        finish = "length" if room < 0 else "stop"
+        return counted(Completion("".join(parts).strip(), self.name, finish=finish), request)
+
+    def _output(self, program: _Program) -> Iterator[bytes]:
+        size = 0
+        while data := program.read():
+            size += len(data)
+            if size > MAX_OUTPUT_BYTES:
+                message = f"{self.name} printed more than {MAX_OUTPUT_BYTES / 1e6:g} MB"
+                raise ProviderError(self.provider, message, permanent=True)
+            yield data
+
+    @contextmanager
+    def _running(self, prompt: bytes) -> Iterator[_Program]:
+        try:
+            process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except (OSError, ValueError) as error:
+            reason = paths.reason(error) if isinstance(error, OSError) else str(error)
+            message = f"{paths.shown(self._command[0])} cannot be started: {reason}"
+            raise ProviderError(self.provider, message, permanent=True) from error
+        program = _Program(self.name, process, prompt)
+        try:
+            yield program
+        finally:
+            program.kill()
+
+
+class _Program:
+    """A running program, fed and listened to by threads, so that no full pipe can stop it or us."""
+
+    def __init__(self, name: str, process: subprocess.Popen[bytes], prompt: bytes) -> None:
+        self._name, self._process = name, process
+        self._said: deque[bytes] = deque(maxlen=2)
+        assert process.stdin
+        assert process.stderr
+        self._listener = _start(self._listen, process.stderr)
+        _start(_feed, process.stdin, prompt)
+
+    def read(self) -> bytes:
+        """Return the next of what it prints, nothing at the end."""
+        assert self._process.stdout
+        try:
+            return self._process.stdout.read(65_536)
+        except (OSError, ValueError):  # closed by `kill` while it was waited for
+            return b""
+
+    def end(self, deadline: Deadline) -> None:
+        """Wait until it has ended. Raises ProviderError if that was not well, or not in time."""
+        try:
+            code = self._process.wait(min(deadline.left_s(), _LEAVING_S))
+        except subprocess.TimeoutExpired:
+            raise Unanswered("command", f"{self._name} ended its answer and not itself") from None
+        if code:
+            self._listener.join(_LEAVING_S)
+            said = screen.shorten(screen.one_line(self._last_line()), 200)
+            how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
+            raise ProviderError("command", f"{self._name} {how}" + (f": {said}" if said else ""))
+
+    def kill(self) -> None:
+        """End it with all its children, and let go of its pipes."""
+        # Until it is waited for, its number cannot belong to another process.
+        if self._process.returncode is None:
+            with suppress(OSError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                else:
+                    self._process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_LEAVING_S)
+        self._listener.join(_LEAVING_S)
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(OSError, ValueError):
+                if pipe:
+                    pipe.close()
+
+    def _listen(self, pipe: IO[bytes]) -> None:
+        """Keep the last line with something on it."""
+        with suppress(OSError, ValueError):
+            rest = b""
+            while data := pipe.read(4096):
+                *lines, rest = (rest + data).split(b"\n")
+                self._said.extend(line for line in lines if line.strip())
+                rest = rest[-_MAX_LINE_BYTES:]
+            if rest.strip():
+                self._said.append(rest)
+
+    def _last_line(self) -> str:
+        return self._said[-1][-_MAX_LINE_BYTES:].decode("utf-8", "replace").strip() if self._said else ""
+
+
+def written(request: Request) -> str:
+    """Write a conversation as one text: a single message as it is, several under their speakers' names."""
+    texts = [message.content for message in request.messages]
+    if len(texts) > 1:
+        texts = [f"{_NAMES[m.role]}:\n{m.content}" for m in request.messages]
+    if request.schema is not None:
+        texts.append(structured.instruction(request.schema))
+    return "\n\n".join(texts) + "\n"
+
+
+def load(spec: Spec) -> CommandModel:
+    """Make a model of a program. Raises ConfigError."""
+    return CommandModel(spec)
+
+
+def _start(work: object, *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=arguments, name="commonplace-command", daemon=True)  # type: ignore[arg-type]
+    thread.start()
+    return thread
+
+
+def _feed(pipe: IO[bytes], prompt: bytes) -> None:
+    """Write the prompt; a program that does not read all of it may have its reasons."""
+    with suppress(OSError, ValueError):
+        rest = memoryview(prompt)
+        while rest:
+            rest = rest[pipe.write(rest) :]
+        pipe.close()

@@ -1,0 +1,59 @@
+"""From settings to the language model that callers get, or to none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from commonplace.config import Settings
+from commonplace.config.settings import Llm
+from commonplace.llm import ledger, registry
+from commonplace.llm.base import Breaker, Spec
+from commonplace.llm.budget import Budget, Caps
+from commonplace.llm.cache import Cache
+from commonplace.llm.client import Client
+from commonplace.paths import Workspace, user_cache_dir
+
+NONE = "none"
+
+
+def open_llm(
+    workspace: Workspace,
+    settings: Settings,
+    *,
+    breaker: Breaker | None = None,
+    run: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Client | None:
+    """Make the language model of the settings, or None where none is set, which is the default.
+
+    `run` names what the caps of a run are for; each call of this function is a run of its own without it.
+    Nothing is asked yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    """
+    chosen = settings.llm
+    if chosen.provider == NONE:
+        return None
+    model = registry.create(
+        Spec(
+            chosen.provider,
+            chosen.model,
+            chosen.base_url,
+            os.path.expanduser(chosen.path),
+            chosen.command,
+            registry.own_key(environ),
+            chosen.context,
+        )
+    )
+    budget = Budget(ledger.open_ledger(workspace, environ), caps(chosen), run)
+    cache = Cache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache else None
+    return Client(model, cache=cache, budget=budget, breaker=breaker)
+
+
+def caps(chosen: Llm) -> Caps:
+    """Return the caps of the settings."""
+    return Caps(
+        chosen.max_tokens_a_day,
+        chosen.max_tokens_a_run,
+        chosen.max_dollars_a_day,
+        chosen.max_dollars_a_run,
+    )

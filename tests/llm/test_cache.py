@@ -1,0 +1,171 @@
+"""Answers kept: by what was asked, for a while, as many as fit, by several processes at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.llm.base import Completion, Message, Request, TokenChance, ToolCall, ToolSpec
+from commonplace.llm.cache import Cache
+
+from ..cli.conftest import environment
+
+REQUEST = Request((Message("user", "When do we deploy?"),))
+ANSWER = Completion(
+    "周二",
+    "m",
+    5,
+    2,
+    data={"day": "周二"},
+    calls=(ToolCall("1", "f", "{}"),),
+    logprobs=(TokenChance("周", -0.5, (("周", -0.5), ("星", -1.0))),),
+)
+SHARER = """
+import sys
+from pathlib import Path
+from commonplace.llm.base import Completion, Message, Request
+from commonplace.llm.cache import Cache
+cache, missed = Cache(Path(sys.argv[1]), max_bytes=20_000), 0
+for number in range(200):
+    request = Request((Message("user", str(number % 50)),))
+    if cache.get("m", request) is None:
+        missed += 1
+        cache.put("m", request, Completion(str(number % 50), "m"))
+    found = cache.get("m", request)
+    assert found is None or found.text == str(number % 50)
+print(missed)
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "answers.sqlite")
+
+
+def test_an_answer_comes_back_whole_and_marked(cache: Cache) -> None:
+    assert cache.get("m", REQUEST) is None
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", REQUEST) == replace(ANSWER, cached=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(REQUEST, messages=(Message("system", "When do we deploy?"),)),
+        replace(REQUEST, messages=(Message("user", "When do we deploy"),)),
+        replace(REQUEST, schema={"type": "object"}),
+        replace(REQUEST, tools=(ToolSpec("f", "", {}),)),
+        replace(REQUEST, max_tokens=5),
+        replace(REQUEST, temperature=1.0),
+        replace(REQUEST, logprobs=1),
+    ],
+)
+def test_another_question_is_another_answer(cache: Cache, other: Request) -> None:
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", other) is None
+    assert cache.get("other model", REQUEST) is None
+
+
+def test_purpose_and_deadline_make_no_difference(cache: Cache) -> None:
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", replace(REQUEST, purpose="other", deadline_s=1)) is not None
+
+
+def test_what_is_too_old_is_not_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path / "answers.sqlite", max_age_s=10)
+    cache.put("m", REQUEST, ANSWER)
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 11)
+    assert cache.get("m", REQUEST) is None
+
+
+def test_the_least_recently_used_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path / "answers.sqlite", max_bytes=12_000)
+    now = time.time()
+
+    def asked(number: int) -> Request:
+        return replace(REQUEST, max_tokens=number)
+
+    for number in range(8):
+        monkeypatch.setattr("time.time", lambda number=number: now + number * 100)
+        cache.put("m", asked(number), replace(ANSWER, text="x" * 1000))
+    monkeypatch.setattr("time.time", lambda: now + 1000)
+    assert cache.get("m", asked(0)) is not None  # used again
+    cache.put("m", asked(9), replace(ANSWER, text="x" * 2000))
+    kept = [number for number in range(10) if cache.get("m", asked(number)) is not None]
+    assert 0 in kept
+    assert 9 in kept
+    assert 1 not in kept
+    assert kept == [0, *range(kept[1], 8), 9]
+
+
+def test_what_is_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "answers.sqlite", max_bytes=1000)
+    cache.put("m", REQUEST, replace(ANSWER, text="x" * 2000))
+    assert cache.get("m", REQUEST) is None
+
+
+def test_processes_share_it_without_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "answers.sqlite"
+    command = [sys.executable, "-W", "error", "-c", SHARER, str(path)]
+    sharers = [
+        subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    results = [(sharer.communicate(), sharer.returncode) for sharer in sharers]
+    assert [(err, code) for (_, err), code in results] == [(b"", 0)] * 2
+    assert sum(int(out) for (out, _), _ in results) < 200
+    found = Cache(path).get("m", Request((Message("user", "7"),)))
+    assert found is not None
+    assert found.text == "7"
+
+
+def test_it_is_for_its_owner_only_and_holds_no_question(cache: Cache, tmp_path: Path) -> None:
+    secret = replace(REQUEST, messages=(Message("user", "sk-test-0123456789abcdefghij"),))
+    cache.put("m", secret, ANSWER)
+    cache.close()
+    for file in tmp_path.iterdir():
+        assert file.stat().st_mode & 0o077 == 0
+        assert b"sk-test" not in file.read_bytes()
+        assert "sk-test" not in file.name
+
+
+def test_a_cache_that_cannot_be_had_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / "answers.sqlite").mkdir()
+    cache = Cache(tmp_path / "answers.sqlite")
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", REQUEST) is None
+
+
+def test_a_damaged_cache_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(b"not a database" * 1000)
+    cache = Cache(path)
+    assert cache.get("m", REQUEST) is None
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", REQUEST) is not None
+
+
+def test_text_that_is_no_unicode_is_not_kept(cache: Cache) -> None:
+    cache.put("m", REQUEST, replace(ANSWER, text="\ud800"))
+    assert cache.get("m", REQUEST) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_of_a_process_has_a_connection_of_its_own(cache: Cache) -> None:
+    cache.put("m", REQUEST, ANSWER)
+    child = os.fork()
+    if not child:
+        try:
+            cache.put("m", replace(REQUEST, max_tokens=7), ANSWER)
+            os._exit(0 if cache.get("m", REQUEST) else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert cache.get("m", replace(REQUEST, max_tokens=7)) is not None
