@@ -43,7 +43,7 @@ def config(ctx: click.Context, what: str, form: str) -> None:
 def _shown(value: object) -> str:
     if isinstance(value, list):
         return screen.one_line(" ".join(map(str, value))) or "-"
-    return "-" if value is None else screen.one_line(str(value))
+    return "-" if value in (None, "") else screen.one_line(str(value))
 
 
 def _value(key: Key, settings: Settings) -> object:
