@@ -8,6 +8,7 @@ import threading
 from datetime import datetime
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -481,3 +482,21 @@ def test_a_sync_tells_how_many_vectors_are_missing(root: Path) -> None:
         assert memory.sync().pending == 0
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         assert memory.sync().pending == 0
+
+
+@pytest.mark.parametrize("extension", [True, False])
+@pytest.mark.parametrize("which", ["id = 1", "TRUE"])
+def test_vectors_of_another_length_cost_no_answer(
+    root: Path, monkeypatch: pytest.MonkeyPatch, extension: bool, which: str
+) -> None:
+    if not extension:
+        monkeypatch.setattr(vectors, "extension_path", lambda: None)
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+    index = apsw.Connection(str(root / ".commonplace" / "index.sqlite"))
+    index.execute(f"UPDATE vectors SET vector = substr(vector, 1, 32) WHERE {which}")
+    index.close()
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        for _ in range(3):
+            found = memory.search("certificate release")
+            assert "certificate" in found.hits[0].text

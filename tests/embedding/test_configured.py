@@ -256,3 +256,34 @@ def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
         raises = pytest.raises(ProviderError, match=r"left alone|cannot be reached")
         with raises:
             memory.sync()
+
+
+@pytest.mark.parametrize("provider", ["ollama", "compatible", "openai"])
+def test_whatever_is_behind_a_server_has_deadlines_and_a_breaker(
+    root: Path, settings: dict[str, object], provider: str
+) -> None:
+    given = settings | {"embedding.provider": provider, "embedding.query_deadline_s": 2}
+    if provider == "ollama":
+        given["embedding.base_url"] = ""  # its own address is on this machine, and the server may be gone
+    with Memory.open(root, overrides=given) as memory:
+        named = memory.settings.embedding
+    assert configured.specs(named)[0].query_deadline_s == 2
+    assert configured.is_remote(next(iter(configured.models(named))))
+
+
+def test_a_model_in_this_process_has_neither(root: Path) -> None:
+    with Memory.open(root) as memory:
+        named = memory.settings.embedding
+    assert not configured.is_remote(next(iter(configured.models(named))))
+
+
+def test_a_key_file_may_be_a_link(
+    root: Path, server: Server, settings: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "mine").symlink_to(str(settings["embedding.key_file"]))
+    with Memory.open(
+        root, overrides=settings | {"embedding.key_file": str(tmp_path / "keys" / "mine")}
+    ) as memory:
+        assert memory.sync().embedded == 40
+    assert set(server.keys) == {f"Bearer {KEY}"}

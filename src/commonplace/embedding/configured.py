@@ -52,9 +52,10 @@ def _limited(spec: Spec, settings: Embedding) -> Spec:
 
 
 def _is_local(spec: Spec) -> bool:
-    """Whether texts stay on this machine, and embedding them again costs nothing but time."""
+    """Whether a model runs in this process; a server may hang or be gone, on this machine as well."""
     with suppress(ConfigError):
-        return registry.find(spec.provider).local and not spec.base_url
+        row = registry.find(spec.provider)
+        return row.local and not (row.base_url or spec.base_url)
     return True
 
 
@@ -76,7 +77,7 @@ def models(settings: Embedding, *, shipped: bool = False) -> Iterator[Embedder |
 
 
 def guarded(spec: Spec, settings: Embedding) -> Embedder:
-    """Make a model; one that runs elsewhere is put behind the cache and the breaker.
+    """Make a model; one behind a server is put behind the cache and the breaker.
 
     Raises ConfigError, MissingExtra, ProviderError.
     """
@@ -92,7 +93,7 @@ def guarded(spec: Spec, settings: Embedding) -> Embedder:
 
 
 def is_remote(model: Embedder) -> bool:
-    """Whether a model made here runs elsewhere, so that embedding may take long and cost money."""
+    """Whether a model made here is behind a server, so that embedding may take long and cost money."""
     from commonplace.embedding.guarded import GuardedEmbedder
 
     return isinstance(model, GuardedEmbedder)
@@ -123,7 +124,7 @@ def _key(file: str) -> Secret:
         return NO_KEY
     path = Path(os.path.abspath(os.path.expanduser(file)))
     try:
-        data = paths.read_contained(path, [path.parent])
+        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
     except (CommonplaceError, UnicodeDecodeError) as error:
         raise ConfigError("embedding.key_file", f"cannot be read ({error})") from error

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import apsw
 
 from commonplace.embedding.quantization import quantize, unit_rows
+from commonplace.errors import IndexUnavailable, ProviderError
 from commonplace.index import lexicon, schema
 from commonplace.index.sqlite import SqliteIndex
 
@@ -263,10 +264,12 @@ class Vectors:
         """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
         import numpy as np
 
-        count, length = self._run(
-            "SELECT count(*), coalesce(max(length(v.vector)), 0)"
+        count, length, shortest = self._run(
+            "SELECT count(*), coalesce(max(length(v.vector)), 0), coalesce(min(length(v.vector)), 0)"
             " FROM passages p JOIN vectors v ON v.id = p.vector_id"
         )[0]
+        if shortest != length:
+            raise IndexUnavailable(self.index.path, "damaged")  # one model's vectors have one length
         ids, matrix = np.empty(count, np.int64), np.empty((count, length), np.float32)
         last = done = 0
         sql = (
@@ -314,6 +317,9 @@ def multiply(
 
     if not len(ids):
         return []
+    if matrix.shape[1] != len(vector):
+        told = f"its vectors have {len(vector)} dimensions, those of the index {matrix.shape[1]}"
+        raise ProviderError("embedding", told)
     cosines = matrix @ vector
     if covered is not None:
         cosines = np.where(covered, cosines, -np.inf)
