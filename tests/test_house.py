@@ -17,10 +17,10 @@ SOURCE = Path(commonplace.__file__).parent
 ORDER = [
     {"types", "errors"},
     {"paths", "screen"},
-    {"atomic"},
+    {"atomic", "database"},
     {"config", "render"},
     {"addresses", "deadline", "refusals"},
-    {"transport"},
+    {"transport", "costs"},
     {"notes", "embedding", "llm"},
     {"chunking"},
     {"index"},

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import paths
-from commonplace.llm.ledger import open_ledger
+from commonplace.costs.ledger import open_ledger
 from commonplace.paths import Workspace
 
 from .conftest import Run

@@ -1,25 +1,21 @@
-"""A scripted server that answers as OpenAI's chat completions do, and a ledger in a folder of its own."""
+"""A scripted server that answers as OpenAI's chat completions do."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.llm.base import Message, Spec
-from commonplace.llm.ledger import Ledger
 from commonplace.llm.openai import OpenAiModel
-from commonplace.llm.prices import Prices
 
+from ..costs.conftest import ledger  # noqa: F401
 from ..embedding.server import Reply, Server, serving
 
 KEY = "sk-test-0123456789abcdefghij"
 QUESTION = (Message("system", "Be brief."), Message("user", "When do we deploy?"))
-# $1 and $2 per million tokens, in billionths of a dollar.
-PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_000_000)})
 
 
 @pytest.fixture
@@ -41,13 +37,6 @@ def closed_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for client in opened:
         client.close()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    made = Ledger(tmp_path / "ledger.sqlite", PRICES)
-    yield made
-    made.close()
 
 
 def model_at(server: Server, provider: str = "compatible") -> OpenAiModel:

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.costs.budget import Budget, Caps
+from commonplace.costs.ledger import Ledger
 from commonplace.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.llm.base import Completion, Llm, Message, Model, Request, ToolCall, Unanswered
-from commonplace.llm.budget import Budget, Caps
 from commonplace.llm.cache import Cache
 from commonplace.llm.client import Client, Estimate
 from commonplace.llm.fake import Answer, FakeModel
-from commonplace.llm.ledger import Ledger
 from commonplace.refusals import TooLarge
 
+from ..costs.conftest import PRICES
 from ..embedding.server import Reply, Server
-from .conftest import KEY, PRICES, QUESTION, answer, events, model_at, refusal, streamed
+from .conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
 
 SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
 SAID = Completion("On Tuesday.", "fake", 100, 20)

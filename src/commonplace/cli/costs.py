@@ -14,7 +14,7 @@ from commonplace.cli import session
 from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
-    from commonplace.llm.ledger import By, Costs
+    from commonplace.costs.ledger import By, Costs
 
 _UNITS = {"d": 1, "w": 7}
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
@@ -35,7 +35,7 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show what calls to models took and cost."""
     from dataclasses import asdict
 
-    from commonplace.llm import ledger
+    from commonplace.costs import ledger
     from commonplace.paths import Workspace
 
     start = _start(since)

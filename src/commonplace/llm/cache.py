@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import paths
+from commonplace.database import DAMAGED, Database
 from commonplace.errors import NoteUnreadable
 from commonplace.llm.base import Completion, Request, TokenChance, ToolCall
-from commonplace.llm.database import DAMAGED, Database
 
 MAX_AGE_S = 30 * 86_400.0
 MAX_BYTES = 64_000_000  # of answers

@@ -11,6 +11,9 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from commonplace.costs.budget import Budget
+from commonplace.costs.ledger import OK, Ledger
+from commonplace.costs.prices import NANO
 from commonplace.errors import CommonplaceError, ProviderError
 from commonplace.llm import structured, tokens
 from commonplace.llm.base import (
@@ -25,10 +28,7 @@ from commonplace.llm.base import (
     ToolSpec,
     Unanswered,
 )
-from commonplace.llm.budget import Budget
 from commonplace.llm.cache import Cache
-from commonplace.llm.ledger import OK, Ledger
-from commonplace.llm.prices import NANO
 from commonplace.refusals import TooLarge
 
 ABANDONED = "abandoned"

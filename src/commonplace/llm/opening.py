@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from commonplace.config import Settings
 from commonplace.config.settings import Llm
-from commonplace.llm import ledger, registry
+from commonplace.costs import ledger
+from commonplace.costs.budget import Budget, Caps
+from commonplace.llm import registry
 from commonplace.llm.base import Breaker, Spec
-from commonplace.llm.budget import Budget, Caps
 from commonplace.llm.cache import Cache
 from commonplace.llm.client import Client
 from commonplace.paths import Workspace, user_cache_dir

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.costs import budget as budgets
+from commonplace.costs.budget import Budget, Caps
+from commonplace.costs.ledger import Ledger
+from commonplace.costs.prices import NANO
 from commonplace.errors import BudgetExceeded
-from commonplace.llm import budget as budgets
 from commonplace.llm.base import Completion, Message, Request
-from commonplace.llm.budget import Budget, Caps
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
-from commonplace.llm.ledger import Ledger
-from commonplace.llm.prices import NANO
 
 from ..cli.conftest import environment
 from .conftest import PRICES
@@ -30,10 +30,10 @@ from pathlib import Path
 from concurrent.futures import ThreadPoolExecutor
 from commonplace.errors import BudgetExceeded, ProviderError
 from commonplace.llm.base import Completion, Message
-from commonplace.llm.budget import Budget, Caps
+from commonplace.costs.budget import Budget, Caps
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
-from commonplace.llm.ledger import Ledger
+from commonplace.costs.ledger import Ledger
 
 def answer(request):
     time.sleep(random.uniform(0, 0.005))
@@ -149,8 +149,8 @@ def test_what_the_cache_answered_is_not_counted(ledger: Ledger) -> None:
 
 def test_what_a_dead_process_reserved_expires(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from commonplace.llm.ledger import Ledger;"
-        "from commonplace.llm.budget import Budget, Caps;"
+        "import os, sys; from pathlib import Path; from commonplace.costs.ledger import Ledger;"
+        "from commonplace.costs.budget import Budget, Caps;"
         "Budget(Ledger(Path(sys.argv[1])), Caps(tokens_a_day=100)).reserve(100, 0, 0.2); os._exit(9)"
     )
     path = ledger.database.path

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import paths
+from commonplace.costs import prices
+from commonplace.costs.prices import NANO
 from commonplace.errors import ConfigError
-from commonplace.llm import prices
-from commonplace.llm.prices import NANO
 
 
 def own(text: str) -> Path:

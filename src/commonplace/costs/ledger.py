@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from commonplace import paths, screen
-from commonplace.llm.database import Database
-from commonplace.llm.prices import NANO, Prices
-from commonplace.llm.prices import load as load_prices
+from commonplace.costs.prices import NANO, Prices
+from commonplace.costs.prices import load as load_prices
+from commonplace.database import Database
 from commonplace.paths import Workspace
 
 By = Literal["purpose", "model", "day"]

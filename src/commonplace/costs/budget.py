@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import apsw
 
+from commonplace.costs.ledger import Ledger
+from commonplace.costs.prices import FILE, NANO
 from commonplace.errors import BudgetExceeded
-from commonplace.llm.ledger import Ledger
-from commonplace.llm.prices import FILE, NANO
 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.costs.ledger import Costs, Ledger, open_ledger, place
 from commonplace.errors import NoteUnreadable
-from commonplace.llm.ledger import Costs, Ledger, open_ledger, place
 from commonplace.paths import Workspace
 
 from ..cli.conftest import environment
@@ -19,7 +19,7 @@ from ..cli.conftest import environment
 WRITER = """
 import sys
 from pathlib import Path
-from commonplace.llm.ledger import Ledger
+from commonplace.costs.ledger import Ledger
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(50):
     ledger.record("embed", "ollama", "m", 10)

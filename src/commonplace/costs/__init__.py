@@ -1,0 +1,1 @@
+"""What calls to models cost: recorded, priced, and kept under caps."""
