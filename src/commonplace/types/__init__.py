@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
     from commonplace.types.reports import (
         CollectionInfo,
+        Estimate,
         Excerpt,
         FileFailure,
         Recall,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVEL_NAMES",
     "CollectionInfo",
+    "Estimate",
     "Excerpt",
     "Factor",
     "FileFailure",
@@ -45,7 +47,16 @@ __all__ = [
 _MODULES = {
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
     "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
-    "reports": {"CollectionInfo", "Excerpt", "FileFailure", "Recall", "Status", "SyncReport", "Written"},
+    "reports": {
+        "CollectionInfo",
+        "Estimate",
+        "Excerpt",
+        "FileFailure",
+        "Recall",
+        "Status",
+        "SyncReport",
+        "Written",
+    },
 }
 
 
