@@ -72,7 +72,8 @@ class Service:
     """A provider's API. `path` and `body` make a request, `vectors` takes the vectors out of its answer.
 
     A vector is a list of numbers or, as OpenAI may send it, base64 of little-endian float32. `header` and
-    `scheme` say how the key travels. `placed` adds the address to the identity of a model, where a name alone
+    `scheme` say how the key travels. `usage` reads how many tokens an answer says it took, None where it does
+    not. `placed` adds the address to the identity of a model, where a name alone
     does not say which model it is.
     """
 
@@ -89,6 +90,20 @@ class Service:
 
 
 UNWATCHED = Unwatched()
+
+
+def count_at(*names: str) -> Callable[[object], int | None]:
+    """Return what reads the number of tokens at a place of an answer, None where there is none.
+
+    A zero is none: no text has no tokens, and some servers put it where they have not counted.
+    """
+
+    def read(answer: object) -> int | None:
+        for name in names:
+            answer = answer.get(name) if isinstance(answer, dict) else None
+        return answer if isinstance(answer, int) and not isinstance(answer, bool) and answer > 0 else None
+
+    return read
 
 
 class RemoteEmbedder:
