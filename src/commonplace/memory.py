@@ -397,7 +397,7 @@ class Memory:
     def _unfit(self, model: Embedder, vectors: Vectors | None) -> str:
         from commonplace.embedding import configured
 
-        if vectors is None or self.settings.embedding.provider != "auto" or vectors.serves(model):
+        if vectors is None or self.settings.embedding.provider != "auto" or vectors.holds(model):
             return ""
         return configured.trouble(model)
 
