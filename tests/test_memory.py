@@ -556,3 +556,25 @@ def test_the_former_vectors_answer_while_another_model_is_filled(root: Path) -> 
         running.result(30)
         assert memory._store.index.meta("model") == "waiting-1"
         assert memory.search("certificate release").level == 0
+
+
+def test_status_says_when_most_of_the_text_is_in_a_script_the_model_does_not_serve(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text(
+        "# 膝盖\n\n医生说六周不能跑步。\n\n# 咖啡\n\n喜欢美式。\n", "utf-8"
+    )
+    for synced in (False, True):
+        with Memory.open(tmp_path) as memory:
+            if synced:
+                memory.sync()
+            else:
+                memory.search("膝盖")
+            told = memory.status().warnings
+            assert len(told) == 1
+            assert "run `commonplace models use fastembed`" in told[0]
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.status().warnings == ()
+    (tmp_path / "memory" / "a.md").write_text("# Knee\n\nSix weeks without running.\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        assert memory.status().warnings == ()

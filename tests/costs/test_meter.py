@@ -68,7 +68,7 @@ def test_a_call_that_fails_is_recorded(
 
 
 def test_what_came_back_and_was_no_good_was_paid_for(ledger: Ledger) -> None:
-    with pytest.raises(ProviderError), meter(ledger).calling("embed", 100, 400, 5) as call:
+    with pytest.raises(ProviderError), meter(ledger).calling("embed", 100, 400, 5) as call:  # noqa: PT012
         call.tokens = 90
         raise ProviderError("fake", "NaN")
     assert rows(ledger)[0][2:] == (90, 90_000, 0, "failed")
