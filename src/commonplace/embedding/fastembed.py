@@ -6,6 +6,8 @@ an error that says how to get it (`download`). `spec.path` may name a folder wit
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 PROVIDER = "fastembed"
 MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+_REACH_S = 10.0
+_SILENT = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_VERBOSITY": "error"}
 # What a tokenizer is made from, beside the weights; whichever of these a model has.
 _BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
@@ -52,7 +56,7 @@ def load(spec: Spec) -> LocalEmbedder[Model]:
     The first time it is loaded to learn its dimensions, later only for its first text. Raises MissingExtra,
     ConfigError for an unknown name, ProviderError for a model that is not on this machine or cannot be used.
     """
-    _check()
+    check()
     name = spec.model or MODEL
     at = location(spec, "a folder") if spec.path else None
 
@@ -94,11 +98,71 @@ def download(spec: Spec) -> Path:
 
     The one function that reaches for the network. Raises as `load` does.
     """
-    _check()
-    return _place(_open(spec.model or MODEL, None, fetch=True))
+    check()
+    name = spec.model or MODEL
+    if not is_here(find(name)):
+        _reach()
+    return _place(_open(name, None, fetch=True))
 
 
-def _check() -> None:
+def table() -> list[Mapping[str, Any]]:
+    """Return what fastembed knows of each model. Raises MissingExtra, ProviderError."""
+    check()
+    runtime.library(PROVIDER)
+    with _quiet():
+        from fastembed import TextEmbedding
+
+        return list(TextEmbedding.list_supported_models())
+
+
+def find(name: str) -> Mapping[str, Any]:
+    """Return what fastembed knows of a model. Raises ConfigError with the nearest names, MissingExtra."""
+    return _row(table(), name)
+
+
+def is_here(row: Mapping[str, Any]) -> bool:
+    """Whether the files of a model lie in `folder()`, whole."""
+    wanted = (row["model_file"], *row.get("additional_files", ()))
+    return any(all((place / name).exists() for name in wanted) for place in _places(row))
+
+
+def cache_of(row: Mapping[str, Any]) -> Path:
+    """Return the folder that a model is fetched into, there or not."""
+    source = str(row["sources"].get("hf") or row["model"])
+    return folder() / f"models--{source.replace('/', '--')}"
+
+
+def _places(row: Mapping[str, Any]) -> list[Path]:
+    """The folders that may hold the files of a model: one a revision, or an unpacked archive."""
+    name = str(row["model"]).rpartition("/")[2]
+    return [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
+
+
+def _reach() -> None:
+    """See that models can be had at all, before a library tries for a minute. Raises ProviderError."""
+    _hush()
+    from huggingface_hub import constants
+
+    from commonplace.deadline import Deadline
+    from commonplace.transport import Endpoint
+
+    endpoint = Endpoint(PROVIDER, constants.ENDPOINT)
+    try:
+        endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
+    except ProviderError as error:
+        if error.status is None:
+            raise
+    finally:
+        endpoint.close()
+
+
+def _hush() -> None:
+    """Keep the library that fetches from drawing bars and lines of its own, before its first import."""
+    os.environ.update(_SILENT)
+
+
+def check() -> None:
+    """See that what is needed is installed. Raises MissingExtra, ProviderError."""
     if find_spec("fastembed") is None:
         raise MissingExtra("the fastembed provider", "fastembed")
     runtime.check(PROVIDER)
@@ -106,6 +170,7 @@ def _check() -> None:
 
 def _open(name: str, at: Path | None, *, fetch: bool = False) -> Model:
     """Open a model through fastembed, without its log. Raises ConfigError, ProviderError."""
+    _hush()
     # Its sessions are not ours to set up; their warnings would go to standard error.
     runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
     with _quiet():
@@ -163,7 +228,10 @@ def _quiet() -> Iterator[None]:
 
     logger.disable("fastembed")
     try:
-        yield
+        with warnings.catch_warnings():
+            # Said each time that bars which are off are to be switched on again.
+            warnings.filterwarnings("ignore", "Cannot enable progress bars")
+            yield
     finally:
         logger.enable("fastembed")
 

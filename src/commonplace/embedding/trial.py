@@ -60,14 +60,14 @@ def attempts(
 ) -> tuple[Trial, ...]:
     """Try the provider that the settings want and each that may stand in; none where they want none.
 
-    A key file that cannot be read is the trouble of the first alone.
+    A key that cannot be read is the trouble of the first alone.
     """
     if settings.provider == NONE:
         return ()
     try:
         found = configured.specs(settings)
-    except ConfigError as error:
-        wanted, *others = configured.specs(settings._replace(key_file=""))
+    except CommonplaceError as error:
+        wanted, *others = configured.specs(settings._replace(key_file="", keyring=""))
         failed = Trial(wanted.provider, model_of(wanted), trouble=str(error))
         return (failed, *(attempt(spec, settings, accounts, measure=measure) for spec in others))
     return tuple(attempt(spec, settings, accounts, measure=measure) for spec in found)
@@ -143,7 +143,7 @@ def remedy(spec: Spec, error: CommonplaceError) -> str:
 def _key_place(spec: Spec) -> str:
     """Where the key of a provider comes from, in words; never the key."""
     if spec.key:
-        return "embedding.key_file"
+        return "the one that embedding.key_file or embedding.keyring names"
     return " or ".join(registry.find(spec.provider).keys) or "set embedding.key_file"
 
 
