@@ -6,8 +6,6 @@ an error that says how to get it (`download`). `spec.path` may name a folder wit
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 PROVIDER = "fastembed"
 MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 _REACH_S = 10.0
-_SILENT = {"HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_VERBOSITY": "error"}
 # What a tokenizer is made from, beside the weights; whichever of these a model has.
 _BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
@@ -140,7 +137,6 @@ def _places(row: Mapping[str, Any]) -> list[Path]:
 
 def _reach() -> None:
     """See that models can be had at all, before a library tries for a minute. Raises ProviderError."""
-    _hush()
     from huggingface_hub import constants
 
     from commonplace.deadline import Deadline
@@ -156,11 +152,6 @@ def _reach() -> None:
         endpoint.close()
 
 
-def _hush() -> None:
-    """Keep the library that fetches from drawing bars and lines of its own, before its first import."""
-    os.environ.update(_SILENT)
-
-
 def check() -> None:
     """See that what is needed is installed. Raises MissingExtra, ProviderError."""
     if find_spec("fastembed") is None:
@@ -170,7 +161,6 @@ def check() -> None:
 
 def _open(name: str, at: Path | None, *, fetch: bool = False) -> Model:
     """Open a model through fastembed, without its log. Raises ConfigError, ProviderError."""
-    _hush()
     # Its sessions are not ours to set up; their warnings would go to standard error.
     runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
     with _quiet():
@@ -228,10 +218,7 @@ def _quiet() -> Iterator[None]:
 
     logger.disable("fastembed")
     try:
-        with warnings.catch_warnings():
-            # Said each time that bars which are off are to be switched on again.
-            warnings.filterwarnings("ignore", "Cannot enable progress bars")
-            yield
+        yield
     finally:
         logger.enable("fastembed")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from commonplace.config import keys
 from commonplace.config.settings import Embedding
@@ -43,7 +44,9 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     _check_taken(provider, given)
     given = {key: _checked(key, value) for key, value in given.items()}
     kept = _kept(provider, former, given)
-    values = {key: given.get(key, kept.get(key, keys.find(f"embedding.{key}", "").default)) for key in OWN}
+    values: dict[str, Any] = {
+        key: given.get(key, kept.get(key, keys.find(f"embedding.{key}", "").default)) for key in OWN
+    }
     for key in _NEEDS.get(provider, ()):
         if not values[key]:
             raise ConfigError(f"embedding.{key}", f"{provider} needs one; add --{key.replace('_', '-')}")
@@ -63,7 +66,7 @@ def named(settings: Embedding) -> str:
 
 
 def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
-    """Let the former model answer until the vectors of the chosen one are there, as far as settings can say so.
+    """Let the former model answer until the vectors of the chosen one are there, where settings can say so.
 
     Only models that the settings name are asked, so it becomes the first that stands in, where it does not
     ship or is at the same place anyway. Returns the settings and a line that says what answers until then.

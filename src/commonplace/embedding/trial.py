@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.embedding import configured, registry
 from commonplace.embedding.base import Embedder, Kind, Spec
+from commonplace.embedding.remote import RemoteEmbedder
 from commonplace.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 
 if TYPE_CHECKING:
@@ -83,21 +84,25 @@ def attempt(
     """
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
     began = time.perf_counter()
+    model: Embedder | None = None
     try:
         model = registry.create(spec)
         ask = _asking(model, spec, accounts)
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
         seconds = time.perf_counter() - began
-        speed = _speed(ask) if measure else 0.0
+        found = Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds)
+        found = replace(found, texts_per_s=_speed(ask) if measure else 0.0)
     except CommonplaceError as error:
-        seconds = time.perf_counter() - began
         tell_breaker(spec, error)
-        return Trial(
-            spec.provider, model_of(spec), seconds=seconds, trouble=str(error), remedy=remedy(spec, error)
-        )
+        told, mends = str(error), remedy(spec, error)
+        seconds = time.perf_counter() - began
+        return Trial(spec.provider, model_of(spec), seconds=seconds, trouble=told, remedy=mends)
+    finally:
+        if isinstance(model, RemoteEmbedder):  # it is not the one that searches use
+            model.close()
     tell_breaker(spec, None)
-    return Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds, speed)
+    return found
 
 
 def tell_breaker(spec: Spec, error: CommonplaceError | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from commonplace.config import keys
 from commonplace.config.settings import Llm
@@ -40,7 +41,9 @@ def select(name: str, former: Llm, flags: Mapping[str, object] | None = None) ->
     given = {key: _checked(key, value) for key, value in given.items()}
     moved = not given.keys().isdisjoint(("base_url", "path"))  # a key is for an address
     stays = _PLACE if former.provider == provider and not moved else ()
-    values = {key: given.get(key, getattr(former, key) if key in stays else "") for key in OWN}
+    values: dict[str, Any] = {
+        key: given.get(key, getattr(former, key) if key in stays else "") for key in OWN
+    }
     chosen = former._replace(provider=provider, **values)
     _check_whole(chosen)
     return chosen
