@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import httpx
 import pytest
 
-from commonplace import config
+from commonplace import config, screen
 from commonplace.embedding import registry
 from commonplace.llm import registry as llms
 from commonplace.memory import Memory
+from commonplace.transport import Endpoint
 from tests.embedding.apis import KEY, compatible
 from tests.embedding.server import Reply, Request, Server, serving
 
@@ -32,6 +34,22 @@ def free(monkeypatch: pytest.MonkeyPatch, workspace: Path) -> None:
     for row in (*registry.PROVIDERS.values(), *llms.PROVIDERS.values()):
         for name in row.keys:
             monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def closed_connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what the models of a test opened; they are kept for the life of a process."""
+    used: list[Endpoint] = []
+    opened = Endpoint._opened
+
+    def tracked(endpoint: Endpoint) -> httpx.Client:
+        used.append(endpoint)
+        return opened(endpoint)
+
+    monkeypatch.setattr(Endpoint, "_opened", tracked)
+    yield
+    for endpoint in used:
+        endpoint.close()
 
 
 @pytest.fixture
@@ -187,7 +205,6 @@ def test_the_former_model_answers_until_the_switch(run: Run, server: Server, wor
     """One elsewhere must be named for that; one of the same server need not."""
     write(embedding={"provider": "compatible", "model": "a", "base_url": f"{server.url}/v1"})
     run("sync")
-    assert "computed" in run("sync").output or True
     result = run("models", "use", "compatible/b")
     assert "meanwhile: the vectors of compatible/a answer until then" in result.stdout
     assert "fallback" not in written()["embedding"]
@@ -368,8 +385,6 @@ def test_a_server_fetches_a_model(run: Run, server: Server) -> None:
     write(llm={"provider": "ollama", "model": "qwen3", "base_url": f"{server.url}/v1"})
     result = run("models", "pull", "ollama/bge-m3")
     assert result.stdout == f"bge-m3:latest fetched: 1.16 GB on {server.url}\n"
-    data = json.loads(run("models", "pull", "ollama/bge-m3", "--format", "json").stdout)
-    assert data == {"model": "bge-m3:latest", "place": server.url, "bytes": 1_157_672_605, "before": False}
     server.answer = lambda request: Reply(b'{"error": "pull model manifest: file does not exist"}\n')
     result = run("models", "pull", "ollama/nobody")
     assert result.exit_code == 1
@@ -446,8 +461,6 @@ def test_tables_fit_the_terminal(width: int, workspace: Path, server: Server) ->
     wanted = [("list",), ("list", "ollama"), *([("list", "fastembed")] if HERE else [])]
     for arguments in wanted:
         shown = on_a_terminal(workspace, "models", *arguments, COLUMNS=str(width), NO_COLOR="1")
-        from commonplace import screen
-
         assert max(map(screen.cells, shown.splitlines())) <= width
 
 

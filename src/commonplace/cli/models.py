@@ -139,19 +139,14 @@ def _brief(languages: str) -> str:
 
 @command("pull")
 @click.argument("name", metavar="[PROVIDER/]MODEL")
-@format_option(("text", "json"))
 @click.pass_context
-def pull(ctx: click.Context, name: str, form: str) -> None:
+def pull(ctx: click.Context, name: str) -> None:
     """Fetch a model of fastembed, or (ollama/MODEL) let an Ollama server fetch one.
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
     settings = _settings(ctx)
-    fetched = selecting.fetch(_pullable(name, settings))
-    if form == "json":
-        session.write(render.to_json(fetched._asdict()))
-    else:
-        session.write(_fetched(fetched))
+    session.write(_fetched(selecting.fetch(_pullable(name, settings))))
 
 
 def _pullable(name: str, settings: Settings) -> Spec:
