@@ -68,7 +68,7 @@ class Memory:
         self.ranking = ranking
         self._index_path, self._chunks = index_path, chunks
         self._store = self._make_store(scout)
-        self._accounts = Accounts(self.workspace, settings.embedding)
+        self._accounts = Accounts(self.workspace, settings.embedding, index_path and index_path.parent)
         self._given = self._model = embedder
         self._former: Embedder | None = None
         self._model_trouble: str | None = None
@@ -238,8 +238,11 @@ class Memory:
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
-    def estimate(self, *, progress: Progress = silent) -> Estimate:
-        """Bring the text up to date, and say what embedding the rest would take. Raises as `sync` does."""
+    def estimate(self, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
+        """Bring the text up to date, and say what embedding the rest would take, and these questions.
+
+        Raises as `sync` does, but for what a model may fail with.
+        """
         from commonplace.embedding import configured
         from commonplace.types import Estimate
 
@@ -248,7 +251,7 @@ class Memory:
         warnings = tuple(filter(None, [self._model_trouble]))
         if model is None:
             return Estimate("none", 0, warnings=warnings)
-        return configured.estimate(model, texts, warnings)
+        return configured.estimate(model, texts, questions, warnings)
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""

@@ -138,25 +138,36 @@ class GuardedEmbedder:
         """Ask for one short vector, past the cache. Raises ProviderError, BudgetExceeded."""
         self._ask([_TRIAL], "query", {}, "test")
 
-    def estimate(self, texts: Sequence[str], warnings: tuple[str, ...] = ()) -> Estimate:
-        """Say what embedding passages would take, without asking anybody."""
+    def estimate(
+        self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
+    ) -> Estimate:
+        """Say what embedding these would take, without asking anybody."""
         from commonplace.costs.prices import NANO
         from commonplace.types import Estimate
 
-        keys = {cache.key(self.fingerprint, "passage", text): text for text in texts}
-        found = self._store.find(list(keys)) if self._store is not None else {}
-        missing = [text for key, text in keys.items() if key not in found]
-        tokens = sum(map(packing.tokens, self._prepared(missing, "passage")))
-        price = self._meter.price(tokens, batched=self.by_batches) if self._meter is not None else None
+        known = tokens = 0
+        prices: list[int | None] = []
+        wanted: tuple[tuple[Kind, Sequence[str]], ...] = (("passage", passages), ("query", questions))
+        for kind, texts in wanted:
+            missing = self._missing(texts, kind)
+            taken = sum(map(packing.tokens, self._prepared(missing, kind)))
+            batched = self.by_batches and kind == "passage"
+            known, tokens = known + len(texts) - len(missing), tokens + taken
+            prices.append(self._meter.price(taken, batched=batched) if self._meter is not None else None)
         return Estimate(
             self.name,
-            len(texts),
-            len(texts) - len(missing),
+            len(passages) + len(questions),
+            known,
             tokens,
-            None if price is None else price / NANO,
+            None if None in prices else sum(price or 0 for price in prices) / NANO,
             batched=self.by_batches,
             warnings=warnings,
         )
+
+    def _missing(self, texts: Sequence[str], kind: Kind) -> list[str]:
+        keys = {cache.key(self.fingerprint, kind, text): text for text in texts}
+        found = self._store.find(list(keys)) if self._store is not None else {}
+        return [text for key, text in keys.items() if key not in found]
 
     def _count(self, texts: Sequence[str], known: int, kind: Kind) -> None:
         self.asked, self.known = self.asked + len(texts), self.known + known
