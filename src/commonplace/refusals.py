@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import time
 from collections.abc import Mapping
@@ -105,6 +106,14 @@ def _is_too_large(status: int, text: str) -> bool:
     if status == 429:
         return bool(_LARGER_THAN_THE_RATE.search(text))
     return status == 413 or (status in _TOO_LARGE_STATUS and bool(_TOO_LARGE.search(text)))
+
+
+def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:
+    """Return the seconds before the next attempt: as asked, or longer each time; not all callers at once."""
+    if error.retry_after_s is not None:
+        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, hides nothing
+    longest = min(longest_s, first_s * 2 ** (attempt - 1))
+    return random.uniform(longest / 2, longest)  # noqa: S311
 
 
 def _stays(status: int, text: str, wait: float | None) -> bool:
