@@ -19,7 +19,7 @@ ORDER = [
     {"paths", "screen"},
     {"atomic", "database"},
     {"config", "render"},
-    {"addresses", "deadline", "refusals"},
+    {"addresses", "catalog", "deadline", "estimates", "refusals"},
     {"transport", "costs"},
     {"notes", "embedding", "llm"},
     {"chunking"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -115,9 +116,48 @@ def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None
     assert len(server.requests) > 2
     assert server.most_in_flight <= limits.concurrency
     for request in server.requests:
-        body = request.json
-        inputs = body.get("input") or body.get("texts") or body["requests"]
+        inputs = inputs_of(request)
         assert len(inputs) <= limits.inputs
+        assert sum(map(packing.tokens, inputs)) <= limits.tokens
+
+
+# What the providers' pages allow in one request: texts, and tokens where that is said. Voyage's are those of
+# an account without means of payment, which has as many in a whole minute.
+ALLOWED = {
+    "openai": (2048, 300_000),
+    "gemini": (100, None),
+    "voyage": (1000, 10_000),
+    "mistral": (256, 16_384),
+    "cohere": (96, None),
+}
+
+
+@pytest.mark.parametrize("text", ["A sentence as people write them. ", "用中文写的一个句子。"])
+def test_requests_keep_what_the_providers_pages_say(
+    model: RemoteEmbedder, provider: str, server: Server, text: str
+) -> None:
+    texts = [f"{text * (number % 40)}{number}" for number in range(600)]
+    model.embed(texts, "passage")
+    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.limits.inputs, None))
+    sent = [inputs_of(request) for request in server.requests]
+    assert sum(map(len, sent)) == len(texts)
+    assert max(map(len, sent)) <= most_inputs
+    # No tokenizer makes more of prose than one token of a word of Latin or a character of CJK and a mark each.
+    counts = [
+        sum(len(re.findall(r"\w+|[^\w\s]", one)) if text.isascii() else len(one) for one in some)
+        for some in sent
+    ]
+    assert max(counts) <= (most_tokens or max(counts))
+    # And no more requests than these limits need.
+    fewest = sum(map(packing.tokens, texts)) / model.service.limits.tokens
+    assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.limits.inputs)
+
+
+def inputs_of(request: Request) -> list[str]:
+    """The texts of a request, whoever it is for."""
+    body = request.json
+    texts = body.get("input") or body.get("texts")
+    return texts or [one["content"]["parts"][0]["text"] for one in body["requests"]]
 
 
 def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
@@ -132,13 +172,7 @@ def picky(provider: str, longest: int) -> Callable[[Request], Reply]:
     """The API, with a model that takes inputs of so many characters."""
 
     def answer(request: Request) -> Reply:
-        body = request.json
-        inputs = (
-            body.get("input")
-            or body.get("texts")
-            or [r["content"]["parts"][0]["text"] for r in body["requests"]]
-        )
-        if any(len(text) > longest for text in inputs):
+        if any(len(text) > longest for text in inputs_of(request)):
             return Reply({"error": {"message": LONG}}, 400)
         return apis.APIS[provider](request)
 
