@@ -1,0 +1,82 @@
+"""Which scripts the passages are in, against those that the model serves, and what would serve more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from commonplace.index import lexicon
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.vectors import FOREIGN_SHARE, is_foreign
+
+SAMPLE = 2000  # passages, spread evenly over the notes: the share is then right to some 2 in 100
+LATIN = "latin"
+CJK = "cjk"
+OTHER = "other"
+NAMES: Mapping[str, str] = {
+    LATIN: "Latin letters",
+    CJK: "Chinese, Japanese or Korean",
+    OTHER: "another script",
+}
+# The one command that gives each script a model that serves it.
+COMMANDS: Mapping[str, str] = {
+    LATIN: "commonplace models use builtin",
+    CJK: "commonplace models use fastembed",
+    OTHER: "commonplace models use fastembed",
+}
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN_LETTER = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
+
+
+class Shares(NamedTuple):
+    """How many passages were looked at, and which share of them is in what script, 0..1."""
+
+    passages: int
+    latin: float = 0.0
+    cjk: float = 0.0
+    other: float = 0.0
+
+
+class Advice(NamedTuple):
+    """What to tell somebody whose model does not serve most of the text, and the command that mends it."""
+
+    told: str
+    command: str
+
+
+def shares(index: SqliteIndex, sample: int = SAMPLE) -> Shares:
+    """Look at a sample of the passages; those without letters are not counted. Raises IndexUnavailable."""
+    last = index.last_passage()
+    wanted = range(1, last + 1, max(1, last // sample))
+    scripts = [script_of(candidate.text) for candidate in index.candidates(wanted)]
+    counts = {name: scripts.count(name) for name in NAMES}
+    total = sum(counts.values())
+    return Shares(total, *(counts[name] / total for name in (LATIN, CJK, OTHER))) if total else Shares(0)
+
+
+def script_of(text: str) -> str:
+    """Return the script that most of a text is in; an empty text for one without letters."""
+    if is_foreign(text):
+        return CJK
+    letters = len(_LETTER.findall(text))
+    if not letters:
+        return ""
+    further = letters - len(_LATIN_LETTER.findall(text)) - sum(map(len, lexicon.cjk_runs(text)))
+    return OTHER if further > letters / 2 else LATIN
+
+
+def serves(served: Collection[str], script: str) -> bool:
+    """Whether a model serves a script; one that knows both that are named knows the others as well."""
+    return script in served or (script == OTHER and {LATIN, CJK} <= set(served))
+
+
+def advise(found: Shares, served: Collection[str]) -> Advice | None:
+    """Say when most of the text is in scripts that a model does not serve; None while it serves enough."""
+    amounts = {name: getattr(found, name) for name in NAMES if not serves(served, name)}
+    missed = sum(amounts.values())
+    if missed <= FOREIGN_SHARE:
+        return None
+    largest = max(amounts, key=lambda name: amounts[name])
+    told = f"{missed:.0%} of the passages are in a script that the model does not serve ({NAMES[largest]})"
+    return Advice(told, COMMANDS[largest])

@@ -1,0 +1,99 @@
+"""Scripts: what a passage is written in, what share of the notes a model serves, and what is advised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.chunking.settings import DEFAULT
+from commonplace.config.keys import EMBEDDERS
+from commonplace.index import changes, scripts
+from commonplace.index.scripts import Shares
+from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sync import sync_text
+from commonplace.notes.scan import Source, scan
+
+LATIN_ONLY, BOTH = frozenset({"latin"}), frozenset({"latin", "cjk"})
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("The deploy moved to Thursday.", "latin"),
+        ("Café Zoë, déjà vu", "latin"),
+        ("周五下午不部署。", "cjk"),
+        ("きのう電車で行きました", "cjk"),
+        ("어제 회의에서 결정했다", "cjk"),
+        ("用 Postgres 做队列，不用别的", "cjk"),
+        ("Встреча перенесена на четверг", "other"),
+        ("نقل الاجتماع إلى يوم الخميس", "other"),
+        ("2026-02-13 14:05 — 42", ""),
+        ("", ""),
+    ],
+)
+def test_script_of(text: str, script: str) -> None:
+    assert scripts.script_of(text) == script
+
+
+def test_a_multilingual_model_serves_scripts_that_nobody_names() -> None:
+    assert scripts.serves(BOTH, "other")
+    assert not scripts.serves(LATIN_ONLY, "other")
+    assert not scripts.serves(frozenset({"cjk"}), "latin")
+
+
+@pytest.mark.parametrize(
+    ("found", "served", "command"),
+    [
+        (Shares(10, latin=0.4, cjk=0.6), LATIN_ONLY, "commonplace models use fastembed"),
+        (Shares(10, latin=0.4, other=0.6), LATIN_ONLY, "commonplace models use fastembed"),
+        (Shares(10, latin=0.4, cjk=0.3, other=0.3), LATIN_ONLY, "commonplace models use fastembed"),
+        (Shares(10, latin=0.9, cjk=0.1), frozenset({"cjk"}), "commonplace models use builtin"),
+    ],
+)
+def test_the_command_that_mends_it(found: Shares, served: frozenset[str], command: str) -> None:
+    advice = scripts.advise(found, served)
+    assert advice is not None
+    assert advice.command == command
+    assert command.split()[-1] in EMBEDDERS
+
+
+@pytest.mark.parametrize(
+    ("found", "served"),
+    [
+        (Shares(0), LATIN_ONLY),
+        (Shares(10, latin=0.5, cjk=0.5), LATIN_ONLY),
+        (Shares(10, cjk=1.0), BOTH),
+        (Shares(10, other=1.0), BOTH),
+    ],
+)
+def test_nothing_is_said_while_most_is_served(found: Shares, served: frozenset[str]) -> None:
+    assert scripts.advise(found, served) is None
+
+
+def index_of(root: Path) -> SqliteIndex:
+    index = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync_text(index, scan([Source("memory", str(root))]), DEFAULT)
+    return index
+
+
+def test_shares_of_notes(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# 一\n\n周五下午不部署。\n\n# 二\n\n膝盖韧带拉伤，六周不能跑步。\n")
+    (tmp_path / "b.md").write_text("# B\n\nThe deploy moved to Thursday.\n\n# C\n\n42\n")
+    found = scripts.shares(index_of(tmp_path))
+    assert (found.passages, found.other) == (3, 0)
+    assert found.cjk == pytest.approx(2 / 3)
+    assert found.latin == pytest.approx(1 / 3)
+
+
+def test_a_sample_is_spread_over_all_notes(tmp_path: Path) -> None:
+    for number in range(60):
+        words = "周五下午不部署。" if number < 45 else "The deploy moved to Thursday."
+        (tmp_path / f"{number:02}.md").write_text(f"{words}\n")
+    found = scripts.shares(index_of(tmp_path), sample=20)
+    assert found.passages == 20
+    assert found.cjk == pytest.approx(0.75, abs=0.15)
+
+
+def test_an_empty_index(tmp_path: Path) -> None:
+    assert scripts.shares(index_of(tmp_path)) == Shares(0)
