@@ -26,7 +26,7 @@ def files(case: Case) -> Iterator[Finding]:
 
 
 def _file(path: Path, expected: str) -> Finding:
-    check = f"model.{path.name}"
+    check = f"model.{path.stem}"
     try:
         with open(path, "rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

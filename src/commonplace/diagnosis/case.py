@@ -23,9 +23,9 @@ _PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workspace to examine. `missing` says why there is none; then `root` is None.
+    """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
 
-    `settings` are those in force or, where they cannot be read, as many of them as can. `offline` keeps
+    `named` says that the owner named the place. `settings` are those in force or, where they cannot be read, as many of them as can. `offline` keeps
     everything on this machine; `now_s` is the time, in seconds of the epoch.
     """
 
@@ -57,7 +57,7 @@ def present(folder: str | None, environ: Mapping[str, str] | None = None, *, off
     try:
         root = paths.resolve_workspace(folder, environ)
     except WorkspaceNotFound as error:
-        missing = str(error)
+        missing = error.start
     settings = settings_as_can_be(NOWHERE if root is None else root, environ)
     return Case(root, settings, environ, missing, named, offline, time.time())
 

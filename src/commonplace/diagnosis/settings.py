@@ -89,7 +89,10 @@ def variables(case: Case) -> Iterator[Finding]:
 
 def origins(case: Case) -> Iterator[Finding]:
     """Tell every value that somebody set and where, and what overrides what."""
-    sources = (config.user_file(case.environ), case.workspace.settings if case.workspace else NOWHERE)
+    places = {config.user_file(case.environ): trouble(NOWHERE, only_places(case.environ))}
+    if case.workspace is not None:
+        places[case.workspace.settings] = trouble(case.place, nowhere())
+    sources = [path for path, told in places.items() if not told]
     tables = {path: _content(path) for path in sources}
     for key in config.KEYS:
         set_in = [path for path in sources if key.name.partition(".")[2] in _group(tables[path], key)]

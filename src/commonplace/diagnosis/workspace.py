@@ -12,7 +12,7 @@ from commonplace import paths
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
 from commonplace.notes.scan import IGNORED_FOLDERS
-from commonplace.types import Finding, State
+from commonplace.types import Finding
 
 WALK_S = 2.0  # how long the folders are walked
 
@@ -29,8 +29,7 @@ def folder(case: Case) -> Iterator[Finding]:
     """See that there is a workspace, that it can be written to, and that git leaves what is derived alone."""
     workspace = case.workspace
     if workspace is None:
-        state: State = "wrong" if case.named else "warning"
-        yield Finding("workspace.folder", state, case.missing.partition("; ")[0], "commonplace init")
+        yield _missing(case)
         return
     shown = paths.shown(workspace.root)
     if not os.access(workspace.root, os.R_OK | os.X_OK):
@@ -48,6 +47,14 @@ def folder(case: Case) -> Iterator[Finding]:
     else:
         yield Finding("workspace.writable", "ok", "notes and index can be written")
     yield from _ignored(workspace)
+
+
+def _missing(case: Case) -> Finding:
+    if case.named:
+        told, remedy = f"there is no folder {case.missing}", f"commonplace init {case.missing}"
+        return Finding("workspace.folder", "wrong", told, remedy)
+    told = f"there is no workspace at or above {case.missing}, nor one of your own"
+    return Finding("workspace.folder", "warning", told, "commonplace init")
 
 
 def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
