@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
+from commonplace.costs.accounts import Accounts
 from commonplace.errors import (
     CommonplaceError,
     ConfigError,
@@ -26,7 +27,7 @@ from commonplace.errors import (
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
-from commonplace.index.vectors import FOREIGN_SHARE
+from commonplace.index.vectors import FOREIGN_SHARE, Vectors
 from commonplace.notes.scan import Source, sources
 from commonplace.search import pipeline, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
-    from commonplace.types import Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
+    from commonplace.types import Estimate, Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
 MODES = ("hybrid", "lexical", "semantic")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
@@ -65,19 +66,27 @@ class Memory:
         self.workspace = paths.Workspace(root)
         self.settings = settings
         self.ranking = ranking
-        path = index_path or self.workspace.index
-        lock = paths.lock_file(self.workspace, "sync") if index_path is None else path.with_suffix(".lock")
-        self._store = Store(
-            os.fspath(path),
-            lambda: os.fspath(paths.fallback_index(root)),
-            os.fspath(lock),
-            self.sources(),
-            chunks,
-            scout,
-        )
+        self._index_path, self._chunks = index_path, chunks
+        self._store = self._make_store(scout)
+        self._accounts = Accounts(self.workspace, settings.embedding)
         self._given = self._model = embedder
         self._model_trouble: str | None = None
-        self._lock = threading.RLock()
+        self._lock, self._syncing = threading.RLock(), threading.Lock()
+
+    def _make_store(self, scout: Scout | None = None) -> Store:
+        """An index of its own connection: a sync has one, so that questions need not wait for it."""
+        path = self._index_path or self.workspace.index
+        lock = (
+            paths.lock_file(self.workspace, "sync") if self._index_path is None else path.with_suffix(".lock")
+        )
+        return Store(
+            os.fspath(path),
+            lambda: os.fspath(paths.fallback_index(self.workspace.root)),
+            os.fspath(lock),
+            self.sources(),
+            self._chunks,
+            scout,
+        )
 
     @classmethod
     def open(
@@ -112,6 +121,7 @@ class Memory:
         with self._lock:
             self._store.dismiss()
             self._store.close()
+            self._accounts.close()
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -213,16 +223,29 @@ class Memory:
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
-        Search works on the text as soon as it is committed; embedding can be stopped (`stop`, Ctrl-C) and
-        goes on at the next call. Two syncs never run at once. Raises IndexUnavailable.
+        Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
+        (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
+        and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
         started = time.perf_counter()
-        with self._lock:
-            report = self._store.sync(self._model_for_sync if embed else lambda: None, progress, stop)
+        with self._syncing, self._store_to_sync() as store:
+            report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
         warnings = [*report.warnings, *filter(None, [self._model_trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
+
+    def estimate(self, *, progress: Progress = silent) -> Estimate:
+        """Bring the text up to date, and say what embedding the rest would take. Raises as `sync` does."""
+        from commonplace.embedding import configured
+        from commonplace.types import Estimate
+
+        with self._syncing, self._store_to_sync() as store:
+            model, texts = store.estimate(self._model_for_sync, progress)
+        warnings = tuple(filter(None, [self._model_trouble]))
+        if model is None:
+            return Estimate("none", 0, warnings=warnings)
+        return configured.estimate(model, texts, warnings)
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
@@ -235,6 +258,17 @@ class Memory:
         return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _store_to_sync(self) -> Iterator[Store]:
+        store = self._make_store()
+        try:
+            yield store
+        finally:
+            store.close()
+            with self._lock:
+                self._store.written()
+                self._store.settle(retry_s=0)
 
     def _answer(self, text: str, request: pipeline.Request) -> SearchResult:
         """Search, recovering once from an index that fails in use."""
@@ -311,7 +345,7 @@ class Memory:
 
         named = self._store.index.meta("model")
         with suppress(CommonplaceError):
-            for model in configured.models(self.settings.embedding, shipped=True):
+            for model in configured.models(self.settings.embedding, self._accounts, shipped=True):
                 if not isinstance(model, str) and model.fingerprint == named:
                     return model
         return None
@@ -333,29 +367,39 @@ class Memory:
             self._choose_model()
         return self._model
 
-    def _model_for_sync(self) -> Embedder | None:
+    def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         """The model to embed with now: a provider may have come back, or have failed for good, meanwhile."""
         if self._given is None and self.settings.embedding.provider != "none":
-            self._choose_model()
+            self._choose_model(vectors)
         return self._model
 
-    def _choose_model(self) -> None:
-        """Take the first model of the settings that can be used, and remember why none before it can."""
+    def _choose_model(self, vectors: Vectors | None = None) -> None:
+        """Take the first model of the settings that can be used, and remember why none before it can.
+
+        One that is to fill an index anew must have answered first, where the choice is ours (`auto`).
+        """
         from commonplace.embedding import configured
 
-        told: list[str] = []
-        self._model = self._model_trouble = None
+        found, told = None, []
         try:
-            for model in configured.models(self.settings.embedding):
-                if not isinstance(model, str):
-                    self._model = model
+            for model in configured.models(self.settings.embedding, self._accounts):
+                trouble = model if isinstance(model, str) else self._unfit(model, vectors)
+                if not trouble and not isinstance(model, str):
+                    found = model
                     break
-                told.append(model)
+                told.append(trouble)
         except CommonplaceError as error:
             told.append(str(error))
-        if told:
-            end = f"{self._model.name} stands in" if self._model else "full text answers alone"
-            self._model_trouble = f"no embedding model ({'; '.join(told)}); {end}"
+        end = f"{found.name} stands in" if found else "full text answers alone"
+        self._model = found
+        self._model_trouble = f"no embedding model ({'; '.join(told)}); {end}" if told else None
+
+    def _unfit(self, model: Embedder, vectors: Vectors | None) -> str:
+        from commonplace.embedding import configured
+
+        if vectors is None or self.settings.embedding.provider != "auto" or vectors.serves(model):
+            return ""
+        return configured.trouble(model)
 
     def _shown(self, hit: Hit) -> Hit:
         """A hit with its path as people write it, and the contexts that apply to it."""
@@ -409,6 +453,7 @@ class Memory:
         return configured.left_alone()
 
     def _status(self) -> Status:
+        from commonplace.embedding import automatic
         from commonplace.types import CollectionInfo, Status
 
         store = self._store
@@ -429,7 +474,7 @@ class Memory:
             collections=collections,
             stale=stale,
             index_bytes=index.size_bytes(),
-            model=self.settings.embedding.provider,
+            model=automatic.choose(self.settings.embedding).provider,
             warnings=(*store.opened.warnings, *self._left_alone()),
             **counts,
         )

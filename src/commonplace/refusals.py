@@ -42,6 +42,10 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
+class Unanswered(ProviderError):
+    """A request that was sent and not answered whole: its provider may count it all the same."""
+
+
 class TooLarge(ProviderError):
     """A request that is longer than the model or the provider takes; shorter ones may be answered."""
 

@@ -13,6 +13,7 @@ from commonplace.types.results import LEVEL_NAMES, Hit
 if TYPE_CHECKING:
     from commonplace.types import (
         CollectionInfo,
+        Estimate,
         Excerpt,
         Factor,
         Hit,
@@ -354,6 +355,28 @@ def sync_data(report: SyncReport) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {**asdict(report), "seconds": round(report.seconds, 3)}
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """Say on one line what a sync would take."""
+    fresh = estimate.texts - estimate.known
+    told = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
+    if estimate.known:
+        told.append(f"{estimate.known:,} more are known from the cache")
+    if estimate.local:
+        told.append("on this machine, at no cost")
+    else:
+        price = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
+        told.append(f"about {count(estimate.tokens, 'token')}, {price}")
+        told += ["by batches"] if estimate.batched else []
+    return " · ".join(told)
+
+
+def estimate_data(estimate: Estimate) -> dict[str, Any]:
+    """Return what a sync would take as plain data."""
+    from dataclasses import asdict
+
+    return asdict(estimate)
 
 
 def status_data(status: Status) -> dict[str, Any]:

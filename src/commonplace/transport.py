@@ -20,6 +20,7 @@ from commonplace import addresses, refusals, screen
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.deadline import Deadline
 from commonplace.errors import ProviderError
+from commonplace.refusals import Unanswered
 
 if TYPE_CHECKING:
     import httpx
@@ -185,7 +186,7 @@ class Endpoint:
         while thread.is_alive() and deadline.left_s():
             thread.join(min(_TICK_S, deadline.left_s()))
         if not outcome:
-            raise ProviderError(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
+            raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
         if isinstance(outcome[0], BaseException):
             raise outcome[0]
         return outcome[0]
@@ -203,7 +204,8 @@ class Endpoint:
                 body = self._read(response, request, deadline)
         except httpx.TimeoutException as error:
             message = f"{self.origin} did not answer within {min(READ_S, left):g} s"
-            raise ProviderError(self.provider, message) from error
+            unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise (ProviderError if unsent else Unanswered)(self.provider, message) from error
         except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise self._unreachable(error) from error
         if response.is_success:
@@ -220,8 +222,7 @@ class Endpoint:
         file.truncate()
         for part in response.iter_bytes(65_536):
             if not deadline.left_s():
-                message = f"{self.origin} did not answer within {deadline.seconds:g} s"
-                raise ProviderError(self.provider, message)
+                raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
             if file.tell() + len(part) > limit:
                 if response.is_success:
                     message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"
@@ -257,6 +258,8 @@ class Endpoint:
         """What went wrong below HTTP; a certificate that does not hold will not hold the next time."""
         said = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
         message = f"{self.origin} cannot be reached ({said or type(error).__name__})"
+        if isinstance(error, _cut_off()):
+            return Unanswered(self.provider, message)
         permanent = "CERTIFICATE_VERIFY_FAILED" in str(error) or not isinstance(error, _transport_error())
         return ProviderError(self.provider, message, permanent=permanent)
 
@@ -267,6 +270,13 @@ class Endpoint:
         error = _Moved(self.provider, message, permanent=True, status=response.status_code)
         error.location = location
         return error
+
+
+def _cut_off() -> tuple[type[Exception], ...]:
+    """What happens to a connection once a request is on its way."""
+    import httpx
+
+    return httpx.ReadError, httpx.RemoteProtocolError
 
 
 def _transport_error() -> type[Exception]:

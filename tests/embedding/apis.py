@@ -34,7 +34,9 @@ def texts_of(values: Sequence[object], most: int) -> list[str]:
 
 def listed(vectors: Sequence[object], *, shuffled: bool = False) -> Reply:
     data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(vectors)]
-    return Reply({"object": "list", "data": data[::-1] if shuffled else data, "usage": {"total_tokens": 1}})
+    return Reply(
+        {"object": "list", "data": data[::-1] if shuffled else data, "usage": {"total_tokens": len(vectors)}}
+    )
 
 
 def openai(request: Request) -> Reply:
@@ -74,7 +76,7 @@ def gemini(request: Request) -> Reply:
         rows.append(
             {"values": vector(said + one.get("taskType", ""), one.get("outputDimensionality", DIMENSIONS))}
         )
-    return Reply({"embeddings": rows})
+    return Reply({"embeddings": rows, "usageMetadata": {"promptTokenCount": len(rows)}})
 
 
 def voyage(request: Request) -> Reply:
@@ -108,7 +110,9 @@ def cohere(request: Request) -> Reply:
     assert (body["embedding_types"], body["truncate"]) == (["float"], "NONE")
     size = body.get("output_dimension", DIMENSIONS)
     rows = [vector(text + body["input_type"], size) for text in texts_of(body["texts"], 96)]
-    return Reply({"id": "x", "embeddings": {"float": rows}, "texts": body["texts"]})
+    return Reply(
+        {"id": "x", "embeddings": {"float": rows}, "texts": body["texts"]} | counted("cohere", len(rows))
+    )
 
 
 def ollama(request: Request) -> Reply:
@@ -117,7 +121,9 @@ def ollama(request: Request) -> Reply:
     body = request.json
     exactly(body, {"model": str, "input": list, "truncate": bool}, {"dimensions": int})
     rows = [vector(text, body.get("dimensions", DIMENSIONS)) for text in texts_of(body["input"], 10_000)]
-    return Reply({"model": body["model"], "embeddings": rows, "total_duration": 1})
+    return Reply(
+        {"model": body["model"], "embeddings": rows, "total_duration": 1, "prompt_eval_count": len(rows)}
+    )
 
 
 APIS: dict[str, Callable[[Request], Reply]] = {
@@ -146,3 +152,14 @@ def answering(provider: str, rows: list[object]) -> object:
     if provider == "ollama":
         return {"embeddings": rows}
     return {"data": [{"index": i, "embedding": row} for i, row in enumerate(rows)]}
+
+
+def counted(provider: str, tokens: object) -> dict[str, object]:
+    """Where a provider's answer says how many tokens it took."""
+    if provider == "gemini":
+        return {"usageMetadata": {"promptTokenCount": tokens}}
+    if provider == "cohere":
+        return {"meta": {"api_version": {"version": "2"}, "billed_units": {"input_tokens": tokens}}}
+    if provider == "ollama":
+        return {"prompt_eval_count": tokens}
+    return {"usage": {"prompt_tokens": tokens, "total_tokens": tokens}}

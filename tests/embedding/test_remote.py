@@ -441,3 +441,46 @@ def test_gemini_models_of_the_second_kind_take_prefixes() -> None:
     finally:
         model.close()
         server.close()
+
+
+class TestUsage:
+    def test_what_an_answer_took(self, model: RemoteEmbedder, provider: str) -> None:
+        answer = apis.answering(provider, [[1.0, 2.0]]) | apis.counted(provider, 17)
+        assert model.service.usage(answer) == 17
+        assert model.rows(answer, 1).shape == (1, 2)
+
+    @pytest.mark.parametrize("tokens", [None, 0, -3, "17", True, 1.5, [], {}], ids=repr)
+    def test_a_figure_that_is_none(self, model: RemoteEmbedder, provider: str, tokens: object) -> None:
+        assert model.service.usage(apis.counted(provider, tokens)) is None
+
+    @pytest.mark.parametrize(
+        "answer",
+        [None, 3, "x", [], {}, {"usage": None}, {"meta": None}, {"meta": {"billed_units": []}}],
+        ids=repr,
+    )
+    def test_an_answer_without_any(self, model: RemoteEmbedder, answer: object) -> None:
+        assert model.service.usage(answer) is None
+
+
+@pytest.mark.parametrize("name", ["openai", "compatible", "voyage", "mistral"])
+@pytest.mark.parametrize("field", ["prompt_tokens", "total_tokens"])
+def test_one_of_two_figures_is_enough(name: str, field: str) -> None:
+    module, _, _ = registry.find(name).factory.partition(":")
+    service = getattr(__import__(module, fromlist=["x"]), name.upper())
+    assert service.usage({"usage": {field: 5}}) == 5
+
+
+def test_the_answers_of_all_apis_say_what_they_took(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    """What the servers of these tests send is what the providers' pages show."""
+    taken: list[int | None] = []
+
+    def answer(request: Request) -> Reply:
+        reply = apis.APIS[provider](request)
+        taken.append(model.service.usage(reply.body))
+        return reply
+
+    server.answer = answer
+    model.embed(["tea", "a longer text about tea"], "passage")
+    assert taken == [2]

@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def kept(root: Path) -> Iterator[Store]:
     made = open_store(root)
-    made.sync(lambda: None)
+    made.sync(lambda vectors: None)
     yield made
     made.close()
 
@@ -76,7 +76,7 @@ def test_a_dear_change_is_counted(
     assert (kept.freshen(), kept.stale()) == (2, 2)
     assert not finds(kept, "lamp")
     assert finds(kept, "walnut")
-    kept.sync(lambda: None)
+    kept.sync(lambda vectors: None)
     assert kept.freshen() == 0
 
 
@@ -94,7 +94,7 @@ def test_an_index_of_other_settings_answers_until_it_is_rebuilt(
     other = open_store(root, ChunkSettings(target=80))
     assert other.freshen() == 1
     assert finds(other, "walnut")
-    assert other.sync(lambda: None).rebuilt == "chunking changed"
+    assert other.sync(lambda vectors: None).rebuilt == "chunking changed"
     assert other.freshen() == 0
     other.close()
 
@@ -116,7 +116,7 @@ def test_an_index_replaced_by_another_process_is_noticed(kept: Store, root: Path
     for file in (root / ".commonplace").glob("index.sqlite*"):
         file.unlink()
     other = open_store(root)
-    other.sync(lambda: None)
+    other.sync(lambda vectors: None)
     assert kept.freshen() == 0
     assert kept.opened is not before
     assert finds(kept, "walnut")
@@ -132,7 +132,7 @@ def test_while_another_process_syncs_what_is_indexed_answers(
         assert kept.freshen() == 1
         assert finds(kept, "walnut")
         with pytest.raises(LockTimeout):
-            kept.sync(lambda: None)
+            kept.sync(lambda vectors: None)
     assert kept.freshen() == 0
 
 
@@ -281,12 +281,12 @@ def test_a_second_writer_waits_and_then_says_so(
         assert kept.freshen() == 1
         assert finds(kept, "walnut")
         with pytest.raises(IndexUnavailable, match="locked by another process"):
-            kept.sync(lambda: None)
+            kept.sync(lambda vectors: None)
         other = open_store(root, ChunkSettings(target=80))  # which wants a rebuild
         assert other.freshen() == 2
         assert finds(other, "walnut")
         with pytest.raises(IndexUnavailable, match="locked by another process"):
-            other.sync(lambda: None)
+            other.sync(lambda vectors: None)
         other.close()
     assert kept.freshen() == 0
 
@@ -362,6 +362,6 @@ def test_a_full_disk_while_embedding_keeps_the_answer(root: Path) -> None:
         for number in range(20):
             write(root, f"{number}.md", f"walnut number{number} " * 400)
         with pytest.raises(errors.IndexUnavailable, match="disk is full"):
-            memory.sync()
+            memory._store.sync(memory._model_for_sync)
         result = memory.search("walnut desk")
         assert (result.level, result.stale, result.hits[0].path) == (0, 20, "memory/a.md")

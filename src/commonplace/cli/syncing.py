@@ -21,19 +21,36 @@ if TYPE_CHECKING:
 @command("sync")
 @option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
 @option("--every", type=click.FloatRange(0.01), metavar="MIN", help="Repeat every MIN minutes, until Ctrl-C.")
+@option(
+    "--estimate", is_flag=True, help="Bring the text up to date, say what the vectors would take, and stop."
+)
 @format_option(("text", "json"))
 @click.pass_context
-def sync(ctx: click.Context, no_embed: bool, every: float | None, form: str) -> None:
+def sync(ctx: click.Context, no_embed: bool, every: float | None, estimate: bool, form: str) -> None:
     """Bring the index up to the files, then compute the vectors that are missing.
 
     Ctrl-C stops it at any time; the next sync goes on where it stopped.
     """
     memory = session.open_memory(ctx)
+    if estimate:
+        _estimate(memory, form)
+        return
     while True:
         _report(_sync(memory, embed=not no_embed), form)
         if every is None:
             return
         time.sleep(every * 60)
+
+
+def _estimate(memory: Memory, form: str) -> None:
+    with progress.shown() as told:
+        found = memory.estimate(progress=told)
+    for message in found.warnings:
+        failures.warn(message)
+    if form == "json":
+        session.write(render.to_json(render.estimate_data(found)))
+    else:
+        session.write(render.estimate_text(found))
 
 
 def _sync(memory: Memory, *, embed: bool = True) -> SyncReport:

@@ -48,7 +48,7 @@ class Remember(NamedTuple):
 
 
 class Embedding(NamedTuple):
-    """Settings of embedding; deadlines in seconds."""
+    """Settings of embedding; deadlines in seconds, caps for a day or a run, None for no cap."""
 
     provider: str
     model: str
@@ -60,6 +60,11 @@ class Embedding(NamedTuple):
     deadline_s: float
     query_deadline_s: float
     cache_entries: int
+    batch: bool
+    max_tokens_a_day: int | None
+    max_tokens_a_run: int | None
+    max_dollars_a_day: float | None
+    max_dollars_a_run: float | None
 
 
 class Llm(NamedTuple):

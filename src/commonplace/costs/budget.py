@@ -10,13 +10,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import apsw
 
-from commonplace.costs.ledger import Ledger
+from commonplace.costs.ledger import Kind, Ledger
 from commonplace.costs.prices import FILE, NANO
 from commonplace.errors import BudgetExceeded
+
+if TYPE_CHECKING:
+    from commonplace.config.settings import Embedding, Llm
 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
@@ -42,13 +46,24 @@ class Caps:
         return self.dollars_a_day is not None or self.dollars_a_run is not None
 
 
-class Budget:
-    """The caps over one ledger, and one run; several processes are one run where they say the same name."""
+def caps(settings: Llm | Embedding) -> Caps:
+    """Return the caps that a table of settings holds."""
+    return Caps(
+        settings.max_tokens_a_day,
+        settings.max_tokens_a_run,
+        settings.max_dollars_a_day,
+        settings.max_dollars_a_run,
+    )
 
-    def __init__(self, ledger: Ledger, caps: Caps, run: str = "") -> None:
-        """Put caps over a ledger."""
+
+class Budget:
+    """The caps over one kind of calls in a ledger, and one run; several processes may be one, by its name."""
+
+    def __init__(self, ledger: Ledger, caps: Caps, run: str = "", kind: Kind = "llm") -> None:
+        """Put caps over a ledger; `kind` is also the table of settings that they come from."""
         self.ledger = ledger
         self.caps = caps
+        self.kind = kind
         self.run = run or uuid4().hex
 
     def reserve(self, tokens: int, cost: int | None, lifetime_s: float, *, model: str = "") -> int | None:
@@ -60,17 +75,19 @@ class Budget:
         if not self.caps:
             return None
         if cost is None and self.caps.money:
-            key = "llm.max_dollars_a_day" if self.caps.dollars_a_day is not None else "llm.max_dollars_a_run"
+            cap = "max_dollars_a_day" if self.caps.dollars_a_day is not None else "max_dollars_a_run"
             unknown = f"the price of {model or 'this model'} is not known"
-            raise BudgetExceeded(key, f"{unknown}; put it into {FILE} beside your config.toml")
+            raise BudgetExceeded(
+                f"{self.kind}.{cap}", f"{unknown}; put it into {FILE} beside your config.toml"
+            )
         now = time.time()
         with self.ledger.database.transaction() as connection:
             connection.execute("DELETE FROM reservations WHERE expires < ?", (now,))
             self._check_tokens(connection, tokens)
             self._check_money(connection, cost or 0)
             connection.execute(
-                "INSERT INTO reservations(expires, run, tokens, cost) VALUES(?, ?, ?, ?)",
-                (now + lifetime_s + GRACE_S, self.run, tokens, cost or 0),
+                "INSERT INTO reservations(expires, kind, run, tokens, cost) VALUES(?, ?, ?, ?, ?)",
+                (now + lifetime_s + GRACE_S, self.kind, self.run, tokens, cost or 0),
             )
             return connection.last_insert_rowid()
 
@@ -82,44 +99,45 @@ class Budget:
 
     def _check_tokens(self, connection: apsw.Connection, asked: int) -> None:
         for cap, key, run in (
-            (self.caps.tokens_a_day, "llm.max_tokens_a_day", None),
-            (self.caps.tokens_a_run, "llm.max_tokens_a_run", self.run),
+            (self.caps.tokens_a_day, "max_tokens_a_day", None),
+            (self.caps.tokens_a_run, "max_tokens_a_run", self.run),
         ):
             if cap is None:
                 continue
-            spent = _taken(connection, "tokens_in + tokens_out", "tokens", run)
+            spent = _taken(connection, self.kind, "tokens_in + tokens_out", "tokens", run)
             if spent + asked > cap:
                 message = (
                     f"{spent:,} of {cap:,} tokens are taken and this call may need {asked:,}; {_remedy(run)}"
                 )
-                raise BudgetExceeded(key, message, cap=cap, spent=spent, asked=asked)
+                raise BudgetExceeded(f"{self.kind}.{key}", message, cap=cap, spent=spent, asked=asked)
 
     def _check_money(self, connection: apsw.Connection, asked: int) -> None:
         for cap, key, run in (
-            (self.caps.dollars_a_day, "llm.max_dollars_a_day", None),
-            (self.caps.dollars_a_run, "llm.max_dollars_a_run", self.run),
+            (self.caps.dollars_a_day, "max_dollars_a_day", None),
+            (self.caps.dollars_a_run, "max_dollars_a_run", self.run),
         ):
             if cap is None:
                 continue
-            spent = _taken(connection, "ifnull(cost, 0)", "cost", run)
+            spent = _taken(connection, self.kind, "ifnull(cost, 0)", "cost", run)
             if spent + asked > int(cap * NANO):
                 dollars = (
                     f"${spent / NANO:.4f} of ${cap:.2f} is taken and this call may need ${asked / NANO:.4f}"
                 )
+                told = f"{dollars}; {_remedy(run)}"
                 raise BudgetExceeded(
-                    key, f"{dollars}; {_remedy(run)}", cap=cap, spent=spent / NANO, asked=asked / NANO
+                    f"{self.kind}.{key}", told, cap=cap, spent=spent / NANO, asked=asked / NANO
                 )
 
 
-def _taken(connection: apsw.Connection, spent: str, reserved: str, run: str | None) -> int:
+def _taken(connection: apsw.Connection, kind: Kind, spent: str, reserved: str, run: str | None) -> int:
     """What is spent and reserved today, or in a run. Every open reservation counts for today."""
     calls = "at >= ?" if run is None else "run = ?"
     since = _midnight() if run is None else run
-    held = ("", ()) if run is None else (" WHERE run = ?", (run,))
+    held = ("", ()) if run is None else (" AND run = ?", (run,))
     row = connection.execute(
-        f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE {calls} AND NOT cached)"
-        f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations{held[0]})",
-        (since, *held[1]),
+        f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND {calls} AND NOT cached)"
+        f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?{held[0]})",
+        (kind, since, kind, *held[1]),
     ).fetchone()
     assert row is not None
     return int(row[0])

@@ -20,18 +20,20 @@ from commonplace.database import Database
 from commonplace.paths import Workspace
 
 By = Literal["purpose", "model", "day"]
+Kind = Literal["llm", "embedding"]
 OK = "ok"
 _MAX_NAME = 100  # characters of a purpose, provider or model
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls(
-    id INTEGER PRIMARY KEY, at REAL NOT NULL, purpose TEXT NOT NULL, provider TEXT NOT NULL,
-    model TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost INTEGER,
-    cached INTEGER NOT NULL, outcome TEXT NOT NULL, run TEXT NOT NULL);
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, kind TEXT NOT NULL, purpose TEXT NOT NULL,
+    provider TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL, cost INTEGER, cached INTEGER NOT NULL, outcome TEXT NOT NULL,
+    run TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS calls_by_time ON calls(at);
 CREATE INDEX IF NOT EXISTS calls_by_run ON calls(run);
 CREATE TABLE IF NOT EXISTS reservations(
-    id INTEGER PRIMARY KEY, expires REAL NOT NULL, run TEXT NOT NULL, tokens INTEGER NOT NULL,
-    cost INTEGER NOT NULL)
+    id INTEGER PRIMARY KEY, expires REAL NOT NULL, kind TEXT NOT NULL, run TEXT NOT NULL,
+    tokens INTEGER NOT NULL, cost INTEGER NOT NULL)
 """
 _GROUPS: Mapping[By, str] = {
     "purpose": "purpose",
@@ -77,22 +79,24 @@ class Ledger:
         tokens_in: int,
         tokens_out: int = 0,
         *,
+        kind: Kind = "llm",
         cached: bool = False,
+        batched: bool = False,
         outcome: str = OK,
         run: str = "",
         reservation: int | None = None,
     ) -> None:
         """Record a call; what a reservation held is free again. `outcome` is `ok` or one word for a failure.
 
-        Raises NoteUnreadable, ConfigError for unreadable prices.
+        What is `batched` costs what batches cost. Raises NoteUnreadable, ConfigError for unreadable prices.
         """
-        cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out)
+        cost = 0 if cached else self.prices.cost(provider, model, tokens_in, tokens_out, batched=batched)
         names = [screen.one_line(name)[:_MAX_NAME] for name in (purpose, provider, model)]
-        row = (time.time(), *names, tokens_in, tokens_out, cost, cached, outcome, run)
+        row = (time.time(), kind, *names, tokens_in, tokens_out, cost, cached, outcome, run)
         with self.database.transaction() as connection:
             connection.execute(
-                "INSERT INTO calls(at, purpose, provider, model, tokens_in, tokens_out, cost, cached,"
-                " outcome, run) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO calls(at, kind, purpose, provider, model, tokens_in, tokens_out, cost, cached,"
+                " outcome, run) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
             connection.execute("DELETE FROM reservations WHERE id = ?", (reservation,))

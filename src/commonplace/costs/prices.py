@@ -20,6 +20,7 @@ from commonplace.errors import CommonplaceError, ConfigError
 SHIPPED = Path(__file__).with_name("prices.toml")
 FILE = "prices.toml"
 NANO = 1_000_000_000  # of a dollar
+BATCHES_COST = 2  # OpenAI, Google and Voyage: half the price; a divisor
 # A dated or numbered version of a model costs what the model costs.
 _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
@@ -31,14 +32,17 @@ class Prices:
     free: frozenset[str]
     models: Mapping[tuple[str, str], tuple[int, int]]
 
-    def cost(self, provider: str, model: str, tokens_in: int, tokens_out: int) -> int | None:
+    def cost(
+        self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
+    ) -> int | None:
         """Return what a call costs in billionths of a dollar, rounded up, or None where no price is known."""
         if provider in self.free:
             return 0
         found = self._of(provider, model)
         if found is None:
             return None
-        return -(-(tokens_in * found[0] + tokens_out * found[1]) // 1_000_000)
+        price = tokens_in * found[0] + tokens_out * found[1]
+        return -(-price // (1_000_000 * (BATCHES_COST if batched else 1)))
 
     def _of(self, provider: str, model: str) -> tuple[int, int] | None:
         if (provider, model) in self.models:

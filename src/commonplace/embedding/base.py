@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 
 from commonplace.config.credentials import NO_KEY, Secret
 
@@ -42,6 +42,22 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed texts as (n, dimensions) float32 rows of length 1. Raises ProviderError."""
+
+
+class Batching(Embedder, Protocol):
+    """A model that may embed many passages by its provider's batches: cheaper, and much later."""
+
+    @property
+    def by_batches(self) -> bool:
+        """Whether that is wanted."""
+
+    def embed_each(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
+        """Yield places of passages and their unit rows as they come. Raises ProviderError, StillWorking."""
+
+
+def batching(model: Embedder) -> TypeGuard[Batching]:
+    """Tell whether many passages are to be embedded by batches."""
+    return bool(getattr(model, "by_batches", False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from commonplace.deadline import Deadline
 from commonplace.embedding.jobs import FileJobs, GeminiJobs, Jobs, Status
 from commonplace.embedding.pending import Job, State, Store
-from commonplace.embedding.remote import Call, RemoteEmbedder
-from commonplace.errors import ProviderError
+from commonplace.embedding.remote import UNWATCHED, Call, RemoteEmbedder, Watcher
+from commonplace.errors import CommonplaceError, ProviderError
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Floats
@@ -35,6 +35,10 @@ _GROUP = 256  # results handed over together
 
 Found = tuple[list[int], "Floats"]
 _KINDS: Mapping[str, Callable[..., Jobs]] = {"openai": FileJobs, "voyage": FileJobs, "gemini": GeminiJobs}
+
+
+class StillWorking(CommonplaceError):
+    """Time is up, and batches are under way: nothing has failed, and a later call takes what they bring."""
 
 
 @dataclass(slots=True)
@@ -64,12 +68,18 @@ class BatchEmbedder:
         first_look_s: float = FIRST_LOOK_S,
         max_requests: int = MAX_REQUESTS,
         jobs: Jobs | None = None,
+        watcher: Watcher = UNWATCHED,
     ) -> None:
-        """Take up the state that was left. `model` must be one that `supports` says yes to."""
+        """Take up the state that was left. `model` must be one that `supports` says yes to.
+
+        The watcher is told of each batch that is started, whose tokens nobody has counted then, and of what
+        is asked for directly.
+        """
         self._model = model
         call = Call(model.model, (), "passage", model.requested_dimensions)
         self._jobs = jobs or _KINDS[model.service.name](model.endpoint, call)
         self._store = store
+        self._watcher = watcher
         self._state = store.read()
         if time.time() - self._state.failed > OFF_S:
             self._state = replace(self._state, failures=0, trouble="")
@@ -89,8 +99,8 @@ class BatchEmbedder:
     def embed_each(self, texts: Sequence[str]) -> Iterator[Found]:
         """Yield places of texts and their unit rows (n, dimensions), as they come to be known.
 
-        A result counts as kept when the next one is asked for. Raises ProviderError when time is up before a
-        batch is done (its results come with a later call), or when the direct interface fails.
+        A result counts as kept when the next one is asked for. Raises StillWorking when time is up before a
+        batch is done, ProviderError when the direct interface fails, and what the watcher raises.
         """
         work = self._planned(texts)
         patience = Deadline(self._patience_s)
@@ -108,7 +118,7 @@ class BatchEmbedder:
         yield from self._directly(work)
         if work.places:
             message = f"batches are still being worked on: {len(work.places)} texts wait for a later sync"
-            raise ProviderError(self._model.service.name, message, retry_after_s=self._patience_s)
+            raise StillWorking(f"{self._model.service.name}: {message}")
 
     def _planned(self, texts: Sequence[str]) -> _Work:
         """Sort texts into those that a batch under way holds and those that wait for one."""
@@ -138,7 +148,8 @@ class BatchEmbedder:
                 lines.append(line)
             keys, rest = tuple(work.waiting[: len(lines)]), work.waiting[len(lines) :]
             try:
-                name = self._jobs.submit(lines, Deadline(TRANSFER_S))
+                with self._watcher.request([work.texts[key] for key in keys], batched=True):
+                    name = self._jobs.submit(lines, Deadline(TRANSFER_S))
             except ProviderError as error:
                 self._failed(str(error))
                 continue
@@ -205,7 +216,7 @@ class BatchEmbedder:
         keys = [key for key in work.places if key not in held]
         for start in range(0, len(keys), _GROUP):
             some = keys[start : start + _GROUP]
-            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage")
+            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
             places = [work.places.pop(key) for key in some]
             yield _joined(
                 [(p, np.repeat(row[None], len(p), axis=0)) for p, row in zip(places, rows, strict=True)]

@@ -56,6 +56,9 @@ class Breaker:
         except ProviderError as error:
             self.failed(name, error)
             raise
+        except BaseException:
+            self.unclaimed(name)
+            raise
         self.succeeded(name)
 
     def check(self, name: str) -> None:
@@ -103,6 +106,11 @@ class Breaker:
         """Forget the failures of a provider."""
         if name in self._read():
             self._change(lambda states: states.pop(name, None))
+
+    def unclaimed(self, name: str) -> None:
+        """Give back the one trial call: it was not made, or nobody saw how it ended."""
+        if "claimed_s" in self._read().get(name, {}):
+            self._change(lambda states: states.get(name, {}).pop("claimed_s", None))
 
     def opened(self) -> list[Opened]:
         """The providers that are left alone now, for people to read."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commonplace.embedding.base import Spec
 from commonplace.embedding.packing import Limits
-from commonplace.embedding.remote import Call, RemoteEmbedder, Service
+from commonplace.embedding.remote import Call, RemoteEmbedder, Service, count_at
 
 KINDS = {"query": "search_query", "passage": "search_document"}
 
@@ -38,4 +38,5 @@ COHERE = Service(
     _body,
     _vectors,
     Limits(inputs=96, tokens=32_000, input_tokens=8192),  # 96 is its own limit
+    usage=count_at("meta", "billed_units", "input_tokens"),
 )

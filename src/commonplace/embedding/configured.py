@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from commonplace import paths
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.embedding import registry
+from commonplace.embedding import automatic, registry
+from commonplace.embedding.automatic import AUTO
 from commonplace.embedding.base import Embedder, Spec
 from commonplace.embedding.breaker import Breaker, Opened, name_of
 from commonplace.errors import CommonplaceError, ConfigError
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Embedding
+    from commonplace.costs.accounts import Accounts
+    from commonplace.embedding.pending import FileStore
+    from commonplace.types import Estimate
 
 SHIPPED = ("builtin", "fake")
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
@@ -27,21 +32,24 @@ _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 def specs(settings: Embedding) -> list[Spec]:
     """What the settings ask for: the provider first, then those that stand in for it, with their own models.
 
+    Behind `auto` stands the model that ships, last.
+
     One that stands in is a provider's name, or `provider/model`. Raises ConfigError for a key that cannot be
     read.
     """
+    chosen = automatic.choose(settings)
     wanted = Spec(
-        settings.provider,
-        settings.model,
+        chosen.provider,
+        chosen.model,
         settings.dimensions,
         settings.base_url,
         settings.path and os.path.abspath(os.path.expanduser(settings.path)),
         _key(settings.key_file),
     )
-    others = (name.partition("/") for name in settings.fallback)
-    return [
-        _limited(s, settings) for s in (wanted, *(Spec(provider, model) for provider, _, model in others))
-    ]
+    others = [Spec(provider, model) for provider, _, model in (n.partition("/") for n in settings.fallback)]
+    last = [Spec("builtin")] if settings.provider == AUTO else []
+    named = dict.fromkeys([wanted, *others, *last])
+    return [_limited(spec, settings) for spec in named]
 
 
 def _limited(spec: Spec, settings: Embedding) -> Spec:
@@ -59,16 +67,20 @@ def _is_local(spec: Spec) -> bool:
     return True
 
 
-def models(settings: Embedding, *, shipped: bool = False) -> Iterator[Embedder | str]:
+def models(
+    settings: Embedding, accounts: Accounts | None = None, *, shipped: bool = False
+) -> Iterator[Embedder | str]:
     """Make each model that the settings name, the wanted one first; a text says why one cannot be used.
 
-    With `shipped` those that come with the package follow. Raises ConfigError.
+    What they take is recorded and capped by `accounts`, as one run. With `shipped` those that come with the
+    package follow. Raises ConfigError.
     """
+    run = uuid4().hex
     breaker = _breaker()
     for spec in [*specs(settings), *(map(Spec, SHIPPED) if shipped else ())]:
         name = _breaker_name(spec)
         try:
-            model = guarded(spec, settings)
+            model = guarded(spec, settings, accounts, run)
         except CommonplaceError as error:
             yield str(error)
             continue
@@ -76,10 +88,10 @@ def models(settings: Embedding, *, shipped: bool = False) -> Iterator[Embedder |
         yield told(opened) if opened else model
 
 
-def guarded(spec: Spec, settings: Embedding) -> Embedder:
-    """Make a model; one behind a server is put behind the cache and the breaker.
+def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, run: str = "") -> Embedder:
+    """Make a model; one behind a server is put behind the cache, the breaker and the budget.
 
-    Raises ConfigError, MissingExtra, ProviderError.
+    Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = registry.create(spec)
     if _is_local(spec):
@@ -89,7 +101,26 @@ def guarded(spec: Spec, settings: Embedding) -> Embedder:
 
     path = os.fspath(paths.user_cache_dir() / "vectors.sqlite")
     cache = VectorCache(path, settings.cache_entries) if settings.cache_entries else None
-    return GuardedEmbedder(model, store=cache, breaker=_breaker(), name=_breaker_name(spec))
+    priced = getattr(model, "model", spec.model)
+    return GuardedEmbedder(
+        model,
+        store=cache,
+        breaker=_breaker(),
+        meter=accounts.meter(spec.provider, priced, run) if accounts else None,
+        name=_breaker_name(spec),
+        deadline_s=max(settings.deadline_s, settings.query_deadline_s),
+        batches=_batches(model, accounts.workspace) if accounts and settings.batch else None,
+    )
+
+
+def _batches(model: Embedder, workspace: paths.Workspace) -> FileStore | None:
+    """Where batches under way are noted, for a model whose provider has them."""
+    from commonplace.embedding import batch
+    from commonplace.embedding.pending import FileStore
+
+    if not batch.supports(model):
+        return None
+    return FileStore(workspace.batches, paths.lock_file(workspace, "batches"))
 
 
 def is_remote(model: Embedder) -> bool:
@@ -97,6 +128,28 @@ def is_remote(model: Embedder) -> bool:
     from commonplace.embedding.guarded import GuardedEmbedder
 
     return isinstance(model, GuardedEmbedder)
+
+
+def trouble(model: Embedder) -> str:
+    """Why a model made here does not answer now; empty if it does, or runs in this process."""
+    from commonplace.embedding.guarded import GuardedEmbedder
+
+    if isinstance(model, GuardedEmbedder):
+        try:
+            model.try_out()
+        except CommonplaceError as error:
+            return str(error)
+    return ""
+
+
+def estimate(model: Embedder, texts: Sequence[str], warnings: tuple[str, ...] = ()) -> Estimate:
+    """Say what embedding passages with a model made here would take."""
+    from commonplace.embedding.guarded import GuardedEmbedder
+    from commonplace.types import Estimate
+
+    if not isinstance(model, GuardedEmbedder):
+        return Estimate(model.name, len(texts), dollars=0.0, local=True, warnings=warnings)
+    return model.estimate(texts, warnings)
 
 
 def left_alone() -> list[str]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from commonplace.embedding import families
 from commonplace.embedding.base import Spec
 from commonplace.embedding.packing import Limits
-from commonplace.embedding.remote import Call, RemoteEmbedder, Service
+from commonplace.embedding.remote import Call, RemoteEmbedder, Service, count_at
 
 TASKS = {"query": "RETRIEVAL_QUERY", "passage": "RETRIEVAL_DOCUMENT"}
 
@@ -47,4 +47,5 @@ GEMINI = Service(
     Limits(inputs=100, tokens=16_000, input_tokens=8192),  # 100 is its own limit
     header="x-goog-api-key",
     scheme="",
+    usage=count_at("usageMetadata", "promptTokenCount"),  # not in every answer
 )

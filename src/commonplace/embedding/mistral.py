@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.embedding.base import Spec
-from commonplace.embedding.openai import vectors
+from commonplace.embedding.openai import usage, vectors
 from commonplace.embedding.packing import Limits
 from commonplace.embedding.remote import Call, RemoteEmbedder, Service
 
@@ -24,4 +24,5 @@ MISTRAL = Service(
     _body,
     vectors,
     Limits(inputs=128, tokens=8192, input_tokens=8192),  # 16,384 tokens are allowed
+    usage=usage,
 )

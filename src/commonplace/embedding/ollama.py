@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commonplace.embedding.base import Spec
 from commonplace.embedding.packing import Limits
-from commonplace.embedding.remote import Call, RemoteEmbedder, Service
+from commonplace.embedding.remote import Call, RemoteEmbedder, Service, count_at
 
 
 def load(spec: Spec) -> RemoteEmbedder:
@@ -33,4 +33,5 @@ OLLAMA = Service(
     # One machine works on them: two requests keep it busy, small ones keep a question from waiting.
     Limits(inputs=32, tokens=8192, input_tokens=8192, concurrency=2),
     key_needed=False,
+    usage=count_at("prompt_eval_count"),
 )

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 
 from commonplace.embedding.base import Spec
 from commonplace.embedding.packing import Limits
-from commonplace.embedding.remote import Call, RemoteEmbedder, Service
+from commonplace.embedding.remote import Call, RemoteEmbedder, Service, count_at
+
+_ALL = count_at("usage", "total_tokens")
+_PROMPT = count_at("usage", "prompt_tokens")
 
 
 def load(spec: Spec) -> RemoteEmbedder:
@@ -33,6 +36,11 @@ def vectors(answer: object) -> Sequence[object]:
     return [item["embedding"] for item in data]
 
 
+def usage(answer: object) -> int | None:
+    """Return the tokens of `{"usage": {"prompt_tokens": 8, "total_tokens": 8}}`; one of the two is enough."""
+    return _ALL(answer) or _PROMPT(answer)
+
+
 def _body(call: Call, encoding: str) -> dict[str, object]:
     body: dict[str, object] = {"model": call.model, "input": list(call.inputs), "encoding_format": encoding}
     return body | ({"dimensions": call.dimensions} if call.dimensions else {})
@@ -48,6 +56,7 @@ OPENAI = Service(
     lambda call: _body(call, "base64"),
     vectors,
     Limits(inputs=256, tokens=32_000, input_tokens=8191),  # 2048, 300,000 and 8192 are allowed
+    usage=usage,
 )
 COMPATIBLE = Service(
     "compatible",
@@ -57,4 +66,5 @@ COMPATIBLE = Service(
     Limits(inputs=64, tokens=8192, input_tokens=8192),
     key_needed=False,
     placed=True,
+    usage=usage,
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from commonplace.config.credentials import NO_KEY, Secret, from_environment
 from commonplace.deadline import Deadline
@@ -42,12 +43,37 @@ class Call:
     dimensions: int | None
 
 
+@dataclass(slots=True)
+class Answer:
+    """What a request brought, written down as it becomes known: tokens as counted there, (n, d) unit rows."""
+
+    tokens: int | None = None
+    rows: Floats | None = None
+
+
+class Watcher(Protocol):
+    """Who is told of every request of a call, in the thread that makes it."""
+
+    def request(self, inputs: Sequence[str], *, batched: bool = False) -> AbstractContextManager[Answer]:
+        """Around one request, or the start of a batch. Raises what refuses it, which ends the call."""
+
+
+class Unwatched:
+    """A watcher that looks away."""
+
+    @contextmanager
+    def request(self, inputs: Sequence[str], *, batched: bool = False) -> Iterator[Answer]:
+        """Around one request."""
+        yield Answer()
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """A provider's API. `path` and `body` make a request, `vectors` takes the vectors out of its answer.
 
     A vector is a list of numbers or, as OpenAI may send it, base64 of little-endian float32. `header` and
-    `scheme` say how the key travels. `placed` adds the address to the identity of a model, where a name alone
+    `scheme` say how the key travels. `usage` reads how many tokens an answer says it took, None where it does
+    not. `placed` adds the address to the identity of a model, where a name alone
     does not say which model it is.
     """
 
@@ -60,6 +86,24 @@ class Service:
     scheme: str = "Bearer "
     key_needed: bool = True
     placed: bool = False
+    usage: Callable[[object], int | None] = lambda answer: None
+
+
+UNWATCHED = Unwatched()
+
+
+def count_at(*names: str) -> Callable[[object], int | None]:
+    """Return what reads the number of tokens at a place of an answer, None where there is none.
+
+    A zero is none: no text has no tokens, and some servers put it where they have not counted.
+    """
+
+    def read(answer: object) -> int | None:
+        for name in names:
+            answer = answer.get(name) if isinstance(answer, dict) else None
+        return answer if isinstance(answer, int) and not isinstance(answer, bool) and answer > 0 else None
+
+    return read
 
 
 class RemoteEmbedder:
@@ -127,18 +171,19 @@ class RemoteEmbedder:
         size = self._spec.dimensions if shorter else "full"
         return f"{self.service.name}-1{place}:{model}:{size}:{digest}"
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+    def embed(self, texts: Sequence[str], kind: Kind, watcher: Watcher = UNWATCHED) -> Floats:
         """Embed texts as (n, dimensions) float32 unit rows before the deadline of their kind.
 
-        Raises ProviderError; then no vector of the call is returned.
+        Raises ProviderError; then no vector of the call is returned, and the watcher alone knows of those
+        that came.
         """
         import numpy as np
 
         if not texts:
             return np.zeros((0, self._known_dimensions()), np.float32)
-        return self.embed_prepared([self.prepare(text, kind) for text in texts], kind)
+        return self.embed_prepared([self.prepare(text, kind) for text in texts], kind, watcher)
 
-    def embed_prepared(self, inputs: Sequence[str], kind: Kind) -> Floats:
+    def embed_prepared(self, inputs: Sequence[str], kind: Kind, watcher: Watcher = UNWATCHED) -> Floats:
         """Embed what `prepare` made of texts, one at least; otherwise as `embed`."""
         import numpy as np
 
@@ -146,8 +191,8 @@ class RemoteEmbedder:
         requests = [inputs[group.start : group.stop] for group in groups]
         if kind == "query":
             deadline = Deadline(self._spec.query_deadline_s)
-            return np.concatenate([self._fetch(request, kind, deadline) for request in requests])
-        return np.concatenate(self._side_by_side(requests, kind, Deadline(self._spec.deadline_s)))
+            return np.concatenate([self._fetch(request, kind, deadline, watcher) for request in requests])
+        return np.concatenate(self._side_by_side(requests, Deadline(self._spec.deadline_s), watcher))
 
     def prepare(self, text: str, kind: Kind) -> str:
         """Return what is sent for a text: its prefix, and as much of it as the model takes."""
@@ -162,14 +207,14 @@ class RemoteEmbedder:
         self.endpoint.close()
 
     def _side_by_side(
-        self, requests: Sequence[Sequence[str]], kind: Kind, deadline: Deadline
+        self, requests: Sequence[Sequence[str]], deadline: Deadline, watcher: Watcher
     ) -> list[Floats]:
-        """Several requests at a time, rows in order; the first that fails ends the others."""
+        """Several requests for passages at a time, rows in order; the first that fails ends the others."""
         workers = min(self.service.limits.concurrency, len(requests))
         if workers == 1:
-            return [self._take_turn(request, kind, deadline) for request in requests]
+            return [self._take_turn(request, deadline, watcher) for request in requests]
         with ThreadPoolExecutor(workers, "commonplace-embed") as pool:
-            futures = [pool.submit(self._take_turn, request, kind, deadline) for request in requests]
+            futures = [pool.submit(self._take_turn, request, deadline, watcher) for request in requests]
             try:
                 for future in as_completed(futures):
                     future.result()
@@ -180,33 +225,39 @@ class RemoteEmbedder:
                 raise
             return [future.result() for future in futures]
 
-    def _take_turn(self, inputs: Sequence[str], kind: Kind, deadline: Deadline) -> Floats:
+    def _take_turn(self, inputs: Sequence[str], deadline: Deadline, watcher: Watcher) -> Floats:
         while not self._turns.acquire(timeout=min(_TICK_S, deadline.left_s())):
             if not deadline.left_s():
                 raise ProviderError(self.service.name, "too many requests were under way before this one")
         try:
-            return self._fetch(inputs, kind, deadline)
+            return self._fetch(inputs, "passage", deadline, watcher)
         finally:
             self._turns.release()
 
-    def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline) -> Floats:
+    def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> Floats:
         """One request; where it is too long for the server, two smaller ones, and then shorter texts."""
         import numpy as np
 
-        call = Call(self.model, inputs, kind, self._spec.dimensions)
         try:
-            path, body = self.service.path(call), self.service.body(call)
-            answer = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
+            return self._request(inputs, kind, deadline, watcher)
         except TooLarge:
             if len(inputs) > 1:
                 halves = packing.parts(inputs)
-                return np.concatenate([self._fetch(half, kind, deadline) for half in halves])
+                return np.concatenate([self._fetch(half, kind, deadline, watcher) for half in halves])
             prefix = self.family.prefix(kind)
             shorter = packing.halve(inputs[0].removeprefix(prefix))
             if not shorter:
                 raise
-            return self._fetch([prefix + shorter], kind, deadline)
-        return self.rows(answer, len(inputs))
+            return self._fetch([prefix + shorter], kind, deadline, watcher)
+
+    def _request(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> Floats:
+        call = Call(self.model, inputs, kind, self._spec.dimensions)
+        path, body = self.service.path(call), self.service.body(call)
+        with watcher.request(inputs) as answer:
+            got = self.endpoint.post(path, body, deadline, attempts=_ATTEMPTS[kind])
+            answer.tokens = self.service.usage(got)
+            answer.rows = self.rows(got, len(inputs))
+        return answer.rows
 
     def rows(self, answer: object, count: int) -> Floats:
         """Take (count, dimensions) float32 unit rows out of an answer. Raises ProviderError."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.embedding.base import Spec
-from commonplace.embedding.openai import vectors
+from commonplace.embedding.openai import usage, vectors
 from commonplace.embedding.packing import Limits
 from commonplace.embedding.remote import Call, RemoteEmbedder, Service
 
@@ -28,4 +28,5 @@ VOYAGE = Service(
     vectors,
     # 1,000 and 120,000 are allowed; its tokenizer makes up to three times as many of code and figures.
     Limits(inputs=256, tokens=32_000, input_tokens=32_000),
+    usage=usage,
 )

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.atomic import locked
+from commonplace.atomic import LockTimeout, locked
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.embedding.base import batching
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
 from commonplace.index.opening import Opened, answers, discard, in_memory, open_index
@@ -21,7 +22,7 @@ from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Embedder
+    from commonplace.embedding.base import Batching, Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import SyncReport
 
@@ -272,29 +273,67 @@ class Store:
 
     def sync(
         self,
-        load: Callable[[], Embedder | None],
+        load: Callable[[Vectors], Embedder | None],
         progress: Progress = silent,
         stop: Callable[[], bool] = lambda: False,
     ) -> SyncReport:
         """Bring text, then vectors, up to the files, while no other process does.
 
-        `load` gives the model, if there is one; it is called when the text is committed. Raises
-        IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another
-        sync does not end.
+        `load` gives the model, if there is one; it is called when the text is committed, with the vectors
+        there are. Raises IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable
+        when another sync does not end, ProviderError, BudgetExceeded.
         """
+        from commonplace.index import sync
+
+        self._settle_to_write()
+        with self._locked(SYNC_WAIT_S):
+            report = self._sync_text(progress)
+            embedder = load(self.vectors)
+        if embedder is None:
+            return replace(report, pending=self.index.pending())
+        came, told = self._by_batches(embedder, progress, stop) if batching(embedder) else (0, "")
+        with self._locked(SYNC_WAIT_S):
+            if told:
+                filled = sync.assign_known(self.vectors, embedder)
+            else:
+                filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
+        return replace(
+            report,
+            embedded=came + filled.embedded,
+            reused=report.reused + max(0, filled.reused - came),  # which it finds stored already
+            pending=filled.pending,
+            warnings=(*report.warnings, *filter(None, [told])),
+        )
+
+    def estimate(
+        self, load: Callable[[Vectors], Embedder | None], progress: Progress = silent
+    ) -> tuple[Embedder | None, list[str]]:
+        """Bring the text up to date; return the model and the texts that a sync would have to embed.
+
+        Raises as `sync` does, but for what a model may fail with.
+        """
+        self._settle_to_write()
+        with self._locked(SYNC_WAIT_S):
+            self._sync_text(progress)
+            embedder = load(self.vectors)
+            return embedder, list(self.vectors.missing(embedder).values()) if embedder else []
+
+    def _by_batches(
+        self, embedder: Batching, progress: Progress, stop: Callable[[], bool]
+    ) -> tuple[int, str]:
+        """Let batches make vectors while others search and sync; return how many came, and why no more."""
+        from commonplace.index import sync
+
+        try:
+            with locked(f"{self.index.path}.batches", timeout_s=0):
+                return sync.sync_by_batches(self.vectors, embedder, progress, stop)
+        except LockTimeout:
+            return 0, "another sync waits for batches, which bring the vectors that are missing"
+
+    def _settle_to_write(self) -> None:
         self.settle(retry_s=0)
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
-        from commonplace.index import sync
-
-        with self._locked(SYNC_WAIT_S):
-            report = self._sync_text(progress)
-            embedder = load()
-            if embedder is None:
-                return replace(report, pending=self.index.pending())
-            filled = sync.sync_vectors(self.vectors, embedder, progress, stop=stop)
-        reused = report.reused + filled.reused
-        return replace(report, embedded=filled.embedded, reused=reused, pending=filled.pending)
 
     def _sync_text(self, progress: Progress) -> SyncReport:
         from commonplace.index import sync

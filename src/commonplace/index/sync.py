@@ -23,8 +23,9 @@ from commonplace.notes.scan import FileState
 from commonplace.types import SyncReport
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Embedder
+    from commonplace.embedding.base import Batching, Embedder
 
+BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
 EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most that Ctrl-C loses
 
 
@@ -126,6 +127,46 @@ def sync_vectors(
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
 
 
+def sync_by_batches(
+    vectors: Vectors,
+    embedder: Batching,
+    progress: Progress = silent,
+    stop: Callable[[], bool] = lambda: False,
+) -> tuple[int, str]:
+    """Let batches make what lacks a vector, if it is much; return how many came, and why not all did.
+
+    They lie beside the others until `sync_vectors` gives them to their passages, so this may take an hour
+    while other processes search and sync. Raises ProviderError, BudgetExceeded.
+    """
+    from commonplace.embedding.batch import StillWorking
+
+    texts = vectors.missing(embedder)
+    if len(texts) < BATCH_FROM:
+        return 0, ""
+    vectors.index.set_meta("staging", embedder.fingerprint)
+    keys, done = list(texts), 0
+    progress("batches", 0, len(keys))
+    try:
+        for places, matrix in embedder.embed_each(list(texts.values())):
+            with vectors.index.writing():
+                vectors.store([keys[place] for place in places], matrix)
+            done += len(places)
+            progress("batches", done, len(keys))
+            if stop():
+                return done, "stopped"
+    except StillWorking as error:
+        return done, str(error)
+    return done, ""
+
+
+def assign_known(vectors: Vectors, embedder: Embedder) -> SyncReport:
+    """Give passages the vectors that are there, and embed nothing; another model's answer on."""
+    if not vectors.serves(embedder):
+        return SyncReport(pending=len(vectors.missing(embedder)))
+    vectors.adopt(embedder)
+    return SyncReport(reused=vectors.reuse(), pending=vectors.index.pending())
+
+
 def _stage(
     vectors: Vectors, embedder: Embedder, progress: Progress, stop: Callable[[], bool]
 ) -> tuple[int, int]:
@@ -178,9 +219,11 @@ def _fill(
             progress("vectors", embedded + reused + len(fresh), total)
         embedded += len(missing)
         reused += len(round_) - len(missing)
-    index.drop_meta("staging")
-    vectors.prune()
-    return SyncReport(embedded=embedded, reused=reused, pending=index.pending())
+    pending = index.pending()
+    if not pending:  # otherwise vectors may be there that are not assigned yet, and were paid for
+        index.drop_meta("staging")
+        vectors.prune()
+    return SyncReport(embedded=embedded, reused=reused, pending=pending)
 
 
 def _by_length(texts: Mapping[bytes, str]) -> Iterator[list[bytes]]:

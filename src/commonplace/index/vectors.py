@@ -126,6 +126,16 @@ class Vectors:
                 break
         return found
 
+    def missing(self, embedder: Embedder) -> dict[bytes, str]:
+        """What a sync with this model would have to embed: texts by key, each once."""
+        condition = "p.vector_id IS NULL" if self.serves(embedder) else "TRUE"
+        found: dict[bytes, str] = {}
+        for rows in self._pages(condition, _LOAD_ROWS, 0):
+            wanted = {pending.key: pending.text for pending in _pending(rows, embedder)}
+            known = self.known(wanted)
+            found |= {key: text for key, text in wanted.items() if key not in known}
+        return found
+
     def texts(self, size: int, embedder: Embedder) -> Iterator[list[Pending]]:
         """All passages that a model serves, whether they have a vector or not, some at a time."""
         for rows in self._pages("TRUE", size, 0):
@@ -149,10 +159,12 @@ class Vectors:
         return found
 
     def store(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
-        """Store new vectors, one row a key; call inside `index.writing()`."""
+        """Store vectors, one row a key; call inside `index.writing()`."""
         ids = {}
         for wanted, vector in zip(keys, quantize(vectors), strict=True):
-            sql = "INSERT INTO vectors(key, vector) VALUES(?, ?) RETURNING id"
+            # Another process may have stored the same while this one waited for a batch.
+            again = "ON CONFLICT(key) DO UPDATE SET vector = excluded.vector"
+            sql = f"INSERT INTO vectors(key, vector) VALUES(?, ?) {again} RETURNING id"
             ids[wanted] = self._run(sql, (wanted, vector.tobytes()))[0][0]
         return ids
 

@@ -12,16 +12,15 @@ from typing import Literal, Protocol
 
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ProviderError
+from commonplace.refusals import (
+    Unanswered as Unanswered,  # what a model raises for a call that may be charged
+)
 
 Role = Literal["system", "user", "assistant", "tool"]
 Schema = Mapping[str, object]  # JSON schema, the part of it that `schemas` knows
 
 MAX_TOKENS = 1024
 DEADLINE_S = 60.0
-
-
-class Unanswered(ProviderError):
-    """A request that was sent and not answered whole: its provider may count it all the same."""
 
 
 @dataclass(frozen=True, slots=True)

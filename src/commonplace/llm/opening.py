@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping
 
 from commonplace.config import Settings
-from commonplace.config.settings import Llm
 from commonplace.costs import ledger
-from commonplace.costs.budget import Budget, Caps
+from commonplace.costs.budget import Budget, caps
 from commonplace.llm import registry
 from commonplace.llm.base import Breaker, Spec
 from commonplace.llm.cache import Cache
@@ -48,13 +47,3 @@ def open_llm(
     budget = Budget(ledger.open_ledger(workspace, environ), caps(chosen), run)
     cache = Cache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache else None
     return Client(model, cache=cache, budget=budget, breaker=breaker)
-
-
-def caps(chosen: Llm) -> Caps:
-    """Return the caps of the settings."""
-    return Caps(
-        chosen.max_tokens_a_day,
-        chosen.max_tokens_a_run,
-        chosen.max_dollars_a_day,
-        chosen.max_dollars_a_run,
-    )

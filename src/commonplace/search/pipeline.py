@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.errors import ProviderError
+from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
 from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.search import ranking, terms
@@ -130,15 +130,17 @@ class _Asking(Thread):
         self.vector: Any = None
         self.error: Exception | None = None
 
-    def wait(self) -> ProviderError | None:
+    def wait(self) -> CommonplaceError | None:
         """Wait for the answer, or work it out if it was not started; return what the model failed with."""
         if self.ident is None:
             self.run()
         else:
             self.join()
-        if self.error is not None and not isinstance(self.error, ProviderError):
+        if isinstance(self.error, ProviderError | BudgetExceeded):
+            return self.error
+        if self.error is not None:
             raise self.error
-        return self.error
+        return None
 
     def run(self) -> None:
         """Embed the question and find what is nearest; trouble is kept for the one who waits."""

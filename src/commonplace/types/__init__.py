@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
     from commonplace.types.reports import (
         CollectionInfo,
+        Estimate,
         Excerpt,
         FileFailure,
         Recall,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVEL_NAMES",
     "CollectionInfo",
+    "Estimate",
     "Excerpt",
     "Factor",
     "FileFailure",
@@ -49,7 +51,16 @@ _MODULES = {
     "findings": {"Finding", "State"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
     "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
-    "reports": {"CollectionInfo", "Excerpt", "FileFailure", "Recall", "Status", "SyncReport", "Written"},
+    "reports": {
+        "CollectionInfo",
+        "Estimate",
+        "Excerpt",
+        "FileFailure",
+        "Recall",
+        "Status",
+        "SyncReport",
+        "Written",
+    },
 }
 
 

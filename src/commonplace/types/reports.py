@@ -75,6 +75,24 @@ class SyncReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a sync would take: texts to embed, those that the cache knows, tokens of the others, about.
+
+    `dollars` is None where no price is known; `local` says that the model runs in this process and costs time
+    alone.
+    """
+
+    model: str
+    texts: int
+    known: int = 0
+    tokens: int = 0
+    dollars: float | None = None
+    local: bool = False
+    batched: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """A collection and what the index holds of it."""
 
