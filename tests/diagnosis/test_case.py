@@ -28,7 +28,7 @@ def test_a_workspace_that_was_named_and_is_missing(tmp_path: Path) -> None:
 def test_no_workspace_at_all(nobody: Path) -> None:
     case = present(None)
     assert (case.root, case.named, case.missing) == (None, False, str(nobody))
-    assert case.settings.embedding.provider == "builtin"
+    assert case.settings.search.limit == 10
 
 
 def test_a_current_folder_that_is_gone(nobody: Path) -> None:

@@ -25,8 +25,9 @@ _PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"
 class Case:
     """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
 
-    `named` says that the owner named the place. `settings` are those in force or, where they cannot be read, as many of them as can. `offline` keeps
-    everything on this machine; `now_s` is the time, in seconds of the epoch.
+    `named` says that the owner named the place. `settings` are those in force or, where they cannot be
+    read, as many of them as can. `offline` keeps everything on this machine; `now_s` is the time, in seconds
+    of the epoch.
     """
 
     root: Path | None

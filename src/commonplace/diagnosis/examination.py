@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "settings.variables": "settings:variables",
         "settings.origins": "settings:origins",
     },
+    "providers": {"providers.embedding": "providers:embedding", "providers.llm": "providers:language"},
     "workspace": {
         "workspace.folder": "workspace:folder",
         "workspace.tree": "workspace:tree",

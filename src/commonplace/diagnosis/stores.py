@@ -17,6 +17,7 @@ from commonplace.index import schema
 from commonplace.types import Finding
 
 CACHES = ("vectors.sqlite", "answers.sqlite")
+_ATTEMPTS = 3  # what looks damaged may have been written meanwhile
 
 
 def ledger(case: Case) -> Iterator[Finding]:
@@ -51,7 +52,16 @@ def caches(case: Case) -> Iterator[Finding]:
 
 
 def wrong_with(path: Path, table: str = "") -> str:
-    """Say what is wrong with a database; an empty text for a whole one."""
+    """Say what is wrong with a database; an empty text for a whole one, or one that is never left alone."""
+    for _ in range(_ATTEMPTS):
+        before = snapshot.marks(path)
+        told = _wrong_with(path, table)
+        if not told or snapshot.marks(path) == before:
+            return told
+    return ""
+
+
+def _wrong_with(path: Path, table: str) -> str:
     try:
         with snapshot.standing(path) as copy:
             connection = schema.connect(copy, readonly=True)
