@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -59,9 +59,9 @@ def states(findings: Iterable[Finding]) -> dict[str, str]:
 
 
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
+def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder below which there is no workspace, as the current one."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    yield folder
+    return folder

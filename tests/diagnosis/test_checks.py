@@ -47,7 +47,14 @@ def test_listed() -> None:
 
 @pytest.mark.parametrize(
     ("count", "told"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1500, "1.5 KB"), (250_000, "250 KB"), (3.2e9, "3.2 GB"), (5e15, "5000 TB")],
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 KB"),
+        (250_000, "250 KB"),
+        (3.2e9, "3.2 GB"),
+        (5e15, "5000 TB"),
+    ],
 )
 def test_size(count: float, told: str) -> None:
     assert checks.size(count) == told

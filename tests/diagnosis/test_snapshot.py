@@ -22,7 +22,9 @@ def path(tmp_path: Path) -> Path:
     schema.create(connection, {"schema": "x"})
     rows = [(n, f"walnut desk number {n} " * 20) for n in range(1, 400)]
     connection.executemany("INSERT INTO passages_fts(rowid, body) VALUES(?, ?)", rows)
-    connection.executemany("INSERT INTO vectors(key, vector) VALUES(?, ?)", [(f"{n}", b"x" * 300) for n, _ in rows])
+    connection.executemany(
+        "INSERT INTO vectors(key, vector) VALUES(?, ?)", [(f"{n}", b"x" * 300) for n, _ in rows]
+    )
     connection.close()
     return path
 

@@ -46,7 +46,12 @@ def test_an_extension_that_is_missing_or_broken(
         assert "level 1" in found.told
 
 
-MOUNTS = [Mount("/", "ext4"), Mount("/home", "nfs4"), Mount("/home/me/disk", "ext4"), Mount("/home/me/disk", "cifs")]
+MOUNTS = [
+    Mount("/", "ext4"),
+    Mount("/home", "nfs4"),
+    Mount("/home/me/disk", "ext4"),
+    Mount("/home/me/disk", "cifs"),
+]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,10 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-extra\nVersion: 1.2\n")
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
-    rows = {"broken": Library("broken-extra", "broken_extra", "1"), "gone": Library("no-such", "no_such", "1")}
+    rows = {
+        "broken": Library("broken-extra", "broken_extra", "1"),
+        "gone": Library("no-such", "no_such", "1"),
+    }
     monkeypatch.setattr(versions, "EXTRAS", rows)
     return site / "broken_extra.py"
 
@@ -93,7 +96,9 @@ def test_an_extra_that_can_be_imported_and_one_that_is_not_installed(case: Prese
     ],
     ids=["raises", "dies"],
 )
-def test_an_extra_that_breaks_where_it_is_imported(case: Present, library: Path, text: str, told: str) -> None:
+def test_an_extra_that_breaks_where_it_is_imported(
+    case: Present, library: Path, text: str, told: str
+) -> None:
     library.write_text(text)
     found = by_check(versions.extras(case()))["versions.broken"]
     assert found.state == "warning"
@@ -101,7 +106,9 @@ def test_an_extra_that_breaks_where_it_is_imported(case: Present, library: Path,
     assert "commonplace[broken]" in found.remedy
 
 
-def test_an_extra_that_never_ends_to_load(case: Present, library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extra_that_never_ends_to_load(
+    case: Present, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     library.write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setattr(versions, "IMPORT_S", 0.2)
     assert by_check(versions.extras(case()))["versions.broken"].state == "warning"
