@@ -24,7 +24,7 @@ def test_a_note_from_the_future(case: Present, workspace: Path) -> None:
     os.utime(workspace / "MEMORY.md", (ahead, ahead))
     found = by_check(clock.clock(case()))["workspace.clock"]
     assert found.state == "warning"
-    assert found.told == "1 notes were changed at a time that is still to come: MEMORY.md"
+    assert found.told == "1 note changed at a time that is still to come: MEMORY.md"
 
 
 def test_a_clock_that_was_set_back(case: Present, indexed: Path) -> None:

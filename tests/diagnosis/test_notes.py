@@ -18,7 +18,7 @@ SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 def test_notes_that_are_fine(case: Present) -> None:
     found = by_check(notes.text(case()))
     assert states(found.values()) == {"notes.readable": "ok"}
-    assert found["notes.readable"].told.startswith("2 notes can be read")
+    assert found["notes.readable"].told.startswith("2 notes read: ")
     assert states(notes.names(case())) == {"notes.names": "ok"}
 
 
@@ -28,7 +28,10 @@ def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -
             f"\n<private>\n- mine: {SECRET}\n</private>\n\n- token {SECRET}\n- more\n- password = hunter2-Kestrel9\n"
         )
     found = by_check(notes.text(case()))["notes.secrets"]
-    assert (found.state, found.told) == ("warning", "2 lines look like secrets: MEMORY.md:11, MEMORY.md:13")
+    assert (found.state, found.told) == (
+        "warning",
+        "2 lines with what looks like a secret: MEMORY.md:11, MEMORY.md:13",
+    )
     assert SECRET not in found.told + found.remedy
     assert "hunter2" not in found.told + found.remedy
 
@@ -50,7 +53,7 @@ def test_not_utf8(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "latin.md").write_bytes("Café\n".encode("latin-1"))
     (workspace / "memory" / "bom.md").write_bytes(b"\xef\xbb\xbfCaf\xc3\xa9\n")
     found = by_check(notes.text(case()))["notes.encoding"]
-    assert (found.state, found.told) == ("warning", "1 notes are not all UTF-8: memory/latin.md")
+    assert (found.state, found.told) == ("warning", "1 note not in UTF-8: memory/latin.md")
 
 
 def test_a_large_note_cut_in_a_character_is_utf8(
@@ -70,7 +73,7 @@ def test_unreadable_notes_are_wrong(case: Present, workspace: Path, monkeypatch:
     gone = FileState("memory", "gone.md", str(workspace / "gone.md"), 1, 1)
     monkeypatch.setattr(notes, "scan", lambda sources: [gone])
     found = by_check(notes.text(case()))["notes.readable"]
-    assert (found.state, found.told) == ("wrong", "1 notes cannot be read: gone.md")
+    assert (found.state, found.told) == ("wrong", "1 note cannot be read: gone.md")
 
 
 def test_the_time_is_bounded(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:

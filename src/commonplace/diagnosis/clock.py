@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
 from commonplace.notes.scan import FileState, scan, sources
+from commonplace.render import count
 from commonplace.types import Finding
 
 AHEAD_S = 120.0  # clocks of two machines that share files differ by seconds
@@ -23,7 +24,7 @@ def clock(case: Case) -> Iterator[Finding]:
     yield from _times(case, states)
     now = datetime.fromtimestamp(case.now_s)
     if days := later(states, now.date()):
-        told = f"{len(days):,} daily notes of days to come: {listed(days)}"
+        told = f"{count(len(days), 'daily note')} of days to come: {listed(days)}"
         remedy = "rename them, or set the clock of this machine"
         yield Finding("workspace.days", "warning", told, remedy)
     yield _zone(case, now.astimezone())
@@ -37,7 +38,7 @@ def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
         told = "the index was written at a time that is still to come: the clock was set back"
         yield Finding("workspace.clock", "warning", told, "set the clock of this machine")
     elif ahead:
-        told = f"{len(ahead):,} notes were changed at a time that is still to come: {listed(ahead)}"
+        told = f"{count(len(ahead), 'note')} changed at a time that is still to come: {listed(ahead)}"
         remedy = "set the clock of this machine, or `touch` the files"
         yield Finding("workspace.clock", "warning", told, remedy)
     else:

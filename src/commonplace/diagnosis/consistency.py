@@ -19,6 +19,7 @@ from commonplace.index.reading import content_hash
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import UNSERVED
 from commonplace.notes.scan import FileState, scan, sources
+from commonplace.render import count
 from commonplace.types import Finding
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding("index.rows", "wrong", "; ".join(wrong), anew(case))
     else:
         held = index.counts()
-        told = f"{held['notes']:,} notes, {held['passages']:,} passages, and all of it agrees"
+        told = f"{count(held['notes'], 'note')}, {count(held['passages'], 'passage')}, and all of it agrees"
         yield Finding("index.rows", "ok", told)
 
 
@@ -98,10 +99,10 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         told = f"{held['pending']:,} of {held['passages']:,} passages have no vector"
         yield Finding("index.vectors", "warning", told, SYNC)
     elif len(lengths) < 2:
-        told = f"{held['vectors']:,} vectors; every passage that the model serves has one"
+        told = f"{count(held['vectors'], 'vector')}; every passage that the model serves has one"
         yield Finding("index.vectors", "ok", told)
     if index.meta("staging") is None and (left := _left_over(index)):
-        told = f"{left:,} vectors belong to no passage"
+        told = f"{count(left, 'vector')} without a passage"
         yield Finding("index.orphans", "warning", told, f"{SYNC} takes them away when notes change")
 
 
@@ -140,7 +141,7 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     further = max(0, len(difference.suspect) - COMPARED)
     stale = len(difference.fresh) + len(difference.gone) + len(changed) + further
     if stale:
-        told = f"{stale:,} files changed since they were indexed ({len(difference.fresh):,} new,"
+        told = f"{count(stale, 'file')} changed since the last sync ({len(difference.fresh):,} new,"
         told += f" {len(difference.gone):,} gone)"
         yield Finding("index.fresh", "warning", told, SYNC)
     else:

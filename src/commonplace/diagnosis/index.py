@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+
+import apsw
 
 from commonplace import paths
 from commonplace.chunking.settings import DEFAULT
@@ -69,14 +72,29 @@ def _opened(path: Path, case: Case) -> Iterator[Finding]:
         with snapshot.standing(path) as copy:
             index = _index(copy)
             try:
-                for name, check in _CHECKS.items():
-                    yield from guarded(name, lambda check=check: check(index, case))  # type: ignore[misc]
-                    if name == "index.identity" and index.rebuild_reason and "schema" in index.rebuild_reason:
-                        return  # nothing more is known of its tables
+                yield from _checked(index, case)
             finally:
                 index.close()
     except (CommonplaceError, OSError) as error:
         yield _unusable(path, error)
+
+
+def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """Run the checks; of a damaged index, or one whose tables are not known, no more than that is told."""
+    for name in _CHECKS:
+        found = guarded(name, partial(_asked, name, index, case))
+        yield from found
+        damaged = name == "index.integrity" and found[0].state == "wrong"
+        if damaged or (name == "index.identity" and "schema" in (index.rebuild_reason or "")):
+            return
+
+
+def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """One check; where the file is too large to be checked as a whole, damage shows here first."""
+    try:
+        yield from _CHECKS[name](index, case)
+    except (apsw.Error, IndexUnavailable) as error:
+        yield Finding(name, "wrong", f"the index does not answer ({error})", consistency.anew(case))
 
 
 def _index(path: str) -> SqliteIndex:

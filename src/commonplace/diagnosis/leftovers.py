@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace import paths
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
+from commonplace.render import count
 from commonplace.types import Finding
 
 OLD_S = 60.0  # a temporary file stands for the blink of an eye
@@ -23,7 +24,7 @@ def leftovers(case: Case) -> Iterator[Finding]:
     if workspace is None:
         return
     if found := temporary(workspace, case.now_s):
-        told = f"{len(found):,} temporary files of programs that were killed: {listed(found)}"
+        told = f"{count(len(found), 'temporary file')} of programs that were killed: {listed(found)}"
         yield Finding("index.leftovers", "warning", told, "delete them")
     else:
         yield Finding("index.leftovers", "ok", "no temporary files are left")

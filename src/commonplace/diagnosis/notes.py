@@ -13,6 +13,7 @@ from commonplace.diagnosis.checks import listed
 from commonplace.notes.parse import decode
 from commonplace.notes.redact import redact, strip_private
 from commonplace.notes.scan import FileState, scan, sources
+from commonplace.render import count
 from commonplace.types import Finding
 
 READ_S = 2.5  # how long notes are read
@@ -35,13 +36,13 @@ def text(case: Case) -> Iterator[Finding]:
         return
     found = read(scan(sources(os.fspath(case.root), case.settings)), READ_S)
     if found.unreadable:
-        told = f"{len(found.unreadable):,} notes cannot be read: {listed(found.unreadable)}"
+        told = f"{count(len(found.unreadable), 'note')} cannot be read: {listed(found.unreadable)}"
         yield Finding("notes.readable", "wrong", told, "chmod u+r the files")
     if found.not_utf8:
-        told = f"{len(found.not_utf8):,} notes are not all UTF-8: {listed(found.not_utf8)}"
+        told = f"{count(len(found.not_utf8), 'note')} not in UTF-8: {listed(found.not_utf8)}"
         yield Finding("notes.encoding", "warning", told, "save them as UTF-8")
     if found.secrets:
-        told = f"{len(found.secrets):,} lines look like secrets: {listed(found.secrets)}"
+        told = f"{count(len(found.secrets), 'line')} with what looks like a secret: {listed(found.secrets)}"
         remedy = (
             "take them out of the notes and change them; index and answers hold [REDACTED] in their place"
         )
@@ -50,7 +51,7 @@ def text(case: Case) -> Iterator[Finding]:
         told = f"{found.read:,} of {found.of:,} notes were read in the {READ_S:g} s that this may take"
         yield Finding("notes.readable", "skipped", told)
     elif not (found.unreadable or found.not_utf8 or found.secrets):
-        told = f"{found.of:,} notes can be read; all are UTF-8, none holds what looks like a secret"
+        told = f"{count(found.of, 'note')} read: all in UTF-8, no secret seen"
         yield Finding("notes.readable", "ok", told)
 
 

@@ -85,6 +85,8 @@ def complaints(connection: apsw.Connection, *, thorough: bool = True) -> list[st
                 return found
     except apsw.InterruptError:
         return None
+    except apsw.Error as error:  # damaged beyond being checked
+        return [str(error)]
     finally:
         connection.set_progress_handler(None)
     return []
