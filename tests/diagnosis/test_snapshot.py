@@ -129,6 +129,8 @@ def test_written_as(path: Path, tmp_path: Path) -> None:
     apsw.Connection(str(tmp_path / "other")).execute("CREATE TABLE t(x)").connection.close()
     assert snapshot.written_as(tmp_path / "other") == 1
     (tmp_path / "short").write_bytes(b"SQLite")
+    (tmp_path / "another").write_bytes(b"\1" * 5000)
+    assert snapshot.written_as(tmp_path / "another") == 0
     assert snapshot.written_as(tmp_path / "short") == 0
     assert snapshot.written_as(tmp_path / "none") == 0
 

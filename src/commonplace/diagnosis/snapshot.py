@@ -66,8 +66,8 @@ def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
 def written_as(path: Path) -> int:
     """Return the write format of a SQLite file: 1 for a rollback journal, 2 for WAL, 0 if it has none."""
     with _opened(path) as file:
-        head = file.xRead(1, 18) if file and file.xFileSize() > 18 else b"\0"
-    return head[0]
+        head = file.xRead(20, 0) if file and file.xFileSize() >= 20 else b""
+    return head[18] if head.startswith(b"SQLite format 3\0") else 0
 
 
 def complaints(connection: apsw.Connection, *, thorough: bool = True) -> list[str] | None:
