@@ -221,6 +221,9 @@ def test_longer_secrets_reach_no_file_of_ours(root: Path, long_term: bool) -> No
             memory.remember(f"walnut: {name}\n{secret}\nends here", long_term=long_term)
         mine = "\n\n".join(f"## {name}\n\nwalnut\n\n{secret}\n" for name, secret in MORE_SECRETS.items())
         (root / "memory" / "2026-01-01.md").write_text(f"# Mine\n\n{mine}", "utf-8")
+        memory.search(
+            "walnut"
+        )  # whose connection stays open, so that the log is not copied into the file yet
         memory.sync()
         said = [hit.text for hit in memory.search("walnut", min_score=0.0, limit=100).hits]
         said += [memory.recall("walnut").text, "\n".join(memory.get("memory/2026-01-01.md").lines)]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import pytest
@@ -14,9 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import Memory, config, errors
-from commonplace.embedding.base import Spec
+from commonplace.embedding.base import Kind, Spec
+from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import store, vectors
 from commonplace.search import disclose
+
+if TYPE_CHECKING:
+    from commonplace.embedding.base import Floats
 
 NOON = datetime(2026, 3, 5, 12, 30)
 FACTS = {
@@ -500,3 +507,74 @@ def test_vectors_of_another_length_cost_no_answer(
         for _ in range(3):
             found = memory.search("certificate release")
             assert "certificate" in found.hits[0].text
+
+
+class Waiting(FakeEmbedder):
+    """A model that takes its time over passages, until it is told to go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        if kind == "passage":
+            self.began.set()
+            assert self.go_on.wait(30)
+        return super().embed(texts, kind)
+
+
+def test_a_question_does_not_wait_for_a_sync(root: Path) -> None:
+    model = Waiting()
+    with Memory.open(root, embedder=model) as memory, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(memory.sync)
+        try:
+            assert model.began.wait(30)
+            found = memory.search("certificate release")
+            assert "certificate" in found.hits[0].text
+            assert found.level == 2
+            assert not running.done()
+        finally:
+            model.go_on.set()
+        assert running.result(30).pending == 0
+        assert memory.search("certificate release").level == 0
+
+
+def test_the_former_vectors_answer_while_another_model_is_filled(root: Path) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        memory.sync()
+    model = Waiting()
+    model.fingerprint = "waiting-1"
+    with Memory.open(root, embedder=model) as memory, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(memory.sync)
+        try:
+            assert model.began.wait(30)
+            found = memory.search("certificate release")  # by those of `fake`, which ships
+            assert (found.level, running.done()) == (0, False)
+            assert "meaning" in {factor.name for factor in found.hits[0].factors}
+        finally:
+            model.go_on.set()
+        running.result(30)
+        assert memory._store.index.meta("model") == "waiting-1"
+        assert memory.search("certificate release").level == 0
+
+
+def test_status_says_when_most_of_the_text_is_in_a_script_the_model_does_not_serve(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text(
+        "# 膝盖\n\n医生说六周不能跑步。\n\n# 咖啡\n\n喜欢美式。\n", "utf-8"
+    )
+    for synced in (False, True):
+        with Memory.open(tmp_path) as memory:
+            if synced:
+                memory.sync()
+            else:
+                memory.search("膝盖")
+            told = memory.status().warnings
+            assert len(told) == 1
+            assert "run `commonplace models use fastembed`" in told[0]
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.status().warnings == ()
+    (tmp_path / "memory" / "a.md").write_text("# Knee\n\nSix weeks without running.\n", "utf-8")
+    with Memory.open(tmp_path) as memory:
+        memory.sync()
+        assert memory.status().warnings == ()

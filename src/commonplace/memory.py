@@ -70,6 +70,7 @@ class Memory:
         self._store = self._make_store(scout)
         self._accounts = Accounts(self.workspace, settings.embedding)
         self._given = self._model = embedder
+        self._former: Embedder | None = None
         self._model_trouble: str | None = None
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
@@ -336,19 +337,15 @@ class Memory:
         return lambda question: model.embed([question], "query")[0]
 
     def _former_model(self) -> Embedder | None:
-        """The model whose vectors the index still holds, until those of the configured one are complete.
-
-        Only one that the owner's settings name, or one that ships: an index may have come with a folder, and
-        what it says must not decide where questions are sent.
-        """
+        """The model whose vectors the index still holds, until those of the configured one are complete."""
         from commonplace.embedding import configured
 
-        named = self._store.index.meta("model")
-        with suppress(CommonplaceError):
-            for model in configured.models(self.settings.embedding, self._accounts, shipped=True):
-                if not isinstance(model, str) and model.fingerprint == named:
-                    return model
-        return None
+        named = str(self._store.index.meta("model"))
+        if self._former is None or self._former.fingerprint != named:
+            self._former = None
+            with suppress(CommonplaceError):
+                self._former = configured.former(self.settings.embedding, self._accounts, named)
+        return self._former
 
     def _vector_warnings(self, request: pipeline.Request) -> list[str]:
         if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
@@ -397,7 +394,7 @@ class Memory:
     def _unfit(self, model: Embedder, vectors: Vectors | None) -> str:
         from commonplace.embedding import configured
 
-        if vectors is None or self.settings.embedding.provider != "auto" or vectors.serves(model):
+        if vectors is None or self.settings.embedding.provider != "auto" or vectors.holds(model):
             return ""
         return configured.trouble(model)
 
@@ -452,6 +449,19 @@ class Memory:
 
         return configured.left_alone()
 
+    def _unserved(self) -> list[str]:
+        """What to do when most of the text is in a script that the model does not serve."""
+        if self.settings.embedding.provider == "none":
+            return []
+        from commonplace.index import scripts
+
+        index = self._store.index
+        noted = index.meta("scripts") if self._store.vectors.level() < 2 else None
+        model = None if noted is not None else self._load_model()
+        served = model.scripts if model else str(noted or "").split()
+        advice = scripts.advise(scripts.shares(index), served) if served else None
+        return [f"{advice.told}: run `{advice.command}`"] if advice else []
+
     def _status(self) -> Status:
         from commonplace.embedding import automatic
         from commonplace.types import CollectionInfo, Status
@@ -475,6 +485,6 @@ class Memory:
             stale=stale,
             index_bytes=index.size_bytes(),
             model=automatic.choose(self.settings.embedding).provider,
-            warnings=(*store.opened.warnings, *self._left_alone()),
+            warnings=(*store.opened.warnings, *self._left_alone(), *self._unserved()),
             **counts,
         )

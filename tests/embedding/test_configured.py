@@ -13,7 +13,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.config.keys import EMBEDDERS
-from commonplace.embedding import configured, registry
+from commonplace.embedding import configured, registry, remote
+from commonplace.embedding.base import Spec
 from commonplace.errors import ConfigError, ProviderError
 
 KEY = "sk-configured-0123456789"
@@ -28,6 +29,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.inputs: list[str] = []
         self.keys: list[str | None] = []
+        self.models: list[str] = []
         self.refuse = 0
 
     @property
@@ -41,6 +43,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.keys.append(self.headers.get("Authorization"))
+        self.server.models.append(asked["model"])
         status, answer = 200, {"data": [], "model": asked["model"]}
         if self.server.refuse:
             status, answer = (
@@ -287,3 +290,31 @@ def test_a_key_file_may_be_a_link(
     ) as memory:
         assert memory.sync().embedded == 40
     assert set(server.keys) == {f"Bearer {KEY}"}
+
+
+def test_a_former_model_at_the_same_place_answers_until_the_switch(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=settings | {"embedding.model": "others:latest"}) as memory:
+        found = memory.search("walnut desk 7")
+        assert found.level == 0
+        assert found.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        assert server.models[-1] == "words"
+        assert memory.sync().embedded == 40
+        assert memory.search("walnut desk 7").level == 0
+        assert server.models[-1] == "others:latest"
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://127.0.0.1:8080/v1", "http://localhost/v1", "http://[::1]:9/v1", "http://[::1]/v1"]
+)
+@pytest.mark.parametrize(("model", "dimensions"), [("words", None), ("bge-m3:567m", 256), ("qwen/embed", 64)])
+def test_a_fingerprint_tells_of_its_model(base_url: str, model: str, dimensions: int | None) -> None:
+    spec = Spec("compatible", model, dimensions, base_url)
+    fingerprint = registry.create(spec).fingerprint
+    found = remote.at_same_place(Spec("compatible", "another", 8, base_url), fingerprint)
+    assert found == spec
+    assert remote.at_same_place(Spec("openai", "another"), fingerprint) is None
+    assert remote.at_same_place(spec, "fake-1:64") is None

@@ -17,6 +17,7 @@ from commonplace.bench.datasets import Answer, Question
 from commonplace.bench.embedders import EveryScript
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
+from commonplace.embedding import automatic
 from commonplace.index.progress import Progress, silent
 from commonplace.memory import Memory
 from commonplace.types import Mode
@@ -131,7 +132,8 @@ class _Run:
         options = self.options
         overrides = {**OVERRIDES, **options.settings}
         memory = Memory.open(folder, overrides=overrides)
-        kept = cache_folder(folder, options, memory.settings.embedding.provider)
+        provider = automatic.choose(memory.settings.embedding).provider
+        kept = cache_folder(folder, options, provider)
         if options.fresh:
             shutil.rmtree(kept, ignore_errors=True)
         return Memory.open(
@@ -140,7 +142,7 @@ class _Run:
             index_path=kept / "index.sqlite",
             chunks=options.preset.chunks,
             ranking=options.preset.ranking,
-            embedder=self._every_script(memory.settings.embedding.provider),
+            embedder=self._every_script(provider),
         )
 
     def _every_script(self, provider: str) -> Embedder | None:

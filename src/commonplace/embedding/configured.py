@@ -32,10 +32,8 @@ _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 def specs(settings: Embedding) -> list[Spec]:
     """What the settings ask for: the provider first, then those that stand in for it, with their own models.
 
-    Behind `auto` stands the model that ships, last.
-
-    One that stands in is a provider's name, or `provider/model`. Raises ConfigError for a key that cannot be
-    read.
+    One that stands in is a provider's name, or `provider/model`; one of the same provider has its address and
+    key. Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
     """
     chosen = automatic.choose(settings)
     wanted = Spec(
@@ -46,10 +44,16 @@ def specs(settings: Embedding) -> list[Spec]:
         settings.path and os.path.abspath(os.path.expanduser(settings.path)),
         _key(settings.key_file),
     )
-    others = [Spec(provider, model) for provider, _, model in (n.partition("/") for n in settings.fallback)]
+    others = [_stand_in(wanted, *name.partition("/")[::2]) for name in settings.fallback]
     last = [Spec("builtin")] if settings.provider == AUTO else []
     named = dict.fromkeys([wanted, *others, *last])
     return [_limited(spec, settings) for spec in named]
+
+
+def _stand_in(wanted: Spec, provider: str, model: str) -> Spec:
+    if provider != wanted.provider:
+        return Spec(provider, model)
+    return Spec(provider, model, base_url=wanted.base_url, key=wanted.key)
 
 
 def _limited(spec: Spec, settings: Embedding) -> Spec:
@@ -67,17 +71,35 @@ def _is_local(spec: Spec) -> bool:
     return True
 
 
-def models(
-    settings: Embedding, accounts: Accounts | None = None, *, shipped: bool = False
-) -> Iterator[Embedder | str]:
+def models(settings: Embedding, accounts: Accounts | None = None) -> Iterator[Embedder | str]:
     """Make each model that the settings name, the wanted one first; a text says why one cannot be used.
 
-    What they take is recorded and capped by `accounts`, as one run. With `shipped` those that come with the
-    package follow. Raises ConfigError.
+    What they take is recorded and capped by `accounts`, as one run. Raises ConfigError.
     """
+    return _made(specs(settings), settings, accounts)
+
+
+def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedder | None:
+    """Make the model that an index was filled with, if questions may go to it: None otherwise.
+
+    One that the owner's settings name, another one at the very place that they name, or one that ships: an
+    index may have come with a folder, and what it says must not decide where questions are sent. Raises
+    ConfigError.
+    """
+    from commonplace.embedding import remote
+
+    named = specs(settings)
+    near = remote.at_same_place(named[0], fingerprint)
+    for model in _made([*named, *([near] if near else []), *map(Spec, SHIPPED)], settings, accounts):
+        if not isinstance(model, str) and model.fingerprint == fingerprint:
+            return model
+    return None
+
+
+def _made(wanted: Sequence[Spec], settings: Embedding, accounts: Accounts | None) -> Iterator[Embedder | str]:
     run = uuid4().hex
     breaker = _breaker()
-    for spec in [*specs(settings), *(map(Spec, SHIPPED) if shipped else ())]:
+    for spec in wanted:
         name = _breaker_name(spec)
         try:
             model = guarded(spec, settings, accounts, run)

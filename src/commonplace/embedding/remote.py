@@ -7,11 +7,12 @@ touches no network; its vectors' length is what was configured, or what its firs
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.config.credentials import NO_KEY, Secret, from_environment
@@ -90,6 +91,10 @@ class Service:
 
 
 UNWATCHED = Unwatched()
+_PLACE = r"(?:@(?:\[[^\]\s]+\]|[^:\s]+)(?::\d+)?)?"
+_FINGERPRINT = re.compile(
+    rf"(?P<provider>\w+)-1{_PLACE}:(?P<model>[^\s@]+):(?P<size>\d{{1,5}}|full):[0-9a-f]{{12}}"
+)
 
 
 def count_at(*names: str) -> Callable[[object], int | None]:
@@ -277,6 +282,19 @@ class RemoteEmbedder:
 
     def _known_dimensions(self) -> int:
         return self._learned or self.family.dimensions
+
+
+def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
+    """Return a specification of the model that a fingerprint tells of, if it is one of the same provider.
+
+    Address and key stay those of `spec`. An address in the fingerprint is not looked at; who uses the model
+    compares its fingerprint.
+    """
+    found = _FINGERPRINT.fullmatch(fingerprint)
+    if found is None or found["provider"] != spec.provider:
+        return None
+    size = found["size"]
+    return replace(spec, model=found["model"], dimensions=None if size == "full" else int(size))
 
 
 def _key(spec: Spec, row: registry.Provider, *, needed: bool) -> Secret:

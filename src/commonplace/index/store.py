@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from commonplace.atomic import LockTimeout, locked
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.embedding.base import batching
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
 from commonplace.index.opening import Opened, answers, discard, in_memory, open_index
@@ -283,6 +282,7 @@ class Store:
         there are. Raises IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable
         when another sync does not end, ProviderError, BudgetExceeded.
         """
+        from commonplace.embedding.base import batching
         from commonplace.index import sync
 
         self._settle_to_write()

@@ -82,6 +82,10 @@ class Vectors:
         model = self.index.meta("model")
         return model in (None, embedder.fingerprint) or not self._run("SELECT 1 FROM vectors LIMIT 1")
 
+    def holds(self, embedder: Embedder) -> bool:
+        """Whether some of the index's vectors are this model's."""
+        return self.index.meta("model") == embedder.fingerprint and self.level() < 2
+
     def adopt(self, embedder: Embedder) -> None:
         """Make this model the index's; vectors of another one are forgotten at the next `prune`."""
         if self.index.meta("model") != embedder.fingerprint:
