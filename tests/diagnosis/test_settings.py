@@ -87,6 +87,12 @@ def test_variables(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_a_variable_that_is_like_no_other(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_FOO", "5")
+    (finding,) = settings.variables(case())
+    assert finding.told == "the variable COMMONPLACE_FOO is not known"
+
+
 def test_one_wrong_variable_hides_no_other(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_RECALL_BUDGET", "many")
     monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "0")

@@ -43,9 +43,7 @@ def text(case: Case) -> Iterator[Finding]:
         yield Finding("notes.encoding", "warning", told, "save them as UTF-8")
     if found.secrets:
         told = f"{count(len(found.secrets), 'line')} with what looks like a secret: {listed(found.secrets)}"
-        remedy = (
-            "take them out of the notes and change them; index and answers hold [REDACTED] in their place"
-        )
+        remedy = "change the secrets, and take them out of the notes; answers show [REDACTED] in their place"
         yield Finding("notes.secrets", "warning", told, remedy)
     if found.read < found.of:
         told = f"{found.read:,} of {found.of:,} notes were read in the {READ_S:g} s that this may take"

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace import config, paths, screen
-from commonplace.config import keys
 from commonplace.config.keys import Key
 from commonplace.costs import prices
 from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
@@ -77,14 +76,24 @@ def variables(case: Case) -> Iterator[Finding]:
         if name in OTHERS:
             continue
         if name not in known:
-            told = f"the variable {paths.shown(name)} is not known{keys.near(name, [*known, *OTHERS])}"
-            yield Finding(
-                "settings.variables", "warning", told.partition("; known")[0], f"unset {paths.shown(name)}"
-            )
+            yield _unknown(name, [*known, *OTHERS])
         elif told := trouble(NOWHERE, {**nowhere(), name: case.environ[name]}):
             yield Finding(
                 "settings.variables", "wrong", told, f"unset {name}, or give it a value that is allowed"
             )
+
+
+def _unknown(name: str, known: Sequence[str]) -> Finding:
+    """A variable that is not known, with the one that was probably meant."""
+    from difflib import get_close_matches
+
+    bare = {other.removeprefix(PREFIX): other for other in known}
+    close = get_close_matches(name.removeprefix(PREFIX), bare, 1)
+    hint = f"; did you mean {bare[close[0]]}?" if close else ""
+    shown = paths.shown(name)
+    return Finding(
+        "settings.variables", "warning", f"the variable {shown} is not known{hint}", f"unset {shown}"
+    )
 
 
 def origins(case: Case) -> Iterator[Finding]:
