@@ -1,41 +1,33 @@
-"""Remedies: each way to fail has one, and the commands in them say what to do."""
+"""Remedies: each way to fail that providers have has one of its own."""
 
 from __future__ import annotations
 
 import pytest
 
 from commonplace.diagnosis import remedies
-from commonplace.errors import (
-    BudgetExceeded,
-    CommonplaceError,
-    ConfigError,
-    MissingExtra,
-    NoteUnreadable,
-    ProviderError,
-)
 
 
 @pytest.mark.parametrize(
-    ("error", "remedy"),
+    ("trouble", "remedy"),
     [
-        (MissingExtra("models", "openai"), "pip install 'commonplace[openai]'"),
-        (BudgetExceeded("llm.max_tokens_a_day", "used up"), "raise llm.max_tokens_a_day"),
-        (ConfigError("llm.model", "needs one"), "mend llm.model"),
-        (NoteUnreadable("ledger.sqlite", "damaged"), "see to the file"),
-        (ProviderError("p", "HTTP 401", status=401, permanent=True), "put a valid key into A_KEY"),
-        (ProviderError("p", "HTTP 402", status=402, permanent=True), "add credit"),
-        (ProviderError("p", "HTTP 404", status=404, permanent=True), "check the model's name"),
-        (ProviderError("p", "HTTP 429", status=429), "wait, or raise the quota"),
-        (ProviderError("p", "HTTP 503", status=503), "wait: the provider itself"),
-        (ProviderError("p", "cannot be reached"), "see whether its server runs"),
-        (ProviderError("p", "not on this machine", permanent=True), "mend what it says"),
+        ("p: HTTP 401: no", "put a valid key into A_KEY"),
+        ("p: HTTP 402: pay", "add credit"),
+        ("p: HTTP 404: no such model", "check the model's name and the address"),
+        ("p: HTTP 400: what?", "check the model's name and its settings"),
+        ("p: HTTP 429: slow down", "wait, or raise the quota"),
+        ("p: HTTP 503", "wait: the provider itself"),
+        ("p: http://127.0.0.1:1 cannot be reached (refused)", "see whether its server runs"),
+        ("p: http://127.0.0.1:1 did not answer within 5 s", "see whether its server runs"),
+        ("p: no answer within 5 s", "see whether its server runs"),
+        ("llm.model: x needs one", "mend llm.model: `commonplace config`"),
+        ("openai: no key: set A_KEY or B_KEY", "set A_KEY or B_KEY, or name a file"),
+        ("p: something else", "mend what it says"),
     ],
 )
-def test_by_how_it_failed(error: CommonplaceError, remedy: str) -> None:
-    assert remedies.of(error, "A_KEY").startswith(remedy)
+def test_by_what_was_told(trouble: str, remedy: str) -> None:
+    assert remedies.find(trouble, "A_KEY").startswith(remedy)
 
 
-def test_a_key_that_is_missing() -> None:
-    refused = ProviderError("p", "HTTP 401", status=401, permanent=True)
-    assert remedies.of(refused, "", ("A_KEY", "B_KEY")).startswith("set A_KEY or B_KEY, or")
-    assert remedies.of(refused).startswith("set a key, or")
+def test_a_key_whose_place_is_not_known() -> None:
+    assert remedies.find("p: HTTP 401", "", ("A_KEY", "B_KEY")) == "put a valid key into A_KEY or B_KEY"
+    assert remedies.find("p: HTTP 403") == "put a valid key into a file, and name that in the settings"
