@@ -90,30 +90,31 @@ def test_a_large_file_that_is_being_written_is_not_copied(
         pass
 
 
-def complaints(path: Path) -> list[str] | None:
+def checked(path: Path, *, thorough: bool = True) -> snapshot.Verdict:
     connection = schema.connect(str(path), readonly=True)
     try:
-        return snapshot.complaints(connection)
+        return snapshot.check(connection, thorough=thorough)
     finally:
         connection.close()
 
 
 def test_a_whole_file_has_no_complaints(path: Path) -> None:
-    assert complaints(path) == []
+    assert checked(path) == ([], "integrity_check")
+    assert checked(path, thorough=False) == ([], "quick_check")
 
 
 def test_a_damaged_page_is_found(path: Path) -> None:
     with open(path, "r+b") as file:
         file.seek(path.stat().st_size - 4096)
         file.write(os.urandom(4096))
-    assert complaints(path)
+    assert checked(path).complaints
 
 
 def test_damaged_full_text_is_found_by_its_own_check(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE passages_fts_data SET block = zeroblob(20) WHERE id > 10")
     connection.close()
-    found = complaints(path)
+    found = checked(path).complaints
     assert found
     assert "fts5" in found[0]
 
@@ -121,7 +122,7 @@ def test_damaged_full_text_is_found_by_its_own_check(path: Path) -> None:
 def test_a_check_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "CHECK_S", -1.0)
     monkeypatch.setattr(snapshot, "_STEPS", 1)
-    assert complaints(path) is None
+    assert checked(path) == ([], "")
 
 
 def test_written_as(path: Path, tmp_path: Path) -> None:

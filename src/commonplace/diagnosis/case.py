@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from commonplace import config, paths
 from commonplace.embedding import builtin
-from commonplace.errors import CommonplaceError, ConfigError, WorkspaceNotFound
+from commonplace.errors import CommonplaceError, WorkspaceNotFound
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -68,7 +68,7 @@ def settings_as_can_be(root: Path, environ: Mapping[str, str]) -> Settings:
     for place, variables in ((root, environ), (NOWHERE, environ), (NOWHERE, only_places(environ))):
         try:
             return config.load(place, variables)
-        except CommonplaceError:
+        except (CommonplaceError, OSError, ValueError):
             continue
     return config.load(NOWHERE, nowhere())
 
@@ -77,7 +77,7 @@ def trouble(root: Path, environ: Mapping[str, str]) -> str:
     """Say what is wrong with settings; an empty text when they load."""
     try:
         config.load(root, environ)
-    except (ConfigError, OSError) as error:
+    except (CommonplaceError, OSError, ValueError) as error:
         return str(error)
     return ""
 

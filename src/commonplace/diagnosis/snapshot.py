@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -23,7 +24,9 @@ LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
 BUSY = "being written now"  # reason of an IndexUnavailable
 CHECK_S = 3.0  # how long SQLite may check a file
 _ATTEMPTS = 3
-_STEPS = 20_000  # of SQLite's machine, some milliseconds, between two looks at the time
+# Of SQLite's machine, some ten milliseconds, between two looks at the time: each look may wait for the
+# interpreter while other checks run.
+_STEPS = 500_000
 _READ = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
 
 
@@ -70,26 +73,34 @@ def written_as(path: Path) -> int:
     return head[18] if head.startswith(b"SQLite format 3\0") else 0
 
 
-def complaints(connection: apsw.Connection, *, thorough: bool = True) -> list[str] | None:
-    """Let SQLite check a file, full-text tables included; an empty list for a whole one, None for no time.
+class Verdict(NamedTuple):
+    """What SQLite says of a file: what is wrong with it, and the last check that came to its end, if any."""
+
+    complaints: list[str]
+    check: str = ""
+
+
+def check(connection: apsw.Connection, *, thorough: bool = True) -> Verdict:
+    """Let SQLite check a file, full-text tables included, quickly and then, if there is time, thoroughly.
 
     `PRAGMA integrity_check` asks FTS5 for its own check as well, as its command `integrity-check` does, which
     would have to write (https://sqlite.org/pragma.html#pragma_integrity_check).
     """
-    until = time.monotonic() + CHECK_S
+    until, done = time.monotonic() + CHECK_S, ""
     connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
     try:
         for pragma in ("quick_check", "integrity_check") if thorough else ("quick_check",):
             found = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(5)")]
             if found != ["ok"]:
-                return found
+                return Verdict(found, pragma)
+            done = pragma
     except apsw.InterruptError:
-        return None
+        return Verdict([], done)
     except apsw.Error as error:  # damaged beyond being checked
-        return [str(error)]
+        return Verdict([str(error)])
     finally:
         connection.set_progress_handler(None)
-    return []
+    return Verdict([], done)
 
 
 def _copy(path: Path, copy: str) -> None:

@@ -67,7 +67,7 @@ def _wrong_with(path: Path, table: str) -> str:
             connection = schema.connect(copy, readonly=True)
             try:
                 with schema.translated(copy):
-                    found = snapshot.complaints(connection, thorough=False)
+                    found = snapshot.check(connection, thorough=False).complaints
                     if not found and table:
                         connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()
             finally:
