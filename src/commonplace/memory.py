@@ -95,6 +95,7 @@ class Memory:
         path: str | os.PathLike[str] | None = None,
         *,
         overrides: Mapping[str, object] | None = None,
+        agent: str | None = None,
         index_path: Path | None = None,
         chunks: ChunkSettings = DEFAULT_CHUNKS,
         ranking: RankSettings = DEFAULT_RANKING,
@@ -103,10 +104,11 @@ class Memory:
         """Open the workspace at `path`, or find one: environment, upward from here, the user's own.
 
         `overrides` are settings by dotted key, such as `{"search.limit": 5}`; they win over files and
-        environment. `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
+        environment. `agent` names the one whose own settings apply (otherwise COMMONPLACE_AGENT does);
+        `embedder` replaces the configured model. Raises WorkspaceNotFound, ConfigError.
         """
         root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
-        settings = config.load(root, os.environ, overrides or {})
+        settings = config.load(root, os.environ, overrides, agent)
         return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
 
     def __enter__(self) -> Self:

@@ -36,7 +36,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Set up": {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("contexts:context", "Describe what stands under a path, for whoever reads a hit."),
-        "config": ("settings:config", "Show the settings in force and where each comes from."),
+        "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),

@@ -1,4 +1,4 @@
-"""Settings: defaults < user's file < workspace's file (harmless keys) < environment < flags.
+"""Settings: defaults < user's file < workspace's file (harmless keys) < agent < environment < flags.
 
 A workspace's file may have come with a folder that somebody else made, so it can set only what cannot
 hurt: no providers, commands, addresses or folders outside (DESIGN, promise 7).
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.config.collections import contexts_for
 from commonplace.config.keys import KEYS, Key
-from commonplace.config.settings import Collection, Settings, contexts_for, load, user_file
+from commonplace.config.loading import Loaded, load, trace, user_file
+from commonplace.config.settings import Collection, Settings
 
 if TYPE_CHECKING:
     from commonplace.config.editing import (
@@ -18,12 +20,15 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
+        rewrite,
+        set_values,
     )
 
 __all__ = [
     "KEYS",
     "Collection",
     "Key",
+    "Loaded",
     "Settings",
     "add_collection",
     "add_context",
@@ -32,6 +37,9 @@ __all__ = [
     "remove_collection",
     "remove_context",
     "rename_collection",
+    "rewrite",
+    "set_values",
+    "trace",
     "user_file",
 ]
 

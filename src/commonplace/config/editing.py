@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import paths
 from commonplace.config import keys
-from commonplace.config.settings import (
-    DEFAULT_GLOBS,
-    Collection,
-    check_name,
-    contexts_in,
-    load,
-    normal_prefix,
-    user_file,
-)
+from commonplace.config.collections import check_name, contexts_in, normal_prefix
+from commonplace.config.loading import check, load, parse, user_file
+from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.errors import ConfigError, UnknownCollection
 
 if TYPE_CHECKING:
@@ -134,6 +128,62 @@ def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None
     return key
 
 
+def set_values(
+    values: Mapping[str, object],
+    *,
+    workspace: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Path:
+    """Set several keys at once in the user's file, or in that of `workspace`; None removes a key.
+
+    A text is read as from the environment. Returns the file; it is changed as a whole or not at all. Raises
+    ConfigError for what is not allowed there, or where the file could not be loaded afterwards.
+    """
+    found = {keys.find(name, "as a flag"): value for name, value in values.items()}
+    for key in found:
+        if workspace is not None and not key.harmless:
+            raise ConfigError(key.name, "may not stand in a workspace's file; set it in your own")
+    checked = {key: value if value is None else _read_value(key, value) for key, value in found.items()}
+
+    def change(document: TOMLDocument) -> None:
+        for key, value in checked.items():
+            group, _, name = key.name.partition(".")
+            if value is None:
+                _drop(document, group, lambda known, name=name: known == name)  # type: ignore[misc]
+            else:
+                _nested(document, (), group)[name] = list(value) if isinstance(value, tuple) else value
+
+    root = workspace or Path(os.sep)
+    _edit(root, workspace is None, environ, change)
+    return _file(root, workspace is None, environ)
+
+
+def rewrite(
+    before: bytes, after: bytes, *, workspace: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Path:
+    """Replace the user's file, or that of a workspace, by a text of its owner's; return the file.
+
+    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
+    """
+    root = workspace or Path(os.sep)
+    file = _file(root, workspace is None, environ)
+
+    def compose(data: bytes) -> bytes:
+        if data != before:
+            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
+        check(after, file, root, own=workspace is None)
+        return after
+
+    _replace(root, workspace is None, environ, compose)
+    return file
+
+
+def _read_value(key: keys.Key, value: object) -> object:
+    if isinstance(value, str) and key.variable:
+        return keys.from_text(key, value, "as a flag")
+    return keys.checked(key, value, "as a flag")
+
+
 def _known(root: Path, name: str, environ: Mapping[str, str] | None) -> Collection:
     collections = load(root, environ).collections
     if name not in collections:
@@ -155,11 +205,10 @@ def _edit(
     """Change one settings file under its lock; comments and order stay."""
     import tomlkit
 
-    from commonplace import atomic
-
     file = _file(root, outside, environ)
 
     def compose(data: bytes) -> bytes:
+        parse(data, file)
         document = tomlkit.parse(data.decode("utf-8-sig"))
         change(document)
         text = tomlkit.dumps(document)
@@ -167,14 +216,23 @@ def _edit(
             way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
             raise ConfigError("settings", f"{paths.shown(file)} {way}")
         try:
-            return text.encode()
+            changed = text.encode()
         except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
             raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
+        check(changed, file, root, own=outside)
+        return changed
 
-    workspace = paths.Workspace(root)
+    _replace(root, outside, environ, compose)
+
+
+def _replace(
+    root: Path, outside: bool, environ: Mapping[str, str] | None, compose: Callable[[bytes], bytes]
+) -> None:
+    from commonplace import atomic
+
     own_lock = paths.user_config_dir(environ) / "config.lock"
-    lock = own_lock if outside else paths.lock_file(workspace, "settings")
-    atomic.replace(file, compose, lock=lock)
+    lock = own_lock if outside else paths.lock_file(paths.Workspace(root), "settings")
+    atomic.replace(_file(root, outside, environ), compose, lock=lock)
 
 
 def _says(text: str, document: TOMLDocument) -> bool:

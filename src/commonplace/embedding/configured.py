@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from commonplace import paths
-from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.config import credentials
 from commonplace.embedding import automatic, registry
 from commonplace.embedding.automatic import AUTO
 from commonplace.embedding.base import Embedder, Spec
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from commonplace.types import Estimate
 
 SHIPPED = ("builtin", "fake")
-_KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 
 
 def specs(settings: Embedding) -> list[Spec]:
@@ -42,7 +40,7 @@ def specs(settings: Embedding) -> list[Spec]:
         settings.dimensions,
         settings.base_url,
         settings.path and os.path.abspath(os.path.expanduser(settings.path)),
-        _key(settings.key_file),
+        credentials.named(settings.key_file, settings.keyring, "embedding"),
     )
     others = [_stand_in(wanted, *name.partition("/")[::2]) for name in settings.fallback]
     last = [Spec("builtin")] if settings.provider == AUTO else []
@@ -193,18 +191,3 @@ def breaker() -> Breaker:
 def breaker_name(spec: Spec) -> str:
     """Return under which name the failures of a model are noted."""
     return name_of(spec.provider, spec.model, spec.base_url, spec.key.reveal())
-
-
-def _key(file: str) -> Secret:
-    """The key in a file that the owner names; empty where none is named."""
-    if not file:
-        return NO_KEY
-    path = Path(os.path.abspath(os.path.expanduser(file)))
-    try:
-        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
-        text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
-    except (CommonplaceError, UnicodeDecodeError) as error:
-        raise ConfigError("embedding.key_file", f"cannot be read ({error})") from error
-    if not text or len(text) > _KEY_BYTES or len(text.split()) != 1:
-        raise ConfigError("embedding.key_file", f"{paths.shown(path)} must hold one key and nothing else")
-    return Secret(text)

@@ -1,0 +1,101 @@
+"""Collections and contexts as the settings files hold them: checked, with paths made absolute."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from commonplace import paths
+from commonplace.config import keys
+from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Collection, Settings
+from commonplace.errors import ConfigError
+
+_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+_CONTEXT_MAX_CHARACTERS = 2000
+_COLLECTION_KEYS = ("path", "glob", "ignore")
+
+
+def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
+    """Return the descriptions that apply to a note, general first: global, collection, path prefixes."""
+    found = [
+        (len(prefix), text)
+        for prefix, text in settings.contexts.items()
+        if not prefix or prefix in (collection, path) or path.startswith(f"{prefix}/")
+    ]
+    return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
+
+
+def collections_in(
+    content: Mapping[str, Any], root: Path, path: Path, *, outside: bool
+) -> dict[str, Collection]:
+    """Return the validated collections of a table by name; `outside` says that it is the user's.
+
+    Raises ConfigError.
+    """
+    tables = table("collections", content.get("collections", {}), path)
+    return {name: _collection(name, value, root, path, outside) for name, value in tables.items()}
+
+
+def _collection(name: str, value: object, root: Path, path: Path, outside: bool) -> Collection:
+    key, where = paths.shown(f"collections.{name}"), f"in {paths.shown(path)}"
+    content = table(key, value, path)
+    check_name(name)
+    for item in content:
+        if item not in _COLLECTION_KEYS:
+            raise ConfigError(
+                paths.shown(f"{key}.{item}"), f"unknown key {where}{keys.near(item, _COLLECTION_KEYS)}"
+            )
+    folder = content.get("path")
+    if not isinstance(folder, str) or not folder or "\0" in folder:
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} is not allowed; it must be a folder")
+    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder) if outside else folder))
+    if outside and not os.path.isabs(os.path.expanduser(folder)):
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} must be absolute")
+    if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
+        remedy = "add it with `commonplace collection add`, which notes it in your own config.toml"
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} leaves the workspace; {remedy}")
+    glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
+    return Collection(
+        name, full, glob, keys.globs(f"{key}.ignore", content.get("ignore", ()), where), outside
+    )
+
+
+def check_name(name: str) -> None:
+    """Raise ConfigError unless `name` may name a collection."""
+    if name == WORKSPACE_COLLECTION:
+        raise ConfigError("collection", f"{name!r} is the workspace itself; choose another name")
+    if not re.fullmatch(_NAME, name):
+        allowed = "a-z, 0-9, - and _, at most 64 characters, a letter or digit first"
+        raise ConfigError("collection", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
+
+
+def contexts_in(content: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """Return the validated contexts of a table by prefix. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for prefix, text in table("contexts", content.get("contexts", {}), path).items():
+        if not isinstance(text, str) or not text.strip() or len(text) > _CONTEXT_MAX_CHARACTERS:
+            limit = f"it must be a text of at most {_CONTEXT_MAX_CHARACTERS} characters"
+            raise ConfigError(
+                paths.shown(f'contexts."{prefix}"'),
+                f"{keys.quoted(text)} in {paths.shown(path)} is not allowed; {limit}",
+            )
+        found[normal_prefix(prefix)] = text.strip()
+    return found
+
+
+def normal_prefix(text: str) -> str:
+    """Return a path prefix in its one spelling: no `./`, no slash at either end."""
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise ConfigError("context", f"{keys.quoted(text)} must not climb with '..'")
+    return "/".join(parts)
+
+
+def table(name: str, value: object, path: Path) -> Mapping[str, Any]:
+    """Return a value that is a table. Raises ConfigError."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(name, f"{keys.quoted(value)} in {paths.shown(path)} must be a table")
+    return value
