@@ -111,7 +111,12 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
 def test_every_format_that_is_named_is_answered_in(run: Run, words: tuple[str, ...]) -> None:
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
-    arguments = {"search": ["tea"], "recall": ["tea"], "get": ["MEMORY.md"], "config get": ["search.limit"]}.get(" ".join(words), [])
+    arguments = {
+        "search": ["tea"],
+        "recall": ["tea"],
+        "get": ["MEMORY.md"],
+        "config get": ["search.limit"],
+    }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)
         assert result.exit_code == 0, result.stderr

@@ -93,6 +93,14 @@ def test_a_variable_that_is_like_no_other(case: Present, monkeypatch: pytest.Mon
     assert finding.told == "the variable COMMONPLACE_FOO is not known"
 
 
+def test_a_malformed_name_of_an_agent(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT", "scribe")
+    assert list(settings.variables(case())) == []
+    monkeypatch.setenv("COMMONPLACE_AGENT", "../scribe")
+    (finding,) = settings.variables(case())
+    assert (finding.state, finding.remedy.partition(",")[0]) == ("wrong", "unset COMMONPLACE_AGENT")
+
+
 def test_one_wrong_variable_hides_no_other(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_RECALL_BUDGET", "many")
     monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "0")
@@ -111,9 +119,28 @@ def test_where_values_come_from(case: Present, workspace: Path, monkeypatch: pyt
     assert provider.state == "ok"
 
 
+def test_values_of_an_agent(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = write(user_file(), "[agents.scribe.search]\nlimit = 5\n\n[search]\nlimit = 4\n")
+    own = write(workspace / "commonplace.toml", "[search]\nlimit = 6\n")
+    limit, _ = settings.origins(case())
+    assert limit.told == f"search.limit = 6 (from {own}:2) overrides {user}:5"
+    monkeypatch.setenv("COMMONPLACE_AGENT", "scribe")
+    limit, _ = settings.origins(case())
+    assert limit.told == f"search.limit = 5 (from {user}:2) overrides {own}:2"
+
+
+def test_a_list_and_a_program(case: Present) -> None:
+    user = write(user_file(), "[embedding]\nfallback = ['fake']\n[llm]\ncommand = ['run', 'secretive']\n")
+    found = {finding.told for finding in settings.origins(case())}
+    assert f"embedding.fallback = ('fake',) (from {user}:2)" in found
+    assert f"llm.command = a program (from {user}:4)" in found
+
+
 def test_the_same_value_twice_overrides_nothing(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     write(user_file(), "[search]\nlimit = 5\n")
     monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "5")
+    assert [finding.state for finding in settings.origins(case())] == ["ok", "ok"]
+    monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "05")
     assert [finding.state for finding in settings.origins(case())] == ["ok", "ok"]
 
 

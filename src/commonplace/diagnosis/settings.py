@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from commonplace import config, paths, screen
+from commonplace.config import Loaded
 from commonplace.config.keys import Key
+from commonplace.config.loading import AGENT_VARIABLE
 from commonplace.costs import prices
 from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.errors import CommonplaceError
@@ -21,20 +21,10 @@ from commonplace.types import Finding
 
 PREFIX = "COMMONPLACE_"
 # Variables that are no settings: which workspace, whose settings, a key.
-OTHERS = (paths.WORKSPACE_VARIABLE, "COMMONPLACE_AGENT", KEY_VARIABLE)
+OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, KEY_VARIABLE)
 _TABLE = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 _SETTING = re.compile(r"\s*([\w.\"/-]+)\s*=")
 _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
-
-
-class Origin(NamedTuple):
-    """Where a value was set: a variable, or a file with the line (0: not found)."""
-
-    place: str
-    line: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.place}:{self.line}" if self.line else self.place
 
 
 def files(case: Case) -> Iterator[Finding]:
@@ -73,9 +63,9 @@ def variables(case: Case) -> Iterator[Finding]:
     """See that every variable of ours is one that is known, with a value that is allowed."""
     known = {key.variable: key for key in config.KEYS if key.variable}
     for name in sorted(name for name in case.environ if name.startswith(PREFIX)):
-        if name in OTHERS:
+        if name in OTHERS and name != AGENT_VARIABLE:
             continue
-        if name not in known:
+        if name not in (*known, AGENT_VARIABLE):
             yield _unknown(name, [*known, *OTHERS])
         elif told := trouble(NOWHERE, {**nowhere(), name: case.environ[name]}):
             yield Finding(
@@ -98,28 +88,50 @@ def _unknown(name: str, known: Sequence[str]) -> Finding:
 
 def origins(case: Case) -> Iterator[Finding]:
     """Tell every value that somebody set and where, and what overrides what."""
-    places = {config.user_file(case.environ): trouble(NOWHERE, only_places(case.environ))}
-    if case.workspace is not None:
-        places[case.workspace.settings] = trouble(case.place, nowhere())
-    sources = [path for path, told in places.items() if not told]
-    tables = {path: _content(path) for path in sources}
+    agent = {name: case.environ[name] for name in (AGENT_VARIABLE,) if name in case.environ}
+    ours = {name: value for name, value in case.environ.items() if name.startswith(PREFIX)}
+    sources = [
+        _traced(NOWHERE, only_places(case.environ) | agent),
+        _traced(case.place, nowhere() | agent),
+        _traced(NOWHERE, nowhere() | ours),
+    ]
+    whole = _traced(case.place, case.environ)
     for key in config.KEYS:
-        set_in = [path for path in sources if key.name.partition(".")[2] in _group(tables[path], key)]
-        values = [_group(tables[path], key)[key.name.partition(".")[2]] for path in set_in]
-        found = [Origin(paths.shown(path), line_of(path, key.name)) for path in set_in]
-        if key.variable and case.environ.get(key.variable):
-            found.append(Origin(key.variable))
-            values.append(case.environ[key.variable])
+        found = {one.origins[key.name]: _value(key, one) for one in sources if key.name in one.origins}
         if found:
-            yield _origin(key, found, [str(value) for value in values])
+            winner = whole.origins.get(key.name) or list(found)[-1]
+            yield _origin(key, winner, found)
 
 
-def _origin(key: Key, found: list[Origin], values: list[str]) -> Finding:
-    told = f"{key.name} = {shown(key, values[-1])} (from {found[-1]})"
-    if len(found) > 1 and values[-1].lower() != values[-2].lower():
-        remedy = f"take one of the two away, if that is not meant: {found[-1]}, {found[-2]}"
-        return Finding("settings.overridden", "warning", f"{told} overrides {found[-2]}", remedy)
-    return Finding("settings.origin", "ok", told)
+def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
+    """What one place sets; nothing where it does not load, which another check tells."""
+    try:
+        return config.trace(place, environ)
+    except (CommonplaceError, OSError, ValueError):
+        return config.trace(NOWHERE, nowhere())
+
+
+def _value(key: Key, loaded: Loaded) -> object:
+    group, _, name = key.name.partition(".")
+    return getattr(getattr(loaded.settings, group), name)
+
+
+def _origin(key: Key, winner: str, found: Mapping[str, object]) -> Finding:
+    """A finding on one key: its value, what set it, and what would set it to something else."""
+    value = found[winner]
+    told = f"{key.name} = {shown(key, str(value))} (from {placed(key, winner)})"
+    others = [placed(key, origin) for origin, other in found.items() if other != value]
+    if not others:
+        return Finding("settings.origin", "ok", told)
+    remedy = f"take one of them away, if that is not meant: {placed(key, winner)}, {', '.join(others)}"
+    return Finding("settings.overridden", "warning", f"{told} overrides {', '.join(others)}", remedy)
+
+
+def placed(key: Key, origin: str) -> str:
+    """Return an origin with the line that sets the key, where it is a file, perhaps with a table of it."""
+    path, _, table = origin.removesuffix("]").partition(" [")
+    line = line_of(Path(path), f"{table}.{key.name}" if table else key.name)
+    return f"{path}:{line}" if line else origin
 
 
 def shown(key: Key, value: str) -> str:
@@ -146,15 +158,3 @@ def line_of(path: Path, name: str) -> int:
         if found == wanted:
             return number
     return 0
-
-
-def _content(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8-sig").replace("\r\n", "\n"))
-    except (OSError, ValueError, RecursionError):
-        return {}  # `files` tells why
-
-
-def _group(content: Mapping[str, Any], key: Key) -> Mapping[str, Any]:
-    table = content.get(key.name.partition(".")[0], {})
-    return table if isinstance(table, Mapping) else {}
