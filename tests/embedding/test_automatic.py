@@ -111,7 +111,7 @@ def test_an_outage_does_not_throw_away_vectors(root: Path, server: Server) -> No
         assert memory._store.index.meta("model") == model
         found = memory.search("brass lamp")
         assert (found.level, found.hits[0].path) == (2, "memory/b.md")
-    configured._breaker().reset()
+    configured.breaker().reset()
     server.answer = apis.compatible
     with Memory.open(root, overrides=named(server.url)) as memory:
         assert memory.sync().embedded == 1

@@ -58,12 +58,12 @@ def _stand_in(wanted: Spec, provider: str, model: str) -> Spec:
 
 def _limited(spec: Spec, settings: Embedding) -> Spec:
     """A specification with the deadlines of the settings, which mean nothing to a model on this machine."""
-    if _is_local(spec):
+    if is_local(spec):
         return spec
     return replace(spec, deadline_s=settings.deadline_s, query_deadline_s=settings.query_deadline_s)
 
 
-def _is_local(spec: Spec) -> bool:
+def is_local(spec: Spec) -> bool:
     """Whether a model runs in this process; a server may hang or be gone, on this machine as well."""
     with suppress(ConfigError):
         row = registry.find(spec.provider)
@@ -98,15 +98,15 @@ def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedde
 
 def _made(wanted: Sequence[Spec], settings: Embedding, accounts: Accounts | None) -> Iterator[Embedder | str]:
     run = uuid4().hex
-    breaker = _breaker()
+    state = breaker()
     for spec in wanted:
-        name = _breaker_name(spec)
+        name = breaker_name(spec)
         try:
             model = guarded(spec, settings, accounts, run)
         except CommonplaceError as error:
             yield str(error)
             continue
-        opened = next((one for one in breaker.opened() if one.name == name and one.permanent), None)
+        opened = next((one for one in state.opened() if one.name == name and one.permanent), None)
         yield told(opened) if opened else model
 
 
@@ -116,7 +116,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = registry.create(spec)
-    if _is_local(spec):
+    if is_local(spec):
         return model
     from commonplace.embedding.cache import VectorCache
     from commonplace.embedding.guarded import GuardedEmbedder
@@ -127,9 +127,9 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
     return GuardedEmbedder(
         model,
         store=cache,
-        breaker=_breaker(),
+        breaker=breaker(),
         meter=accounts.meter(spec.provider, priced, run) if accounts else None,
-        name=_breaker_name(spec),
+        name=breaker_name(spec),
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
         batches=_batches(model, accounts.folder) if accounts and settings.batch else None,
     )
@@ -178,7 +178,7 @@ def estimate(
 
 def left_alone() -> list[str]:
     """The providers that are left alone now, and why, a line each."""
-    return [told(opened) for opened in _breaker().opened()]
+    return [told(opened) for opened in breaker().opened()]
 
 
 def told(opened: Opened) -> str:
@@ -187,9 +187,11 @@ def told(opened: Opened) -> str:
     return f"{opened.name.partition('#')[0]} is left alone until {until} ({opened.reason})"
 
 
-def _breaker() -> Breaker:
+def breaker() -> Breaker:
+    """Return the breaker that all processes of the user share."""
     return Breaker(paths.user_cache_dir() / "providers.json")
 
 
-def _breaker_name(spec: Spec) -> str:
+def breaker_name(spec: Spec) -> str:
+    """Return under which name the failures of a model are noted."""
     return name_of(spec.provider, spec.model, spec.base_url, spec.key.reveal())

@@ -134,9 +134,9 @@ class GuardedEmbedder:
                     self._store.keep(self.fingerprint, told)
                 yield mine, unit_rows([row.tobytes() for row in kept])
 
-    def try_out(self) -> None:
-        """Ask for one short vector, past the cache. Raises ProviderError, BudgetExceeded."""
-        self._ask([_TRIAL], "query", {}, "test")
+    def try_out(self, texts: Sequence[str] = (_TRIAL,), kind: Kind = "query") -> Floats:
+        """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""
+        return self._ask(texts, kind, {}, "test")
 
     def estimate(
         self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
