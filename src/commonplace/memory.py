@@ -489,7 +489,7 @@ class Memory:
             collections=collections,
             stale=stale,
             index_bytes=index.size_bytes(),
-            model=automatic.choose(self.settings.embedding).provider,
+            model=automatic.choose(self.settings.embedding).shown,
             warnings=(*store.opened.warnings, *self._left_alone(), *self._unserved()),
             **counts,
         )

@@ -157,7 +157,7 @@ def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     key.write_text(apis.KEY)
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_KEY_FILE", str(key))
     yield server
-    for model in registry._made.values():
+    for model in registry._CATALOG.made.values():
         if isinstance(model, RemoteEmbedder):
             model.close()
     server.close()
