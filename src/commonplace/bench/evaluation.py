@@ -98,20 +98,24 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
 
     Raises as `evaluate` does.
     """
-    from commonplace.types import Estimate
-
-    run, found = _Run(options, silent, 0), []
     asked = [question for question in questions if question.evidence and options.mode != "lexical"]
+    run, found = _Run(options, silent, 0), []
     for name, group in datasets.by_workspace(asked).items():
         with run.open(datasets.workspace_folder(workspaces, name)) as memory:
             found.append(memory.estimate([question.text for question in group]))
+    return _total(found)
+
+
+def _total(found: Sequence[Estimate]) -> Estimate:
+    from commonplace.types import Estimate
+
     prices = [one.dollars for one in found]
     return Estimate(
         model=found[0].model if found else "none",
         texts=sum(one.texts for one in found),
         known=sum(one.known for one in found),
         tokens=sum(one.tokens for one in found),
-        dollars=None if None in prices else sum(price for price in prices if price),
+        dollars=None if None in prices else sum(filter(None, prices)),
         local=all(one.local for one in found),
         batched=any(one.batched for one in found),
         warnings=tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
