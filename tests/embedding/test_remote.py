@@ -230,15 +230,27 @@ def test_lasting_errors(
         Reply({"error": "busy"}, 429, {"retry-after": "0"}),
         Reply({}, 500),
         Reply(b"<html>bad gateway</html>", 502),
+        Reply({"error": "busy"}, 429, {"retry-after-ms": "20"}),
+        Reply({"error": {"details": [{"retryDelay": "0.02s"}]}}, 429),
+        Reply({"error": "overloaded"}, 529),
         Reply(b'{"data"', headers={"Content-Length": "4000"}, cut=7),
+        Reply(dropped=True),
     ],
-    ids=["429", "429 with retry-after", "500", "html", "cut"],
+    ids=["429", "retry-after", "500", "html", "retry-after-ms", "RetryInfo", "529", "cut", "dropped"],
 )
 def test_passing_faults_pass(model: RemoteEmbedder, server: Server, fault: Reply) -> None:
     server.script = [fault, fault]
     rows = model.embed(["tea"], "passage")
     np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
     assert len(server.requests) == 3
+
+
+def test_passages_outlast_a_limit_of_a_minute(model: RemoteEmbedder, server: Server) -> None:
+    server.script = [Reply({"error": "busy"}, 429)] * (transport.ATTEMPTS - 1)
+    model.embed(["tea"], "passage")
+    assert len(server.requests) == transport.ATTEMPTS
+    pauses = [min(transport.LONGEST_PAUSE_S, 0.5 * 2**attempt) for attempt in range(transport.ATTEMPTS - 1)]
+    assert sum(pauses) >= 50
 
 
 def test_a_used_up_quota_is_not_asked_again(model: RemoteEmbedder, server: Server) -> None:
@@ -277,6 +289,29 @@ def test_an_answer_without_proper_vectors_is_an_error(
     server.answer = lambda request: Reply(apis.answering(provider, rows))
     assert not refused(model).permanent
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("indices", [[0, 0], [1, 2], [0, 5], [-1, 0], [0, "1"], [0, None]], ids=str)
+def test_indices_that_are_not_those_of_the_texts_are_an_error(
+    model: RemoteEmbedder, provider: str, server: Server, indices: list[object]
+) -> None:
+    answer = apis.answering(provider, [[1.0, 2.0], [2.0, 1.0]])
+    if "data" not in answer:
+        pytest.skip("this provider sends vectors in order, without an index")
+    for item, index in zip(answer["data"], indices, strict=True):
+        item["index"] = index
+    server.answer = lambda request: Reply(answer)
+    assert "holds no vectors" in str(refused(model))
+
+
+def test_vectors_without_an_index_are_taken_in_their_order(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    answer = apis.answering(provider, [[1.0, 0.0], [0.0, 1.0]])
+    for item in answer.get("data", []):
+        del item["index"]
+    server.answer = lambda request: Reply(answer)
+    np.testing.assert_array_equal(model.embed(["tea", "milk"], "passage"), np.eye(2, dtype=np.float32))
 
 
 @pytest.mark.parametrize(

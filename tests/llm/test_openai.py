@@ -394,6 +394,12 @@ def test_an_answer_that_breaks_off(server: Server) -> None:
     assert len(server.requests) == 1
 
 
+def test_a_connection_that_is_closed_before_an_answer_is_not_asked_again(server: Server) -> None:
+    error = failure(server, Reply(dropped=True))
+    assert not error.permanent
+    assert len(server.requests) == 1
+
+
 def test_nobody_there() -> None:
     model = OpenAiModel(Spec("compatible", "m", "http://127.0.0.1:9/v1"))
     with pytest.raises(ProviderError, match=r"http://127\.0\.0\.1:9 cannot be reached") as caught:

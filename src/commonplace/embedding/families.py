@@ -60,7 +60,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("gemini-2", r"gemini-embedding-2", *_GEMMA, BOTH, 8192, 3072),
     Family("voyage-lite-512", r"^voyage-3-lite", scripts=BOTH, max_tokens=32_000, dimensions=512),
     Family("voyage-16k", r"^voyage-(?:code-2|law-2)", scripts=BOTH, max_tokens=16_000),
-    Family("voyage", r"^voyage-(?:[345]|code-3)", scripts=BOTH, max_tokens=32_000, dimensions=1024),
+    Family("voyage", r"^voyage-(?:[345]|code-[34])", scripts=BOTH, max_tokens=32_000, dimensions=1024),
     Family(
         "voyage-32k", r"^voyage-(?:finance|multilingual)-2", scripts=BOTH, max_tokens=32_000, dimensions=1024
     ),
