@@ -22,6 +22,13 @@ def test_all_that_is_needed_works(case: Present) -> None:
     }
 
 
+def test_a_sqlite_of_the_system_that_is_too_old(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
+    found = by_check(sqlite.features(case()))["sqlite.version"]
+    assert found.state == "wrong"
+    assert "older than 3.44" in found.told
+
+
 @pytest.mark.parametrize("sql", ["CREATE VIRTUAL TABLE t USING no_such_module(x)", "SELECT 2"])
 def test_what_does_not_work_is_told(sql: str) -> None:
     found = sqlite._trial("FTS5", sql, 1)

@@ -13,7 +13,7 @@ import apsw
 from commonplace import paths
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.snapshot import written_as
-from commonplace.diagnosis.versions import REINSTALL
+from commonplace.diagnosis.versions import REINSTALL, as_numbers
 from commonplace.index import lexicon, vectors
 from commonplace.types import Finding
 
@@ -23,6 +23,8 @@ NETWORK = frozenset(
     " fuse.s3fs fuse.glusterfs fuse.davfs2 vboxsf fuse.vmhgfs-fuse drvfs".split()
 )
 MOUNTS = Path("/proc/self/mounts")
+# Full text without content that can be deleted from (3.43), checked by `PRAGMA integrity_check` (3.44).
+LEAST = (3, 44)
 WAL_FORMAT = 2  # bytes 18 and 19 of the file: https://sqlite.org/fileformat.html
 _FTS = (
     "CREATE VIRTUAL TABLE t USING fts5(x, content='', contentless_delete=1,"
@@ -39,7 +41,12 @@ class Mount(NamedTuple):
 
 def features(case: Case) -> Iterator[Finding]:
     """See that SQLite has full text as the index uses it, and JSON."""
-    yield Finding("sqlite.version", "ok", f"SQLite {apsw.sqlite_lib_version()} in apsw {apsw.apsw_version()}")
+    told = f"SQLite {apsw.sqlite_lib_version()} in apsw {apsw.apsw_version()}"
+    if as_numbers(apsw.sqlite_lib_version()) < LEAST:
+        older = f"{told} is older than {'.'.join(map(str, LEAST))}"
+        yield Finding("sqlite.version", "wrong", older, "pip install --force-reinstall apsw")
+    else:
+        yield Finding("sqlite.version", "ok", told)
     trials = {
         "FTS5": (f"{_FTS}; INSERT INTO t(rowid, x) VALUES(1, 'walnut desks'); SELECT 1 FROM t('desk')", 1),
         "JSON": ("SELECT sum(value) FROM json_each('[1, 2]')", 3),
