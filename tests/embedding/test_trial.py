@@ -65,7 +65,7 @@ def test_a_refused_key_is_told_with_its_place_and_never_shown(server: Server, tm
     found = trial.attempt(spec(server, key=key), settings(tmp_path))
     assert not found.answered
     assert "401" in found.trouble
-    assert found.remedy == "check the key (embedding.key_file)"
+    assert found.remedy == "check the key (the one that embedding.key_file or embedding.keyring names)"
     assert key not in repr(found)
 
 

@@ -38,6 +38,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "context": ("contexts:context", "Describe what stands under a path, for whoever reads a hit."),
         "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
+    "Models": {
+        "models": ("models:models", "List, fetch, choose and try models."),
+        "cache": ("caches:cache", "Show and clear what is kept of models' answers."),
+    },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
         "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),

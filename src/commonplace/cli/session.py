@@ -85,6 +85,21 @@ def workspace_root(ctx: click.Context) -> str:
     return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
 
 
+def root_for_settings(ctx: click.Context) -> Path:
+    """Return the workspace, or where the user's own would be: settings can be read without one."""
+    from pathlib import Path
+
+    from commonplace.errors import WorkspaceNotFound
+    from commonplace.paths import default_workspace
+
+    try:
+        return Path(workspace_root(ctx))
+    except WorkspaceNotFound:
+        if workspace(ctx) is not None:
+            raise
+        return default_workspace()
+
+
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
     """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
     from commonplace.screen import Look

@@ -13,7 +13,7 @@ from commonplace import render, screen
 from commonplace.cli import failures, session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option, option
-from commonplace.errors import ConfigError, WorkspaceNotFound
+from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ def path(ctx: click.Context, form: str) -> None:
     from commonplace import config
     from commonplace.paths import Workspace
 
-    files = (("user", config.user_file()), ("workspace", Workspace(_root(ctx)).settings))
+    files = (("user", config.user_file()), ("workspace", Workspace(session.root_for_settings(ctx)).settings))
     if form == "json":
         session.write(render.to_json({name: os.fspath(file) for name, file in files}))
     else:
@@ -168,22 +168,10 @@ config = Group(
 )
 
 
-def _root(ctx: click.Context) -> Path:
-    """The workspace, or where the user's own would be: settings can be read without one."""
-    from commonplace.paths import default_workspace
-
-    try:
-        return Path(session.workspace_root(ctx))
-    except WorkspaceNotFound:
-        if session.workspace(ctx) is not None:
-            raise
-        return default_workspace()
-
-
 def _loaded(ctx: click.Context) -> Loaded:
     from commonplace import config
 
-    return config.trace(_root(ctx), agent=session.agent(ctx))
+    return config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
 
 
 def _value(key: Key, loaded: Loaded) -> object:

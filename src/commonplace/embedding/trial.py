@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from commonplace.embedding import configured, registry
 from commonplace.embedding.base import Embedder, Kind, Spec
+from commonplace.embedding.remote import RemoteEmbedder
 from commonplace.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 
 if TYPE_CHECKING:
@@ -60,14 +61,14 @@ def attempts(
 ) -> tuple[Trial, ...]:
     """Try the provider that the settings want and each that may stand in; none where they want none.
 
-    A key file that cannot be read is the trouble of the first alone.
+    A key that cannot be read is the trouble of the first alone.
     """
     if settings.provider == NONE:
         return ()
     try:
         found = configured.specs(settings)
-    except ConfigError as error:
-        wanted, *others = configured.specs(settings._replace(key_file=""))
+    except CommonplaceError as error:
+        wanted, *others = configured.specs(settings._replace(key_file="", keyring=""))
         failed = Trial(wanted.provider, model_of(wanted), trouble=str(error))
         return (failed, *(attempt(spec, settings, accounts, measure=measure) for spec in others))
     return tuple(attempt(spec, settings, accounts, measure=measure) for spec in found)
@@ -83,21 +84,25 @@ def attempt(
     """
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
     began = time.perf_counter()
+    model: Embedder | None = None
     try:
         model = registry.create(spec)
         ask = _asking(model, spec, accounts)
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
         seconds = time.perf_counter() - began
-        speed = _speed(ask) if measure else 0.0
+        found = Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds)
+        found = replace(found, texts_per_s=_speed(ask) if measure else 0.0)
     except CommonplaceError as error:
-        seconds = time.perf_counter() - began
         tell_breaker(spec, error)
-        return Trial(
-            spec.provider, model_of(spec), seconds=seconds, trouble=str(error), remedy=remedy(spec, error)
-        )
+        told, mends = str(error), remedy(spec, error)
+        seconds = time.perf_counter() - began
+        return Trial(spec.provider, model_of(spec), seconds=seconds, trouble=told, remedy=mends)
+    finally:
+        if isinstance(model, RemoteEmbedder):  # it is not the one that searches use
+            model.close()
     tell_breaker(spec, None)
-    return Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds, speed)
+    return found
 
 
 def tell_breaker(spec: Spec, error: CommonplaceError | None) -> None:
@@ -143,7 +148,7 @@ def remedy(spec: Spec, error: CommonplaceError) -> str:
 def _key_place(spec: Spec) -> str:
     """Where the key of a provider comes from, in words; never the key."""
     if spec.key:
-        return "embedding.key_file"
+        return "the one that embedding.key_file or embedding.keyring names"
     return " or ".join(registry.find(spec.provider).keys) or "set embedding.key_file"
 
 
