@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.notes.scout import Scout
     from commonplace.types import Estimate, Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
+OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
 MODES = ("hybrid", "lexical", "semantic")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
@@ -323,9 +324,7 @@ class Memory:
         few = store.few_pending
         if request.mode == "lexical" or (store.vectors.level() == 2 and not few):
             return None
-        model = self._current.load()
-        if model is not None and not store.vectors.serves(model):
-            model = self._current.former(str(store.index.meta("model")))
+        model = self._asked_model()
         if model is None:
             return None
         from commonplace.embedding import configured
@@ -338,6 +337,13 @@ class Memory:
             return None
         return lambda question: model.embed([question], "query")[0]
 
+    def _asked_model(self) -> Embedder | None:
+        """The model that a question goes to: the index's own, while those of another are not complete."""
+        model = self._current.load()
+        if model is not None and not self._store.vectors.serves(model):
+            model = self._current.former(str(self._store.index.meta("model")))
+        return model
+
     def _vector_warnings(self, request: pipeline.Request) -> list[str]:
         if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
             return []
@@ -345,7 +351,7 @@ class Memory:
         if current.trouble:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
-            return ["the index holds another model's vectors: run `commonplace sync`"]
+            return [OTHER_VECTORS]
         pending = self._store.index.pending()
         return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
 
@@ -403,18 +409,20 @@ class Memory:
 
         return configured.left_alone()
 
-    def _unserved(self) -> list[str]:
-        """What to do when most of the text is in a script that the model does not serve."""
-        if self.settings.embedding.provider == "none":
+    def _model_warnings(self) -> list[str]:
+        """What to do about the model: what is missing, vectors of another one, a script it does not serve."""
+        if not self._current.wanted:
             return []
         from commonplace.index import scripts
 
-        index = self._store.index
-        noted = index.meta("scripts") if self._store.vectors.level() < 2 else None
-        model = None if noted is not None else self._current.load()
-        served = model.scripts if model else str(noted or "").split()
-        advice = scripts.advise(scripts.shares(index), served) if served else None
-        return [f"{advice.told}: run `{advice.command}`"] if advice else []
+        model = self._current.load()
+        told = [self._current.trouble] if self._current.trouble else []
+        if model is None:
+            return told
+        if not self._store.vectors.serves(model):
+            told.append(OTHER_VECTORS)
+        advice = scripts.advise(scripts.shares(self._store.index), model.scripts)
+        return [*told, f"{advice.told}: run `{advice.command}`"] if advice else told
 
     def _status(self) -> Status:
         from commonplace.embedding import automatic
@@ -429,7 +437,7 @@ class Memory:
             for s in store.sources
         )
         level: Level = 3 if store.in_memory else 2
-        if level == 2 and self.settings.embedding.provider != "none":
+        if level == 2 and self._current.wanted and self._asked_model() is not None:
             level = store.vectors.level()
         return Status(
             workspace=os.fspath(self.workspace.root),
@@ -439,6 +447,6 @@ class Memory:
             stale=stale,
             index_bytes=index.size_bytes(),
             model=automatic.choose(self.settings.embedding).shown,
-            warnings=(*store.opened.warnings, *self._left_alone(), *self._unserved()),
+            warnings=(*store.opened.warnings, *self._left_alone(), *self._model_warnings()),
             **counts,
         )
