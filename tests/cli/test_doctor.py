@@ -44,7 +44,8 @@ def test_all_is_fine(run: Run, fine: Path) -> None:
 
 def test_verbose_shows_every_finding(run: Run, fine: Path) -> None:
     result = run("doctor", "--verbose")
-    assert result.stdout == run("doctor", "-v").stdout
+    numbers = re.compile(r"[\d,.]+")  # room on the disk changes while we look
+    assert numbers.sub("N", result.stdout) == numbers.sub("N", run("doctor", "-v").stdout)
     lines = result.stdout.splitlines()
     assert "  ✓ FTS5 works" in lines
     assert "  - no vectors are wanted (embedding.provider = none)" in lines

@@ -68,7 +68,9 @@ def known(name: str) -> bool:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     plain = name.removeprefix(":")
-    if re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", plain) or os.path.isfile(plain):
+    if re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", plain):
+        return True
+    if os.path.isabs(plain) and os.path.isfile(plain):
         return True
     try:
         ZoneInfo(plain)
