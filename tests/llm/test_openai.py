@@ -348,6 +348,9 @@ def test_a_prompt_that_is_too_long(server: Server) -> None:
     error = failure(server, Reply(refusal(said, code="context_length_exceeded"), 400))
     assert isinstance(error, TooLarge)
     assert error.permanent
+    request = replace(REQUEST, schema=SCHEMA, logprobs=1)
+    assert isinstance(failure(server, Reply(refusal(f"{said} (logprobs)"), 400), request=request), TooLarge)
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
