@@ -26,6 +26,7 @@ ORDER = [
     {"index"},
     {"search"},
     {"memory"},
+    {"diagnosis"},
     {"cli", "bench", "demo"},
     {"__main__"},
 ]

@@ -91,6 +91,13 @@ class Database:
             raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
 
 
+def shrink(connection: apsw.Connection) -> None:
+    """Give back the room of what was deleted, as far as nobody else is reading."""
+    with suppress(apsw.BusyError, apsw.LockedError):
+        for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            connection.execute(statement).fetchall()
+
+
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours."""

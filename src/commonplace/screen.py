@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 ELLIPSIS = "…"
@@ -84,6 +84,28 @@ def pad(text: str, width: int) -> str:
     return text + " " * max(0, width - cells(text))
 
 
+def table(lines: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Put cells of the same column below each other, those of the columns `right` at their right edge."""
+    if not lines:
+        return []
+    widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
+    return [
+        "  ".join(
+            " " * (width - cells(cell)) + cell if column in right else pad(cell, width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people read it: `812 bytes`, `23.4 MB`, `2.24 GB`."""
+    if count < 1000:
+        return f"{count} bytes"
+    power = min(3, (len(str(count)) - 1) // 3)
+    return f"{count / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
+
+
 def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
     """Wrap one line: yield the range of each row, none wider than `width` cells if that can be.
 
@@ -96,7 +118,7 @@ def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
         if used + size > width and used and not blank:
             yield start, end
             start, used = piece[0], hang
-        if blank and used == hang and start:
+        if blank and start and end <= start:  # nothing on the row yet
             start = piece[1]
             continue
         used += size

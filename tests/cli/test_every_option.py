@@ -67,14 +67,17 @@ def test_an_unknown_option_is_wrong_usage(run: Run, words: tuple[str, ...]) -> N
 @EVERY_COMMAND
 def test_the_workspace_and_debug_may_stand_after_the_command(run: Run, words: tuple[str, ...]) -> None:
     names = {name for parameter in ALL[words].params for name in parameter.opts}
-    assert {"-w", "--workspace", "--debug"} <= names
+    assert {"-w", "--workspace", "--agent", "--debug"} <= names
 
 
 @pytest.mark.parametrize(
     "words", [words for words, found in ALL.items() if isinstance(found, Group)], ids=" ".join
 )
-def test_a_group_alone_shows_its_help(run: Run, words: tuple[str, ...]) -> None:
-    assert run(*words).stdout == run(*words, "--help").stdout
+def test_a_group_alone_shows_its_help_or_lists(run: Run, words: tuple[str, ...]) -> None:
+    group = ALL[words]
+    assert isinstance(group, Group)
+    instead = (group.alone.name or "",) if group.alone else ("--help",)
+    assert run(*words).stdout == run(*words, *instead).stdout
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,12 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
 def test_every_format_that_is_named_is_answered_in(run: Run, words: tuple[str, ...]) -> None:
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
-    arguments = {"search": ["tea"], "recall": ["tea"], "get": ["MEMORY.md"]}.get(words[0], [])
+    arguments = {
+        "search": ["tea"],
+        "recall": ["tea"],
+        "get": ["MEMORY.md"],
+        "config get": ["search.limit"],
+    }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)
         assert result.exit_code == 0, result.stderr
@@ -422,14 +430,14 @@ def test_config_names_every_key_and_what_set_it(
 
     monkeypatch.setenv("COMMONPLACE_SEARCH_LIMIT", "7")
     (workspace / "commonplace.toml").write_text('[index]\ninclude = ["*.md"]\n')
-    data = json.loads(run("config", "show", "--format", "json").stdout)
+    data = json.loads(run("config", "list", "--format", "json").stdout)
     assert list(data) == [key.name for key in KEYS]
     assert {name: (one["value"], one["from"]) for name, one in data.items() if one["from"] != "default"} == {
         "search.limit": (7, "COMMONPLACE_SEARCH_LIMIT"),
-        "index.include": (["*.md"], "file"),
+        "index.include": (["*.md"], str(workspace / "commonplace.toml")),
         "embedding.provider": ("none", "COMMONPLACE_EMBEDDING_PROVIDER"),
     }
-    rows = [line.split() for line in run("config").stdout.splitlines()]
+    rows = [line.split() for line in run("config", "list", "--origin").stdout.splitlines()]
     assert [row[0] for row in rows] == list(data)
     assert rows[0] == ["search.limit", "7", "COMMONPLACE_SEARCH_LIMIT"]
 
@@ -443,5 +451,5 @@ def test_config_path_names_both_files_though_they_are_broken(run: Run, workspace
         ["user", data["user"], "missing"],
         ["workspace", str(workspace / "commonplace.toml")],
     ]
-    assert run("config", "show").exit_code == 1
+    assert run("config", "list").exit_code == 1
     assert run("config", "elsewhere").exit_code == 2

@@ -114,9 +114,9 @@ def test_contexts_stand_beside_hits(run: Run) -> None:
 
 def test_config_shows_values_and_where_they_come_from(run: Run, workspace: Path) -> None:
     (workspace / "commonplace.toml").write_text("[search]\nlimit = 4\n")
-    data = json.loads(run("config", "--format", "json").stdout)
+    data = json.loads(run("config", "list", "--format", "json").stdout)
     assert data["search.limit"]["value"] == 4
-    assert data["search.limit"]["from"] == "file"
+    assert data["search.limit"]["from"] == str(workspace / "commonplace.toml")
     assert data["embedding.provider"]["from"] == "COMMONPLACE_EMBEDDING_PROVIDER"
     assert data["recall.budget"]["from"] == "default"
     assert "search.limit" in run("config").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -143,3 +144,13 @@ def test_a_key_tells_model_kind_and_text_apart() -> None:
     }
     assert len(keys) == 4
     assert cache.key("m", "query", "\ud800")  # half a surrogate pair is hashed, too
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        VectorCache(str(tmp_path / "v.sqlite")).keep("m", {b"k": b"v"})
+    finally:
+        os.umask(umask)
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in tmp_path.iterdir())

@@ -205,7 +205,7 @@ def test_a_provider_that_is_killed_midway_costs_no_answer_and_nothing_twice(
     paid = texts(server)[:24]
     server.answer = alive
     server.requests.clear()
-    configured._breaker().reset()  # its half minute is over
+    configured.breaker().reset()  # its half minute is over
     with Memory.open(root, overrides=settings) as memory:
         assert memory.sync().embedded == NOTES - done
         assert memory.search("walnut desk 7").level == 0

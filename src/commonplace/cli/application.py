@@ -31,11 +31,16 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "sync": ("syncing:sync", "Bring the index up to the files."),
         "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("syncing:status", "Show what the index holds and whether it is fresh."),
+        "doctor": ("doctor:doctor", "Examine everything that can be wrong, with the remedies."),
     },
     "Set up": {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
         "context": ("contexts:context", "Describe what stands under a path, for whoever reads a hit."),
-        "config": ("settings:config", "Show the settings in force and where each comes from."),
+        "config": ("settings:config", "Show the settings in force and what set each; change them."),
+    },
+    "Models": {
+        "models": ("models:models", "List, fetch, choose and try models."),
+        "cache": ("caches:cache", "Show and clear what is kept of models' answers."),
     },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),

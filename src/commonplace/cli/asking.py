@@ -44,7 +44,16 @@ def search(
     question from standard input.
     """
     ask = searching.Search(
-        query, session.workspace(ctx), limit, collections, mode, min_score, full, explain, form
+        query,
+        session.workspace(ctx),
+        session.agent(ctx),
+        limit,
+        collections,
+        mode,
+        min_score,
+        full,
+        explain,
+        form,
     )
     ctx.exit(searching.search(ask))
 

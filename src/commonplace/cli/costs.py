@@ -67,17 +67,7 @@ def _table(by: str, found: tuple[Costs, ...]) -> str:
     rows = [(by, *_HEAD), *map(_row, found)]
     if len(found) > 1:
         rows.append(_total(found))
-    widths = [max(screen.cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(
-            [screen.pad(row[0], widths[0])]
-            + [
-                " " * (width - screen.cells(cell)) + cell
-                for cell, width in zip(row[1:], widths[1:], strict=True)
-            ]
-        )
-        for row in rows
-    )
+    return "\n".join(screen.table(rows, range(1, len(rows[0]))))
 
 
 def _row(line: Costs) -> tuple[str, ...]:

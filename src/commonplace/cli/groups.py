@@ -12,14 +12,22 @@ from commonplace.cli.options import WIDEST_HELP, help_option, shared
 class Group(click.Group):
     """A group whose options and whose answer to an unknown name are the same everywhere."""
 
-    def __init__(self, name: str, *, commands: Sequence[click.Command] = (), help: str = "") -> None:
-        """Make a group of commands; called alone, it shows its help."""
+    def __init__(
+        self,
+        name: str,
+        *,
+        commands: Sequence[click.Command] = (),
+        help: str = "",
+        alone: click.Command | None = None,
+    ) -> None:
+        """Make a group of commands; called alone, it runs `alone` or shows its help."""
+        self.alone = alone
         super().__init__(
             name,
             commands=list(commands),
             help=help,
             params=shared(),
-            callback=click.pass_context(_show_help_alone),
+            callback=click.pass_context(_run_alone),
             invoke_without_command=True,
             context_settings={"max_content_width": WIDEST_HELP},
         )
@@ -42,6 +50,12 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _show_help_alone(ctx: click.Context) -> None:
-    if ctx.invoked_subcommand is None:
+def _run_alone(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is not None:
+        return
+    alone = ctx.command.alone if isinstance(ctx.command, Group) else None
+    if alone is None:
         click.echo(ctx.get_help())
+    else:
+        with alone.make_context(alone.name, [], parent=ctx) as own:
+            alone.invoke(own)

@@ -16,6 +16,7 @@ class State:
 
     def __init__(self) -> None:
         self.workspace: str | None = None
+        self.agent: str | None = None
         self.debug = False
 
 
@@ -52,6 +53,13 @@ def shared() -> list[click.Parameter]:
             help="The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
         ),
         Option(
+            ["--agent"],
+            metavar="NAME",
+            expose_value=False,
+            callback=_agent,
+            help="Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",
+        ),
+        Option(
             ["--debug"], is_flag=True, expose_value=False, callback=_debug, help="Show a traceback on errors."
         ),
     ]
@@ -78,6 +86,11 @@ def _show_help(ctx: click.Context, parameter: click.Parameter, value: bool) -> N
 def _workspace(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
     if value is not None:
         ctx.ensure_object(State).workspace = value
+
+
+def _agent(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        ctx.ensure_object(State).agent = value
 
 
 def _debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -18,6 +18,7 @@ class Search(NamedTuple):
 
     query: tuple[str, ...]
     workspace: str | None = None
+    agent: str | None = None
     limit: int | None = None
     collections: tuple[str, ...] = ()
     mode: Mode | None = None
@@ -45,7 +46,7 @@ def _is_format(form: str) -> bool:
 def search(ask: Search) -> int:
     """Search, print, and return the exit code."""
     question = session.text_argument(ask.query)
-    with session.memory_to_search(ask.workspace) as memory:
+    with session.memory_to_search(ask.workspace, ask.agent) as memory:
         from commonplace import render  # not before there is a memory: its files are looked at meanwhile
 
         result = memory.search(

@@ -26,20 +26,20 @@ NARROWEST = 40  # cells; below this, wrapping hides more than it shows
 SCOUTED_BYTES = 8 << 20
 
 
-def memory_at(folder: str | None) -> Memory:
+def memory_at(folder: str | None, agent: str | None = None) -> Memory:
     """Open the workspace that a folder, the environment or the current folder names."""
     from commonplace.memory import Memory
 
-    return Memory.open(folder)
+    return Memory.open(folder, agent=agent)
 
 
-def memory_to_search(folder: str | None) -> Memory:
+def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
     """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
 
     from commonplace import config, paths
 
     root = paths.resolve_workspace(folder, os.environ)
-    settings = config.load(root)
+    settings = config.load(root, agent=agent)
     scout = _scout(root, settings) if settings.index.sync_on_search else None
     from commonplace.memory import Memory
 
@@ -59,7 +59,7 @@ def _scout(root: Path, settings: Settings) -> Scout | None:
 
 def open_memory(ctx: click.Context) -> Memory:
     """Open the workspace that the options name; it is closed when the command ends."""
-    memory = memory_at(workspace(ctx))
+    memory = memory_at(workspace(ctx), agent(ctx))
     ctx.call_on_close(memory.close)
     return memory
 
@@ -71,11 +71,33 @@ def workspace(ctx: click.Context) -> str | None:
     return ctx.ensure_object(State).workspace
 
 
+def agent(ctx: click.Context) -> str | None:
+    """Return the agent that the options before or after the command name."""
+    from commonplace.cli.options import State
+
+    return ctx.ensure_object(State).agent
+
+
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
     from commonplace import paths
 
     return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
+
+
+def root_for_settings(ctx: click.Context) -> Path:
+    """Return the workspace, or where the user's own would be: settings can be read without one."""
+    from pathlib import Path
+
+    from commonplace.errors import WorkspaceNotFound
+    from commonplace.paths import default_workspace
+
+    try:
+        return Path(workspace_root(ctx))
+    except WorkspaceNotFound:
+        if workspace(ctx) is not None:
+            raise
+        return default_workspace()
 
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:

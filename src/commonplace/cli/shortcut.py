@@ -12,11 +12,11 @@ from commonplace.cli import failures
 
 _FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
           "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True)}  # fmt: skip
-_BEFORE = ("-w", "--workspace", "--debug")  # what may stand before the command
+_BEFORE = ("-w", "--workspace", "--agent", "--debug")  # what may stand before the command
 _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-n": ("limit", int), "--limit": ("limit", int),
     "-w": ("workspace", str), "--workspace": ("workspace", str),
-    "-c": ("collections", str), "--collection": ("collections", str),
+    "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
     "--min-score": ("min_score", float), "--format": ("form", str),
 }  # fmt: skip
 

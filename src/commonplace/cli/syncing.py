@@ -36,7 +36,7 @@ def sync(ctx: click.Context, no_embed: bool, every: float | None, estimate: bool
         _estimate(memory, form)
         return
     while True:
-        _report(_sync(memory, embed=not no_embed), form)
+        tell(run(memory, embed=not no_embed), form)
         if every is None:
             return
         time.sleep(every * 60)
@@ -53,7 +53,8 @@ def _estimate(memory: Memory, form: str) -> None:
         session.write(render.estimate_text(found))
 
 
-def _sync(memory: Memory, *, embed: bool = True) -> SyncReport:
+def run(memory: Memory, *, embed: bool = True) -> SyncReport:
+    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left."""
     try:
         with progress.shown() as told:
             return memory.sync(embed=embed, progress=told)
@@ -72,7 +73,8 @@ def _say_what_is_left(memory: Memory) -> None:
     failures.warn(f"interrupted: {', '.join(left) or 'nothing left'}; `commonplace sync` goes on from here")
 
 
-def _report(report: SyncReport, form: str) -> None:
+def tell(report: SyncReport, form: str) -> None:
+    """Print what a sync did, and what it could not do."""
     for failure in report.failed:
         failures.warn(f"{failure.path}: {failure.reason}")
     for message in report.warnings:
@@ -104,12 +106,12 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     def again(*changed: object) -> None:
         try:
-            report = _sync(memory, embed=not no_embed)
+            report = run(memory, embed=not no_embed)
         except CommonplaceError as error:
             failures.report(error)
         else:
             if _did_something(report):
-                _report(report, "text")
+                tell(report, "text")
 
     again()
     watching.watch(

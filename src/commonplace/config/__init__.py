@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
+        rewrite,
         set_values,
     )
 
@@ -36,6 +37,7 @@ __all__ = [
     "remove_collection",
     "remove_context",
     "rename_collection",
+    "rewrite",
     "set_values",
     "trace",
     "user_file",

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Final
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from commonplace import paths
+from commonplace.errors import CommonplaceError, ConfigError, MissingExtra
+
+SERVICE = "commonplace"  # under which keys lie in the system keyring
+KEYRING_S = 20.0  # long enough for somebody to unlock it
+_KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 
 
 class Secret:
@@ -52,3 +61,72 @@ def from_environment(names: Sequence[str], environ: Mapping[str, str] | None = N
     environ = os.environ if environ is None else environ
     found = (environ.get(name, "").strip() for name in names)
     return Secret(next(filter(None, found), ""))
+
+
+def named(file: str, keyring: str, table: str) -> Secret:
+    """Return the key that a table of settings names, in a file or in the system keyring; NO_KEY for neither.
+
+    Raises ConfigError for one that is not there or cannot be read, MissingExtra.
+    """
+    if file:
+        return from_file(file, f"{table}.key_file")
+    return from_keyring(keyring, f"{table}.keyring") if keyring else NO_KEY
+
+
+def from_file(file: str, setting: str) -> Secret:
+    """Return the one key in a file that the owner names. Raises ConfigError."""
+    path = Path(os.path.abspath(os.path.expanduser(file)))
+    try:
+        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
+        text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
+    except (CommonplaceError, UnicodeDecodeError) as error:
+        raise ConfigError(setting, f"cannot be read ({error})") from error
+    if not text or len(text) > _KEY_BYTES or len(text.split()) != 1:
+        raise ConfigError(setting, f"{paths.shown(path)} must hold one key and nothing else")
+    return Secret(text)
+
+
+def from_keyring(entry: str, setting: str) -> Secret:
+    """Return an entry of `commonplace` in the system keyring. Raises ConfigError, MissingExtra."""
+    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry))
+    if not found:
+        remedy = f"put it there with `commonplace config key {entry}`"
+        raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedy}")
+    return Secret(str(found))
+
+
+def keep(entry: str, key: Secret) -> None:
+    """Put a key into the system keyring, or take one out (NO_KEY). Raises ConfigError, MissingExtra."""
+    if key:
+        _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()))
+    else:
+        _with_keyring("keyring", lambda keyring: keyring.delete_password(SERVICE, entry))
+
+
+def _with_keyring(setting: str, ask: Callable[[Any], object]) -> object:
+    """Ask in a thread that is left behind: a locked keyring may wait for somebody who is not there."""
+    try:
+        import keyring
+        from keyring.errors import KeyringError
+    except ImportError as error:
+        raise MissingExtra("a key in the system keyring", "keyring") from error
+    outcome: list[object] = []
+
+    def run() -> None:
+        try:
+            outcome.append(ask(keyring))
+        except Exception as error:  # noqa: BLE001 - a backend's own errors; raised where it is waited for
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, name="commonplace-keyring", daemon=True)
+    thread.start()
+    thread.join(KEYRING_S)
+    if not outcome:
+        raise ConfigError(setting, f"the system keyring did not answer within {KEYRING_S:g} s; is it locked?")
+    if isinstance(outcome[0], Exception):
+        kind = type(outcome[0]).__name__
+        known = isinstance(outcome[0], KeyringError) and kind != "NoKeyringError"
+        told = str(outcome[0]).splitlines()[0] if known and str(outcome[0]) else kind
+        remedy = "use a file (key_file) or the provider's variable instead"
+        raise ConfigError(setting, f"the system keyring cannot be used ({told}); {remedy}") from outcome[0]
+    return outcome[0]

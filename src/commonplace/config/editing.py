@@ -158,6 +158,26 @@ def set_values(
     return _file(root, workspace is None, environ)
 
 
+def rewrite(
+    before: bytes, after: bytes, *, workspace: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Path:
+    """Replace the user's file, or that of a workspace, by a text of its owner's; return the file.
+
+    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
+    """
+    root = workspace or Path(os.sep)
+    file = _file(root, workspace is None, environ)
+
+    def compose(data: bytes) -> bytes:
+        if data != before:
+            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
+        check(after, file, root, own=workspace is None)
+        return after
+
+    _replace(root, workspace is None, environ, compose)
+    return file
+
+
 def _read_value(key: keys.Key, value: object) -> object:
     if isinstance(value, str) and key.variable:
         return keys.from_text(key, value, "as a flag")
@@ -185,8 +205,6 @@ def _edit(
     """Change one settings file under its lock; comments and order stay."""
     import tomlkit
 
-    from commonplace import atomic
-
     file = _file(root, outside, environ)
 
     def compose(data: bytes) -> bytes:
@@ -204,10 +222,17 @@ def _edit(
         check(changed, file, root, own=outside)
         return changed
 
-    workspace = paths.Workspace(root)
+    _replace(root, outside, environ, compose)
+
+
+def _replace(
+    root: Path, outside: bool, environ: Mapping[str, str] | None, compose: Callable[[bytes], bytes]
+) -> None:
+    from commonplace import atomic
+
     own_lock = paths.user_config_dir(environ) / "config.lock"
-    lock = own_lock if outside else paths.lock_file(workspace, "settings")
-    atomic.replace(file, compose, lock=lock)
+    lock = own_lock if outside else paths.lock_file(paths.Workspace(root), "settings")
+    atomic.replace(_file(root, outside, environ), compose, lock=lock)
 
 
 def _says(text: str, document: TOMLDocument) -> bool:

@@ -46,6 +46,7 @@ class Embedding(NamedTuple):
     base_url: str
     path: str
     key_file: str
+    keyring: str
     fallback: tuple[str, ...]
     deadline_s: float
     query_deadline_s: float
@@ -65,6 +66,8 @@ class Llm(NamedTuple):
     base_url: str
     path: str
     command: tuple[str, ...]
+    key_file: str
+    keyring: str
     context: int
     cache: bool
     max_tokens_a_day: int | None

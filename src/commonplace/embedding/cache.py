@@ -13,9 +13,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import apsw
+
+from commonplace.database import shrink, translated
 
 LIMIT = 50_000  # entries; at 384 dimensions 20 MB, at 3,072 some 150
 # Pruning takes away this share, so that it does not come back at every call.
@@ -30,12 +33,16 @@ CREATE INDEX IF NOT EXISTS vectors_by_use ON vectors(used_s);
 
 
 class CacheStats(NamedTuple):
-    """What a cache holds: entries, bytes on disk, and entries by the model's fingerprint."""
+    """What a cache holds: entries, bytes on disk, entries by the model's fingerprint.
+
+    `oldest_s` is when the least recently used one was used, in seconds since 1970, 0 for none.
+    """
 
     entries: int
     bytes: int
     limit: int
     models: Mapping[str, int]
+    oldest_s: float = 0.0
 
 
 class VectorCache:
@@ -88,20 +95,27 @@ class VectorCache:
                 models = dict(
                     connection.execute("SELECT model, count(*) FROM vectors GROUP BY model ORDER BY model")
                 )
+                oldest = connection.execute("SELECT ifnull(min(used_s), 0) FROM vectors").get
                 names = (self.path, f"{self.path}-wal")
                 size = sum(os.path.getsize(name) for name in names if os.path.exists(name))
-                return CacheStats(sum(models.values()), size, self.limit, models)
+                return CacheStats(sum(models.values()), size, self.limit, models, float(oldest))
         return CacheStats(0, 0, self.limit, {})
 
     def clear(self) -> int:
-        """Forget everything; return how many entries there were."""
-        entries = self.stats().entries
-        with self._lock:
-            self._close()
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    os.unlink(self.path + suffix)
-        return entries
+        """Forget everything; return how many entries went.
+
+        The file stays, so that whoever has it open goes on with it. Raises NoteUnreadable where it cannot be
+        had in time or written.
+        """
+        with self._lock, translated(Path(self.path)):
+            connection = self._open(make=False)
+            if connection is None:
+                return 0
+            with connection:
+                entries = connection.execute("SELECT count(*) FROM vectors").get
+                connection.execute("DELETE FROM vectors")
+            shrink(connection)
+            return int(entries)
 
     def close(self) -> None:
         """Release the file; the next call opens it again."""
@@ -148,6 +162,8 @@ def key(model: str, kind: str, text: str) -> bytes:
 
 
 def _connect(path: str) -> apsw.Connection:
+    # For its owner's eyes only: of vectors something can be guessed. SQLite's side files follow.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
     connection = apsw.Connection(path)
     try:
         connection.set_busy_timeout(_BUSY_MS)

@@ -7,26 +7,26 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from commonplace import paths
-from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.embedding import automatic, registry
+from commonplace.config import credentials
+from commonplace.embedding import automatic, base, registry
 from commonplace.embedding.automatic import AUTO
 from commonplace.embedding.base import Embedder, Spec
 from commonplace.embedding.breaker import Breaker, Opened, name_of
 from commonplace.errors import CommonplaceError, ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from commonplace.config.settings import Embedding
     from commonplace.costs.accounts import Accounts
     from commonplace.embedding.pending import FileStore
     from commonplace.types import Estimate
 
 SHIPPED = ("builtin", "fake")
-_KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 
 
 def specs(settings: Embedding) -> list[Spec]:
@@ -42,7 +42,7 @@ def specs(settings: Embedding) -> list[Spec]:
         settings.dimensions,
         settings.base_url,
         settings.path and os.path.abspath(os.path.expanduser(settings.path)),
-        _key(settings.key_file),
+        credentials.named(settings.key_file, settings.keyring, "embedding"),
     )
     others = [_stand_in(wanted, *name.partition("/")[::2]) for name in settings.fallback]
     last = [Spec("builtin")] if settings.provider == AUTO else []
@@ -58,12 +58,12 @@ def _stand_in(wanted: Spec, provider: str, model: str) -> Spec:
 
 def _limited(spec: Spec, settings: Embedding) -> Spec:
     """A specification with the deadlines of the settings, which mean nothing to a model on this machine."""
-    if _is_local(spec):
+    if is_local(spec):
         return spec
     return replace(spec, deadline_s=settings.deadline_s, query_deadline_s=settings.query_deadline_s)
 
 
-def _is_local(spec: Spec) -> bool:
+def is_local(spec: Spec) -> bool:
     """Whether a model runs in this process; a server may hang or be gone, on this machine as well."""
     with suppress(ConfigError):
         row = registry.find(spec.provider)
@@ -98,15 +98,15 @@ def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedde
 
 def _made(wanted: Sequence[Spec], settings: Embedding, accounts: Accounts | None) -> Iterator[Embedder | str]:
     run = uuid4().hex
-    breaker = _breaker()
+    state = breaker()
     for spec in wanted:
-        name = _breaker_name(spec)
+        name = breaker_name(spec)
         try:
             model = guarded(spec, settings, accounts, run)
         except CommonplaceError as error:
             yield str(error)
             continue
-        opened = next((one for one in breaker.opened() if one.name == name and one.permanent), None)
+        opened = next((one for one in state.opened() if one.name == name and one.permanent), None)
         yield told(opened) if opened else model
 
 
@@ -116,7 +116,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
     Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
     """
     model = registry.create(spec)
-    if _is_local(spec):
+    if is_local(spec):
         return model
     from commonplace.embedding.cache import VectorCache
     from commonplace.embedding.guarded import GuardedEmbedder
@@ -127,22 +127,22 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
     return GuardedEmbedder(
         model,
         store=cache,
-        breaker=_breaker(),
+        breaker=breaker(),
         meter=accounts.meter(spec.provider, priced, run) if accounts else None,
-        name=_breaker_name(spec),
+        name=breaker_name(spec),
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
-        batches=_batches(model, accounts.workspace) if accounts and settings.batch else None,
+        batches=_batches(model, accounts.folder) if accounts and settings.batch else None,
     )
 
 
-def _batches(model: Embedder, workspace: paths.Workspace) -> FileStore | None:
+def _batches(model: Embedder, folder: Path) -> FileStore | None:
     """Where batches under way are noted, for a model whose provider has them."""
     from commonplace.embedding import batch
     from commonplace.embedding.pending import FileStore
 
     if not batch.supports(model):
         return None
-    return FileStore(workspace.batches, paths.lock_file(workspace, "batches"))
+    return FileStore(folder / "batches.json", folder / "locks" / "batches.lock")
 
 
 def is_remote(model: Embedder) -> bool:
@@ -164,19 +164,21 @@ def trouble(model: Embedder) -> str:
     return ""
 
 
-def estimate(model: Embedder, texts: Sequence[str], warnings: tuple[str, ...] = ()) -> Estimate:
-    """Say what embedding passages with a model made here would take."""
-    from commonplace.embedding.guarded import GuardedEmbedder
+def estimate(
+    model: Embedder, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
+) -> Estimate:
+    """Say what embedding passages and questions with a model made here would take."""
     from commonplace.types import Estimate
 
-    if not isinstance(model, GuardedEmbedder):
-        return Estimate(model.name, len(texts), dollars=0.0, local=True, warnings=warnings)
-    return model.estimate(texts, warnings)
+    if base.estimating(model):
+        return model.estimate(passages, questions, warnings)
+    texts = len(passages) + len(questions)
+    return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
 
 
 def left_alone() -> list[str]:
     """The providers that are left alone now, and why, a line each."""
-    return [told(opened) for opened in _breaker().opened()]
+    return [told(opened) for opened in breaker().opened()]
 
 
 def told(opened: Opened) -> str:
@@ -185,24 +187,11 @@ def told(opened: Opened) -> str:
     return f"{opened.name.partition('#')[0]} is left alone until {until} ({opened.reason})"
 
 
-def _breaker() -> Breaker:
+def breaker() -> Breaker:
+    """Return the breaker that all processes of the user share."""
     return Breaker(paths.user_cache_dir() / "providers.json")
 
 
-def _breaker_name(spec: Spec) -> str:
+def breaker_name(spec: Spec) -> str:
+    """Return under which name the failures of a model are noted."""
     return name_of(spec.provider, spec.model, spec.base_url, spec.key.reveal())
-
-
-def _key(file: str) -> Secret:
-    """The key in a file that the owner names; empty where none is named."""
-    if not file:
-        return NO_KEY
-    path = Path(os.path.abspath(os.path.expanduser(file)))
-    try:
-        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
-        text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
-    except (CommonplaceError, UnicodeDecodeError) as error:
-        raise ConfigError("embedding.key_file", f"cannot be read ({error})") from error
-    if not text or len(text) > _KEY_BYTES or len(text.split()) != 1:
-        raise ConfigError("embedding.key_file", f"{paths.shown(path)} must hold one key and nothing else")
-    return Secret(text)

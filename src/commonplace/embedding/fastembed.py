@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PROVIDER = "fastembed"
 MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+_REACH_S = 10.0
 # What a tokenizer is made from, beside the weights; whichever of these a model has.
 _BESIDE = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 
@@ -52,7 +53,7 @@ def load(spec: Spec) -> LocalEmbedder[Model]:
     The first time it is loaded to learn its dimensions, later only for its first text. Raises MissingExtra,
     ConfigError for an unknown name, ProviderError for a model that is not on this machine or cannot be used.
     """
-    _check()
+    check()
     name = spec.model or MODEL
     at = location(spec, "a folder") if spec.path else None
 
@@ -94,11 +95,65 @@ def download(spec: Spec) -> Path:
 
     The one function that reaches for the network. Raises as `load` does.
     """
-    _check()
-    return _place(_open(spec.model or MODEL, None, fetch=True))
+    check()
+    name = spec.model or MODEL
+    if not is_here(find(name)):
+        _reach()
+    return _place(_open(name, None, fetch=True))
 
 
-def _check() -> None:
+def table() -> list[Mapping[str, Any]]:
+    """Return what fastembed knows of each model. Raises MissingExtra, ProviderError."""
+    check()
+    runtime.library(PROVIDER)
+    with _quiet():
+        from fastembed import TextEmbedding
+
+        return list(TextEmbedding.list_supported_models())
+
+
+def find(name: str) -> Mapping[str, Any]:
+    """Return what fastembed knows of a model. Raises ConfigError with the nearest names, MissingExtra."""
+    return _row(table(), name)
+
+
+def is_here(row: Mapping[str, Any]) -> bool:
+    """Whether the files of a model lie in `folder()`, whole."""
+    wanted = (row["model_file"], *row.get("additional_files", ()))
+    return any(all((place / name).exists() for name in wanted) for place in _places(row))
+
+
+def cache_of(row: Mapping[str, Any]) -> Path:
+    """Return the folder that a model is fetched into, there or not."""
+    source = str(row["sources"].get("hf") or row["model"])
+    return folder() / f"models--{source.replace('/', '--')}"
+
+
+def _places(row: Mapping[str, Any]) -> list[Path]:
+    """The folders that may hold the files of a model: one a revision, or an unpacked archive."""
+    name = str(row["model"]).rpartition("/")[2]
+    return [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
+
+
+def _reach() -> None:
+    """See that models can be had at all, before a library tries for a minute. Raises ProviderError."""
+    from huggingface_hub import constants
+
+    from commonplace.deadline import Deadline
+    from commonplace.transport import Endpoint
+
+    endpoint = Endpoint(PROVIDER, constants.ENDPOINT)
+    try:
+        endpoint.send("HEAD", "", Deadline(_REACH_S), attempts=1)
+    except ProviderError as error:
+        if error.status is None:
+            raise
+    finally:
+        endpoint.close()
+
+
+def check() -> None:
+    """See that what is needed is installed. Raises MissingExtra, ProviderError."""
     if find_spec("fastembed") is None:
         raise MissingExtra("the fastembed provider", "fastembed")
     runtime.check(PROVIDER)

@@ -36,7 +36,10 @@ class Provider:
 
 _BUILT_IN = (
     Provider(
-        "builtin", "commonplace.embedding.builtin:load", "the bundled model, English; nothing to set up"
+        "builtin",
+        "commonplace.embedding.builtin:load",
+        "the bundled model, English; nothing to set up",
+        model="all-MiniLM-L6-v2",
     ),
     Provider(
         "onnx",

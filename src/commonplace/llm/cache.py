@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from commonplace import paths
-from commonplace.database import DAMAGED, Database
+from commonplace.database import DAMAGED, Database, shrink
 from commonplace.errors import NoteUnreadable
 from commonplace.llm.base import Completion, Request, TokenChance, ToolCall
 
@@ -31,6 +31,23 @@ CREATE TABLE IF NOT EXISTS answers(
 CREATE INDEX IF NOT EXISTS answers_by_use ON answers(used, size)
 """
 _VERSION = "answers-1"
+_BY_MODEL = (
+    "SELECT json_extract(answer, '$.model') AS name, count(*) FROM answers GROUP BY name ORDER BY name"
+)
+
+
+class CacheStats(NamedTuple):
+    """What a cache holds: answers, bytes on disk, the most bytes of answers, answers by the model's name.
+
+    `oldest_s` is when the oldest was made, in seconds since 1970, 0 for none; `max_age_s` how long one stays.
+    """
+
+    entries: int
+    bytes: int
+    limit: int
+    models: Mapping[str, int]
+    oldest_s: float = 0.0
+    max_age_s: float = MAX_AGE_S
 
 
 class Cache:
@@ -51,6 +68,11 @@ class Cache:
         self._holds_secret = holds_secret
         self._database = Database(path or paths.user_cache_dir() / "answers.sqlite", _TABLES)
         self._max_age_s, self._max_bytes = max_age_s, max_bytes
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or will be."""
+        return self._database.path
 
     def get(self, fingerprint: str, request: Request) -> Completion | None:
         """Return the answer kept for a request to a model, marked as cached, or None."""
@@ -83,6 +105,39 @@ class Cache:
             )
             connection.execute("DELETE FROM answers WHERE made <= ?", (now - self._max_age_s,))
             self._make_room(connection)
+
+    def stats(self) -> CacheStats:
+        """Count what is there; nothing where there is no file. Raises NoteUnreadable."""
+        path = self._database.path
+        if not path.exists():
+            return CacheStats(0, 0, self._max_bytes, {}, 0.0, self._max_age_s)
+        with self._database.reading() as connection:
+            rows: list[Any] = list(connection.execute(_BY_MODEL))
+            oldest: Any = connection.execute("SELECT ifnull(min(made), 0) FROM answers").get
+        names = (path, path.with_name(f"{path.name}-wal"))
+        size = sum(name.stat().st_size for name in names if name.exists())
+        models = {str(name or ""): int(count) for name, count in rows}
+        return CacheStats(sum(models.values()), size, self._max_bytes, models, float(oldest), self._max_age_s)
+
+    def clear(self) -> int:
+        """Forget all answers; return how many went. A damaged file is deleted. Raises NoteUnreadable.
+
+        The file stays, so that whoever has it open goes on with it.
+        """
+        if not self._database.path.exists():
+            return 0
+        try:
+            with self._database.transaction() as connection:
+                count = int(connection.execute("SELECT count(*) FROM answers").get)
+                connection.execute("DELETE FROM answers")
+            with self._database.reading() as connection:
+                shrink(connection)
+        except NoteUnreadable as error:
+            if error.reason != DAMAGED:
+                raise
+            self._database.remove()
+            return 0
+        return count
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-from commonplace.config import Settings
+from commonplace.config import Settings, credentials
 from commonplace.costs import ledger
 from commonplace.costs.budget import Budget, caps
 from commonplace.llm import registry
@@ -42,7 +42,7 @@ def open_llm(
             chosen.base_url,
             os.path.expanduser(chosen.path),
             chosen.command,
-            registry.own_key(environ),
+            registry.own_key(environ) or credentials.named(chosen.key_file, chosen.keyring, "llm"),
             chosen.context,
         )
     )

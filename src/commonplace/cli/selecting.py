@@ -1,0 +1,277 @@
+"""`models use`: another model tried, then set, with what a sync will take and what answers until then."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace import render, screen
+from commonplace.cli import failures, progress, session
+from commonplace.cli.options import command, option
+from commonplace.errors import CommonplaceError, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from commonplace.config import Settings
+    from commonplace.config.settings import Embedding, Llm
+    from commonplace.costs.accounts import Accounts
+    from commonplace.embedding.base import Spec
+    from commonplace.embedding.downloads import Fetched
+    from commonplace.llm.base import Spec as LlmSpec
+    from commonplace.llm.trial import Trial as LlmTrial
+    from commonplace.memory import Memory
+    from commonplace.screen import Look
+
+
+@command("use")
+@click.argument("name", metavar="PROVIDER[/MODEL]")
+@option("--model", help="The model, as its provider calls it.")
+@option("--dimensions", type=int, metavar="N", help="Shorter vectors, where the model can.")
+@option("--base-url", metavar="URL", help="The address of the server.")
+@option("--path", metavar="PATH", help="The file or folder of a local model.")
+@option("--key-file", metavar="FILE", help="A file with the provider's key.")
+@option("--keyring", metavar="NAME", help="The entry of the system keyring with that key.")
+@option("--llm", is_flag=True, help="Choose the language model instead.")
+@option("--no-test", is_flag=True, help="Set it without trying it, and fetch nothing.")
+@option("--sync", is_flag=True, help="Compute the vectors right away.")
+@click.pass_context
+def use(
+    ctx: click.Context,
+    name: str,
+    model: str | None,
+    dimensions: int | None,
+    base_url: str | None,
+    path: str | None,
+    key_file: str | None,
+    keyring: str | None,
+    llm: bool,
+    no_test: bool,
+    sync: bool,
+) -> None:
+    """Use another model from now on: it is fetched if need be, tried, and then set in your own file.
+
+    A model that does not answer changes nothing. What belonged to the former provider (its model, address,
+    path and key) is removed. `none` and `builtin` can be used as well.
+    """
+    flags = {"model": model, "base_url": base_url, "path": path, "key_file": key_file, "keyring": keyring}
+    if llm:
+        if sync or dimensions is not None:
+            raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)
+        _use_llm(ctx, name, flags, trying=not no_test)
+        return
+    chosen = _use(ctx, name, {**flags, "dimensions": dimensions}, trying=not no_test)
+    _say_what_follows(ctx, chosen, sync=sync)
+
+
+def _use(
+    ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool
+) -> tuple[Embedding, str]:
+    """Try and set an embedding model; return the settings and what answers until a sync."""
+    from commonplace.embedding import selection
+
+    root = session.root_for_settings(ctx)
+    settings = _of_files(ctx, "EMBEDDING")
+    chosen = selection.select(name, settings.embedding, flags)
+    if chosen.provider != selection.NONE:
+        session.write(_try(root, chosen) if trying else _lacking(chosen))
+    chosen, meanwhile = selection.keep_former(settings.embedding, chosen)
+    _write(ctx, "embedding", settings.embedding, chosen, ("provider", *selection.OWN, "fallback"))
+    return chosen, meanwhile
+
+
+def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool) -> None:
+    from commonplace.llm import selection
+
+    settings = _of_files(ctx, "LLM")
+    chosen = selection.select(name, settings.llm, flags)
+    if trying:
+        tried = try_llm(session.root_for_settings(ctx), settings._replace(llm=chosen))
+        if tried is not None and tried.trouble:
+            raise _refused("llm", tried.trouble, tried.remedy)
+        if tried is not None:
+            shown = screen.one_line(f"{tried.provider}/{tried.model}")
+            session.write(f"{shown} answers in {tried.seconds * 1000:,.0f} ms")
+    _write(ctx, "llm", settings.llm, chosen, ("provider", *selection.OWN))
+
+
+def _try(root: Path, chosen: Embedding) -> str:
+    """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
+    from commonplace.embedding import configured, downloads, trial
+
+    spec = configured.specs(chosen)[0]
+    if downloads.is_missing(spec):
+        fetched = fetch(spec)
+        session.write(f"fetched {screen.size(fetched.bytes)} into {screen.one_line(fetched.place)}")
+    found = accounts(root, chosen)
+    try:
+        tried = trial.attempt(spec, chosen, found)
+    finally:
+        found.close()
+    if tried.trouble:
+        raise _refused("embedding", tried.trouble, tried.remedy)
+    name = screen.one_line("/".join(filter(None, (tried.provider, tried.model))))
+    about = f"{tried.dimensions} dimensions, {scripts(tried.scripts)}"
+    return f"{name} answers in {tried.seconds * 1000:,.0f} ms: {about}"
+
+
+def _lacking(chosen: Embedding) -> str:
+    """Say what a model that was not tried still needs; empty where it can be made."""
+    from commonplace.embedding import configured, registry
+
+    try:
+        registry.create(configured.specs(chosen)[0])
+    except CommonplaceError as error:
+        failures.warn(f"it cannot be used yet: {error}")
+    return ""
+
+
+def _refused(table: str, trouble: str, remedy: str) -> ConfigError:
+    mends = f"; {remedy}" if remedy and remedy not in trouble else ""
+    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {trouble}{mends}")
+
+
+def _of_files(ctx: click.Context, table: str) -> Settings:
+    """The settings as files have them: what a variable says would not stand in the file that is written."""
+    from commonplace import config
+
+    prefix = f"COMMONPLACE_{table}_"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(prefix)}
+    return config.load(session.root_for_settings(ctx), environ, agent=session.agent(ctx))
+
+
+def _write(
+    ctx: click.Context, table: str, former: Embedding | Llm, chosen: Embedding | Llm, names: Collection[str]
+) -> None:
+    """Write what has changed to the user's file, and say so if something stronger decides all the same."""
+    from commonplace import config
+    from commonplace.config import keys
+
+    values = {}
+    for name in names:
+        key = keys.find(f"{table}.{name}", "as a flag")
+        value = getattr(chosen, name)
+        if name == "provider" or value != getattr(former, name):
+            unset = value == key.default and name != "provider"
+            values[key.name] = None if unset else value
+    file = config.set_values(values)
+    session.write(f"set {table}.provider to {chosen.provider} in {screen.one_line(str(file))}")
+    loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
+    for name in names:
+        stronger = loaded.origins.get(f"{table}.{name}", "")
+        if stronger not in ("", str(file)):
+            failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
+
+
+def _say_what_follows(ctx: click.Context, chosen: tuple[Embedding, str], *, sync: bool) -> None:
+    """Say what a sync will take and what answers until then, or do it."""
+    from commonplace.embedding.selection import NONE
+    from commonplace.errors import WorkspaceNotFound
+
+    settings, meanwhile = chosen
+    try:
+        memory = session.open_memory(ctx)
+    except WorkspaceNotFound:
+        return
+    if settings.provider == NONE and not sync:
+        session.write("full text alone answers from now on; vectors that are there stay")
+    elif sync:
+        if meanwhile:
+            session.note(meanwhile)
+        from commonplace.cli import syncing
+
+        syncing.tell(syncing.run(memory), "text")
+    else:
+        _say_what_a_sync_takes(memory, meanwhile)
+
+
+def _say_what_a_sync_takes(memory: Memory, meanwhile: str) -> None:
+    try:
+        with progress.shown() as told:
+            found = memory.estimate(progress=told)
+    except CommonplaceError as error:
+        failures.warn(f"what a sync takes is not known ({error})")
+        return
+    for message in found.warnings:
+        failures.warn(message)
+    if found.texts:
+        session.write(f"next: `commonplace sync`: {render.estimate_text(found)}")
+        if meanwhile:
+            session.write(f"meanwhile: {screen.one_line(meanwhile)}")
+    else:
+        session.write("every passage has its vector; there is nothing to embed")
+
+
+def fetch(spec: Spec) -> Fetched:
+    """Fetch a model with a bar on the terminal; stopped, say that another attempt goes on from there."""
+    from commonplace.embedding import downloads
+
+    try:
+        with progress.shown() as told:
+            return downloads.fetch(spec, lambda done, total: told("MB", done // 10**6, total // 10**6))
+    except KeyboardInterrupt:
+        failures.warn("interrupted; run it again, it goes on from there")
+        raise
+
+
+def spec_of(name: str, settings: Embedding) -> Spec:
+    """Return the specification of `PROVIDER[/MODEL]`, with address and key of settings that name it."""
+    from commonplace.embedding import configured
+    from commonplace.embedding.base import Spec
+
+    provider, _, model = name.partition("/")
+    active = configured.specs(settings)[0]
+    if active.provider == provider:
+        return replace(active, model=model or active.model)
+    return Spec(provider, model)
+
+
+def llm_spec_of(provider: str, settings: Llm) -> LlmSpec:
+    """Return the specification of a provider of language models, as `spec_of` does."""
+    from commonplace.config import credentials
+    from commonplace.llm.base import Spec
+
+    if provider != settings.provider:
+        return Spec(provider)
+    key = credentials.named(settings.key_file, settings.keyring, "llm")
+    return Spec(provider, settings.model, settings.base_url, key=key)
+
+
+def accounts(root: Path, settings: Embedding) -> Accounts:
+    """Return what records and caps the calls of a trial."""
+    from commonplace.costs.accounts import Accounts
+    from commonplace.paths import Workspace
+
+    return Accounts(Workspace(root), settings)
+
+
+def try_llm(root: Path, settings: Settings) -> LlmTrial | None:
+    """Try the language model of the settings, if there is one."""
+    from commonplace.embedding import configured
+    from commonplace.llm import trial
+    from commonplace.paths import Workspace
+
+    return trial.attempt(Workspace(root), settings, breaker=configured.breaker())
+
+
+def scripts(names: Collection[str]) -> str:
+    """Return the scripts that a model serves, in a fixed order."""
+    return ", ".join(sorted(names, reverse=True))
+
+
+def told_trouble(trouble: str, remedy: str, look: Look) -> list[str]:
+    """Return the lines below a model that did not answer: why, and what mends it."""
+    lines = [("    ", trouble)] if trouble else []
+    if remedy and remedy not in trouble:
+        lines.append((f"    {look.style('→', 'cyan')} ", remedy))
+    shown = []
+    for lead, text in lines:
+        line = screen.one_line(text)
+        width = None if look.width is None else look.width - 6
+        for number, (start, end) in enumerate(screen.rows(line, width) if width else [(0, len(line))]):
+            shown.append((lead if not number else "      ") + line[start:end])
+    return shown
