@@ -160,6 +160,23 @@ def inputs_of(request: Request) -> list[str]:
     return texts or [one["content"]["parts"][0]["text"] for one in body["requests"]]
 
 
+# What the model of each provider reads of one text, as its page says; Ollama and servers refuse what is more.
+READS = {"openai": 8191, "gemini": 2048, "voyage": 32_000, "mistral": 8192, "cohere": 8192}
+
+
+@pytest.mark.parametrize("kind", ["query", "passage"])
+@pytest.mark.parametrize("text", ["A sentence as people write them. ", "用中文写的一个句子。"])
+def test_a_text_is_cut_where_the_model_ends_prefix_and_all(
+    model: RemoteEmbedder, provider: str, kind: Kind, text: str
+) -> None:
+    most = READS.get(provider, model.family.max_tokens)
+    assert model.input_tokens == most
+    prepared = model.prepare(text * 20_000, kind)
+    assert prepared.startswith(model.family.prefix(kind) + text)
+    assert 0.8 * most < packing.tokens(prepared) <= most
+    assert prepared.rstrip(". 。").endswith(text.rstrip(". 。"))  # a sentence is whole, its mark may be cut
+
+
 def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
     model.embed(["who likes tea"], "query")
     assert len(server.requests) == 1

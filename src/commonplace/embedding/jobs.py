@@ -99,7 +99,8 @@ class FileJobs:
         state = found.get("status")
         if state not in _OVER:
             return Status("running")
-        files = tuple(str(found[k]) for k in ("output_file_id", "error_file_id") if found.get(k))
+        # The file of errors is not needed: what brings no vector is asked for again.
+        files = (str(found["output_file_id"]),) if found.get("output_file_id") else ()
         said = "" if state == "completed" else f"the batch is {state}{_why(found.get('errors'))}"
         return Status("failed" if said else "done", files, said)
 
