@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _WIDE = 100  # cells; below this, how long vectors are is left out
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
+_CODES = {"multi": "many", "chinese": "zh", "english": "en"}
 
 
 @command("list")
@@ -78,8 +79,13 @@ def _state(row: Listed, look: Look) -> str:
 
 
 def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
+    from commonplace.config import keys
     from commonplace.embedding import registry
+    from commonplace.llm import registry as llms
 
+    if provider not in registry.PROVIDERS and provider not in llms.PROVIDERS:
+        near = keys.near(provider, {*registry.PROVIDERS, *llms.PROVIDERS})
+        raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
     if llm or provider not in registry.PROVIDERS:
         _list_language_models(provider, settings, form)
         return
@@ -118,10 +124,17 @@ def _offers(found: Iterable[Offer], chosen: str, look: Look) -> str:
         marks = ("*" if one.model == chosen else " ", "+" if one.suggested else " ", "=" if one.here else " ")
         size = screen.size(one.bytes) if one.bytes else ""
         about = screen.one_line(one.languages or one.about)
+        about = about if wide else _brief(about)
         dimensions = (str(one.dimensions or ""),) if wide else ()
-        rows.append(("".join(marks), screen.one_line(one.model), size, *dimensions, about))
-    lines = screen.table(rows, right=(2, 3) if wide else (2,))
+        rows.append((f"{''.join(marks)} {screen.one_line(one.model)}", size, *dimensions, about))
+    lines = screen.table(rows, right=(1, 2) if wide else (1,))
     return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+
+
+def _brief(languages: str) -> str:
+    """The languages of a model in a few cells, for a narrow terminal."""
+    found = [code for word, code in _CODES.items() if word in languages.lower()]
+    return " ".join(found) or languages
 
 
 @command("pull")

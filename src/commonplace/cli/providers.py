@@ -150,7 +150,12 @@ def _use(row: Row, settings: Embedding | Llm | None, variables: Collection[str])
         return _key(row, settings, variables)
     base_url = (settings.base_url if settings else "") or row.base_url
     if base_url:
-        return _server(base_url)
+        use = _server(base_url)
+        return (
+            use._replace(remedy="start it with `ollama serve`")
+            if row.name == "ollama" and use.remedy
+            else use
+        )
     if row.name == "compatible":
         return Use(False, "needs an address", "add --base-url to `commonplace models use`")
     return Use(True, "ready")

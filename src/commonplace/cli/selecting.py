@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from commonplace.screen import Look
 
 
+NONE = "none"
+
+
 @command("use")
 @click.argument("name", metavar="PROVIDER[/MODEL]")
 @option("--model", help="The model, as its provider calls it.")
@@ -77,8 +80,10 @@ def _use(
     root = session.root_for_settings(ctx)
     settings = _of_files(ctx, "EMBEDDING")
     chosen = selection.select(name, settings.embedding, flags)
-    if chosen.provider != selection.NONE:
+    if chosen.provider != NONE:
         session.write(_try(root, chosen) if trying else _lacking(chosen))
+        if host := _elsewhere(chosen):
+            session.write(f"the text of your notes goes to {host}, secrets redacted")
     chosen, meanwhile = selection.keep_former(settings.embedding, chosen)
     _write(ctx, "embedding", settings.embedding, chosen, ("provider", *selection.OWN, "fallback"))
     return chosen, meanwhile
@@ -119,6 +124,18 @@ def _try(root: Path, chosen: Embedding) -> str:
     return f"{name} answers in {tried.seconds * 1000:,.0f} ms: {about}"
 
 
+def _elsewhere(chosen: Embedding) -> str:
+    """The host that texts are sent to, empty if they stay on this machine."""
+    from urllib.parse import urlsplit
+
+    from commonplace import addresses
+    from commonplace.embedding import automatic, registry
+
+    row = registry.find(automatic.choose(chosen).provider)
+    host = urlsplit(chosen.base_url or row.base_url).hostname or ""
+    return "" if not host or addresses.is_loopback(host) else screen.one_line(host)
+
+
 def _lacking(chosen: Embedding) -> str:
     """Say what a model that was not tried still needs; empty where it can be made."""
     from commonplace.embedding import configured, registry
@@ -151,15 +168,17 @@ def _write(
     from commonplace import config
     from commonplace.config import keys
 
-    values = {}
+    values, told = {}, []
     for name in names:
-        key = keys.find(f"{table}.{name}", "as a flag")
-        value = getattr(chosen, name)
-        if name == "provider" or value != getattr(former, name):
-            unset = value == key.default and name != "provider"
-            values[key.name] = None if unset else value
+        key, value = keys.find(f"{table}.{name}", "as a flag"), getattr(chosen, name)
+        if value == getattr(former, name) and name != "provider":
+            continue
+        unset = value == key.default and name != "provider"
+        values[key.name] = None if unset else value
+        shown = ", ".join(value) if isinstance(value, tuple) else value
+        told.append(f"no {name}" if unset else f"{name} {shown}")
     file = config.set_values(values)
-    session.write(f"set {table}.provider to {chosen.provider} in {screen.one_line(str(file))}")
+    session.write(screen.one_line(f"set in {file}: {', '.join(told)}"))
     loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
     for name in names:
         stronger = loaded.origins.get(f"{table}.{name}", "")
@@ -169,7 +188,6 @@ def _write(
 
 def _say_what_follows(ctx: click.Context, chosen: tuple[Embedding, str], *, sync: bool) -> None:
     """Say what a sync will take and what answers until then, or do it."""
-    from commonplace.embedding.selection import NONE
     from commonplace.errors import WorkspaceNotFound
 
     settings, meanwhile = chosen
@@ -198,6 +216,8 @@ def _say_what_a_sync_takes(memory: Memory, meanwhile: str) -> None:
         return
     for message in found.warnings:
         failures.warn(message)
+    if found.model == NONE:
+        return
     if found.texts:
         session.write(f"next: `commonplace sync`: {render.estimate_text(found)}")
         if meanwhile:

@@ -85,6 +85,10 @@ class OllamaServer(Endpoint):
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
 
+    def _unreachable(self, error: Exception) -> ProviderError:
+        told = str(super()._unreachable(error)).removeprefix(f"{PROVIDER}: ")
+        return ProviderError(PROVIDER, f"{told}; start it with `ollama serve`")
+
     def _step(self, line: str) -> dict[str, Any]:
         try:
             step = json.loads(line)

@@ -10,7 +10,7 @@ from commonplace.config import keys
 from commonplace.config.settings import Embedding
 from commonplace.embedding import automatic, configured, registry
 from commonplace.embedding.automatic import AUTO
-from commonplace.errors import ConfigError
+from commonplace.errors import CommonplaceError, ConfigError
 
 NONE = "none"
 # What belongs to a provider and goes with it when another is chosen.
@@ -78,6 +78,8 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
         return chosen, "full text answers until then"
     if provider in configured.SHIPPED or _at_same_place(former, chosen):
         return chosen, f"the vectors of {named(former)} answer until then"
+    if trouble := _trouble(former):
+        return chosen, f"full text answers until then ({named(former)} cannot: {trouble})"
     if provider not in keys.EMBEDDERS or any(getattr(former, key) for key in (*_PLACE, "dimensions")):
         told = "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
         return chosen, f"full text answers until then ({named(former)} cannot: {told})"
@@ -85,6 +87,15 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
     others = (other for other in chosen.fallback if other != name)
     told = f"{name} was put first into embedding.fallback, so its vectors answer until then"
     return chosen._replace(fallback=(name, *others)), told
+
+
+def _trouble(settings: Embedding) -> str:
+    """Why the model that settings want cannot even be made; empty if it can."""
+    try:
+        registry.create(configured.specs(settings)[0])
+    except CommonplaceError as error:
+        return str(error)
+    return ""
 
 
 def _same(former: Embedding, chosen: Embedding) -> bool:

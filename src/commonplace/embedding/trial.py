@@ -84,31 +84,36 @@ def attempt(
     """
     spec = replace(spec, deadline_s=min(settings.deadline_s, DEADLINE_S), query_deadline_s=DEADLINE_S)
     began = time.perf_counter()
-    model: Embedder | None = None
     try:
         model = registry.create(spec)
+    except CommonplaceError as error:
+        return _failed(spec, error, began)
+    try:
         ask = _asking(model, spec, accounts)
         dimensions = ask([QUESTION], "query").shape[1]
         ask([PASSAGE], "passage")
         seconds = time.perf_counter() - began
-        found = Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds)
-        found = replace(found, texts_per_s=_speed(ask) if measure else 0.0)
+        speed = _speed(ask) if measure else 0.0
     except CommonplaceError as error:
         tell_breaker(spec, error)
-        told, mends = str(error), remedy(spec, error)
-        seconds = time.perf_counter() - began
-        return Trial(spec.provider, model_of(spec), seconds=seconds, trouble=told, remedy=mends)
+        return _failed(spec, error, began)
     finally:
         if isinstance(model, RemoteEmbedder):  # it is not the one that searches use
             model.close()
     tell_breaker(spec, None)
-    return found
+    return Trial(spec.provider, model_of(spec), dimensions, model.scripts, seconds, speed)
+
+
+def _failed(spec: Spec, error: CommonplaceError, began: float) -> Trial:
+    told, mends = str(error), remedy(spec, error)
+    seconds = time.perf_counter() - began
+    return Trial(spec.provider, model_of(spec), seconds=seconds, trouble=told, remedy=mends)
 
 
 def tell_breaker(spec: Spec, error: CommonplaceError | None) -> None:
     """Tell the breaker how a trial ended; one that fails again while left alone is not left alone longer.
 
-    A model in this process has no breaker.
+    A model in this process has no breaker, and one that could not be made was never asked.
     """
     if configured.is_local(spec):
         return
