@@ -172,3 +172,9 @@ def test_as_a_program(program: Program, fine: Path) -> None:
     done = program("doctor")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().splitlines()[-1].startswith("all fine, ")
+
+
+def test_an_agents_settings_are_examined(run: Run, fine: Path) -> None:
+    settle("[agents.scout.llm]\nprovider = 'ollama'\nmodel = 'm'\nbase_url = 'http://127.0.0.1:9/v1'\n")
+    assert "ollama/m" in run("--agent", "scout", "doctor", "--json", "--offline").stdout
+    assert "ollama/m" not in run("doctor", "--json", "--offline").stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -40,9 +41,12 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     Each provider that the settings name is really called, once. Nothing is changed or repaired; what is not
     fine comes with its remedy. Ends with 1 when something is wrong, with 0 when there are warnings at most.
     """
+    from commonplace.config.loading import AGENT_VARIABLE
     from commonplace.diagnosis import case, examination
 
-    examined = case.present(session.workspace(ctx), offline=offline)
+    agent = session.agent(ctx)
+    environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
+    examined = case.present(session.workspace(ctx), environ, offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
     for group, found in examination.examine(examined):

@@ -13,7 +13,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from commonplace import addresses, paths
-from commonplace.config.settings import Embedding
+from commonplace.config.settings import Embedding, Llm
 from commonplace.costs.accounts import Accounts
 from commonplace.diagnosis import remedies
 from commonplace.diagnosis.case import Case
@@ -88,7 +88,7 @@ def _embedder(spec: Spec, settings: Embedding, case: Case, *, wanted: bool) -> F
     with suppress(CommonplaceError):
         _close(registry.create(spec))
     about = f" ({tried.dimensions} dimensions, {' and '.join(sorted(tried.scripts))})"
-    origin = _key_origin(row, spec.base_url, settings.key_file if wanted else "", case)
+    origin = _key_origin(row, spec.base_url, _named_key(settings) if wanted else "", case)
     return _tried(check, name, tried, about, origin, row, wanted=wanted)
 
 
@@ -121,7 +121,7 @@ def _answered(name: str, row: _Row, case: Case, workspace: paths.Workspace) -> F
     breaker = configured.breaker()
     tried = llm_trial.attempt(workspace, case.settings, breaker=breaker, environ=case.environ)
     assert tried is not None
-    origin = _key_origin(row, chosen.base_url, getattr(chosen, "key_file", ""), case)
+    origin = _key_origin(row, chosen.base_url, _named_key(chosen), case)
     if case.environ.get(llm_registry.KEY_VARIABLE):
         origin = llm_registry.KEY_VARIABLE
     return _tried("providers.llm", name, tried, "", origin, row, wanted=True)
@@ -157,10 +157,17 @@ def _stays_here(row: _Row, base_url: str) -> bool:
     return False
 
 
-def _key_origin(row: _Row, base_url: str, key_file: str, case: Case) -> str:
+def _named_key(settings: Embedding | Llm) -> str:
+    """Where the settings say that a key is: a file, or an entry of the keyring."""
+    if settings.key_file:
+        return paths.shown(settings.key_file)
+    return f"the keyring ({paths.shown(settings.keyring)})" if settings.keyring else ""
+
+
+def _key_origin(row: _Row, base_url: str, named: str, case: Case) -> str:
     """Say where the key of a provider comes from; never the key."""
-    if key_file:
-        return paths.shown(key_file)
+    if named:
+        return named
     own = base_url.rstrip("/") in ("", row.base_url)
     return next((name for name in row.keys if own and case.environ.get(name, "").strip()), "")
 
