@@ -6,10 +6,13 @@ import ipaddress
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from commonplace.transport import Endpoint
 
 _FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=_FIXTURE_CHECK)
@@ -43,6 +46,23 @@ def _is_local(address: object) -> bool:
 def _check(address: object) -> None:
     if not _is_local(address):
         raise NetworkRefusedError(f"no network in tests: {address!r}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_connections() -> Iterator[None]:
+    """Close the connections of models, which live as long as their process, before it says so."""
+    opened: list[Endpoint] = []
+    connect = Endpoint._opened
+
+    def tracked(endpoint: Endpoint) -> object:
+        opened.append(endpoint)
+        return connect(endpoint)
+
+    Endpoint._opened = tracked  # type: ignore[method-assign,assignment]
+    yield
+    Endpoint._opened = connect  # type: ignore[method-assign]
+    for endpoint in opened:
+        endpoint.close()
 
 
 @pytest.fixture(autouse=True)

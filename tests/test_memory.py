@@ -109,7 +109,7 @@ def test_level_2_when_the_model_fails(memory: Memory, monkeypatch: pytest.Monkey
         raise errors.ProviderError("builtin", "no memory left")
 
     memory.search("warm up the model")
-    monkeypatch.setattr(memory._model, "embed", fail)
+    monkeypatch.setattr(memory._current.model, "embed", fail)
     result = memory.search("certificate release")
     assert result.level == 2
     assert any("no memory left" in warning for warning in result.warnings)
@@ -302,7 +302,7 @@ def test_level_2_when_the_model_fails_on_what_was_just_read(
         raise errors.ProviderError("builtin", "no memory left")
 
     memory.search("warm up the model")
-    monkeypatch.setattr(memory._model, "embed", fail)
+    monkeypatch.setattr(memory._current.model, "embed", fail)
     memory.remember("Ordered a walnut desk.", now=NOON)
     result = memory.search("walnut desk")
     assert result.level == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from email.utils import formatdate
 
 import pytest
@@ -57,6 +58,7 @@ BUSY = {"error": {"message": "Rate limit reached"}}
         (429, TRIAL, {}, True),
         (429, MINUTE, {}, False),
         (429, PER_MINUTE, {}, False),
+        (429, {"error": {"message": "Too many tokens per minute"}}, {}, False),
     ],
 )
 def test_some_refusals_stay_and_some_pass(status, body, headers, permanent) -> None:
@@ -78,8 +80,20 @@ def test_some_refusals_stay_and_some_pass(status, body, headers, permanent) -> N
         (400, "the input length exceeds the context length"),
         (400, "BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch"),
         (400, "Request payload size exceeds the limit: 36000 bytes."),
+        (400, "Too many tokens overall, split into more batches."),
+        (
+            400,
+            "<400> InternalError.Algo.InvalidParameter: Value error, batch size is invalid, it should not be"
+            " larger than 10.: input.contents",
+        ),
+        (400, "input batch size 64 > maximum allowed batch size 32"),
         (413, "`inputs` must have less than 512 tokens. Given: 600"),
         (413, ""),
+        (
+            429,
+            "Request too large for text-embedding-3-small in organization org-1 on tokens per min (TPM):"
+            " Limit 10000, Requested 32000.",
+        ),
         (422, "input is too long"),
         (500, "input (992 tokens) is too large to process. increase the physical batch size"),
     ],
@@ -102,6 +116,41 @@ def test_what_is_too_long_is_told_apart(status: int, said: str) -> None:
         ({"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "6m0s"}, "", None),
         ({"ratelimit-remaining": "0", "ratelimit-reset": "12"}, "", 12),
         ({}, '{"error":{"details":[{"@type":"RetryInfo","retryDelay":"28.5s"}]}}', 28.5),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "9"}, "", 9),
+        ({"ratelimitbysize-remaining": "0", "ratelimitbysize-reset": "28"}, "", 28),
+        (
+            {
+                "ratelimitbysize-remaining": "400",
+                "ratelimitbysize-query-cost": "16000",
+                "ratelimitbysize-reset": "28",
+            },
+            "",
+            28,
+        ),
+        (
+            {
+                "ratelimitbysize-remaining": "400",
+                "ratelimitbysize-query-cost": "40",
+                "ratelimitbysize-reset": "28",
+            },
+            "",
+            None,
+        ),
+        (
+            {
+                "x-ratelimit-remaining-requests": "0",
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-remaining-tokens": "0",
+                "x-ratelimit-reset-tokens": "30s",
+            },
+            "",
+            30,
+        ),
+        ({}, '{"error":{"message":"Rate limit reached. Please try again in 1.2s."}}', 1.2),
+        ({}, '{"error":{"message":"Rate limit reached. Please try again in 6m0s."}}', 360),
+        ({}, '{"error":{"message":"Please retry in 250ms."}}', 0.25),
+        ({}, '{"error":{"message":"try again in a while"}}', None),
+        ({"retry-after": "3"}, '{"error":{"message":"Please try again in 1.2s."}}', 3),
         ({"retry-after": "99999999999"}, "", 86_400),
         ({"retry-after": "soon"}, "", None),
         ({"retry-after": "-3"}, "", None),
@@ -124,6 +173,22 @@ def test_moments_become_spans() -> None:
     found = refusals.wait_s(reset)
     assert found is not None
     assert 50 < found <= 60
+
+
+def test_moments_of_resets() -> None:
+    now = time.time()
+    for moment in (
+        datetime.fromtimestamp(now + 60, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),  # Anthropic
+        str(int(now + 60)),
+        str(int((now + 60) * 1000)),  # OpenRouter
+    ):
+        headers = {"anthropic-ratelimit-tokens-remaining": "0", "anthropic-ratelimit-tokens-reset": moment}
+        found = refusals.wait_s(headers)
+        assert found is not None
+        assert 50 < found <= 61
+    assert refusals.wait_s(headers | {"anthropic-ratelimit-tokens-remaining": "7"}) is None
+    past = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "2020-01-01T00:00:00Z"}
+    assert refusals.wait_s(past) == 0
 
 
 @pytest.mark.parametrize(

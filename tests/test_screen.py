@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace import screen
@@ -22,6 +22,7 @@ def test_cells(text: str, width: int) -> None:
 
 
 @given(LINES, st.integers(4, 30), st.integers(0, 3))
+@example("aa。，\u0301 ", 4, 1)
 def test_rows_fit_and_lose_only_white_space(line: str, width: int, hang: int) -> None:
     rows = wrapped(line, width, hang)
     assert "".join("".join(rows).split()) == "".join(line.split())

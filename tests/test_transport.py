@@ -198,6 +198,57 @@ def test_a_body_that_cannot_be_unpacked(endpoint: Endpoint, server: Server) -> N
     assert "cannot be reached" in str(refused(endpoint))
 
 
+def test_the_body_of_an_error_is_not_read_to_its_end(
+    endpoint: Endpoint, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "MAX_ERROR_BYTES", 10)
+    server.script = [Reply(b"0123456789" * 100_000, 400)]
+    assert str(refused(endpoint)) == "acme: HTTP 400: 0123456789"
+
+
+@pytest.mark.parametrize(
+    ("fault", "sent"),
+    [
+        (Reply(dropped=True), True),
+        (Reply(b'{"ok": true}', cut=3), True),
+        (Reply(delay_s=30), True),
+        (BUSY, False),
+        (Reply({}, 400), False),
+    ],
+    ids=["dropped", "cut", "silent", "refused", "wrong"],
+)
+def test_what_was_sent_and_not_answered_is_told_apart(
+    endpoint: Endpoint, server: Server, fault: Reply, sent: bool
+) -> None:
+    server.answer = lambda request: fault
+    with pytest.raises(ProviderError) as caught:
+        endpoint.send("POST", "x", Deadline(1), b"{}", attempts=1)
+    assert isinstance(caught.value, refusals.Unanswered) is sent
+
+
+def test_what_is_no_http_is_told_without_the_key() -> None:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        found = Endpoint("acme", f"http://127.0.0.1:{listening.getsockname()[1]}", KEY)
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(f"you sent {KEY.reveal()}\r\n\r\n".encode())
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(ProviderError) as caught:
+            found.send("GET", "x", Deadline(5), attempts=1)
+        thread.join()
+        found.close()
+    assert "cannot be reached" in str(caught.value)
+    assert "[REDACTED:key]" in str(caught.value)
+    assert KEY.reveal() not in str(caught.value)
+
+
 def test_too_long_is_told_apart(endpoint: Endpoint, server: Server) -> None:
     server.script = [Reply({"error": "the input length exceeds the context length"}, 400)]
     with pytest.raises(refusals.TooLarge):

@@ -87,7 +87,7 @@ def switch(folder: Path, name: str, model: dict[str, object]) -> None:
         started = time.perf_counter()
         report = memory.sync()
         seconds = time.perf_counter() - started
-        guarded = memory._model
+        guarded = memory._current.model
         rate = guarded.known / max(1, guarded.asked)
     levels = {
         level: sum(1 for _, found in asked if found == level)

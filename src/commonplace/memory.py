@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -16,9 +16,8 @@ from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.costs.accounts import Accounts
+from commonplace.embedding.current import CurrentModel
 from commonplace.errors import (
-    CommonplaceError,
     ConfigError,
     IndexUnavailable,
     NoteNotFound,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.notes.scout import Scout
     from commonplace.types import Estimate, Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
 
+OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
 MODES = ("hybrid", "lexical", "semantic")
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
@@ -68,10 +68,8 @@ class Memory:
         self.ranking = ranking
         self._index_path, self._chunks = index_path, chunks
         self._store = self._make_store(scout)
-        self._accounts = Accounts(self.workspace, settings.embedding)
-        self._given = self._model = embedder
-        self._former: Embedder | None = None
-        self._model_trouble: str | None = None
+        folder = index_path.parent if index_path else None
+        self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -124,7 +122,7 @@ class Memory:
         with self._lock:
             self._store.dismiss()
             self._store.close()
-            self._accounts.close()
+            self._current.close()
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -235,20 +233,23 @@ class Memory:
             report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
-        warnings = [*report.warnings, *filter(None, [self._model_trouble])]
+        warnings = [*report.warnings, *filter(None, [self._current.trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
-    def estimate(self, *, progress: Progress = silent) -> Estimate:
-        """Bring the text up to date, and say what embedding the rest would take. Raises as `sync` does."""
+    def estimate(self, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
+        """Bring the text up to date, and say what embedding the rest would take, and these questions.
+
+        Raises as `sync` does, but for what a model may fail with.
+        """
         from commonplace.embedding import configured
         from commonplace.types import Estimate
 
         with self._syncing, self._store_to_sync() as store:
             model, texts = store.estimate(self._model_for_sync, progress)
-        warnings = tuple(filter(None, [self._model_trouble]))
+        warnings = tuple(filter(None, [self._current.trouble]))
         if model is None:
             return Estimate("none", 0, warnings=warnings)
-        return configured.estimate(model, texts, warnings)
+        return configured.estimate(model, texts, questions, warnings)
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
@@ -323,9 +324,7 @@ class Memory:
         few = store.few_pending
         if request.mode == "lexical" or (store.vectors.level() == 2 and not few):
             return None
-        model = self._load_model()
-        if model is not None and not store.vectors.serves(model):
-            model = self._former_model()
+        model = self._asked_model()
         if model is None:
             return None
         from commonplace.embedding import configured
@@ -338,67 +337,26 @@ class Memory:
             return None
         return lambda question: model.embed([question], "query")[0]
 
-    def _former_model(self) -> Embedder | None:
-        """The model whose vectors the index still holds, until those of the configured one are complete."""
-        from commonplace.embedding import configured
-
-        named = str(self._store.index.meta("model"))
-        if self._former is None or self._former.fingerprint != named:
-            self._former = None
-            with suppress(CommonplaceError):
-                self._former = configured.former(self.settings.embedding, self._accounts, named)
-        return self._former
+    def _asked_model(self) -> Embedder | None:
+        """The model that a question goes to: the index's own, while those of another are not complete."""
+        model = self._current.load()
+        if model is not None and not self._store.vectors.serves(model):
+            model = self._current.former(str(self._store.index.meta("model")))
+        return model
 
     def _vector_warnings(self, request: pipeline.Request) -> list[str]:
         if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
             return []
-        if self._model_trouble:
-            return [self._model_trouble]
-        if self._model is not None and not self._store.vectors.serves(self._model):
-            return ["the index holds another model's vectors: run `commonplace sync`"]
+        current = self._current
+        if current.trouble:
+            return [current.trouble]
+        if current.model is not None and not self._store.vectors.serves(current.model):
+            return [OTHER_VECTORS]
         pending = self._store.index.pending()
         return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
 
-    def _load_model(self) -> Embedder | None:
-        """The embedding model, made once; trouble is remembered and told, not raised."""
-        wanted = self.settings.embedding.provider != "none"
-        if self._model is None and self._model_trouble is None and wanted:
-            self._choose_model()
-        return self._model
-
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
-        """The model to embed with now: a provider may have come back, or have failed for good, meanwhile."""
-        if self._given is None and self.settings.embedding.provider != "none":
-            self._choose_model(vectors)
-        return self._model
-
-    def _choose_model(self, vectors: Vectors | None = None) -> None:
-        """Take the first model of the settings that can be used, and remember why none before it can.
-
-        One that is to fill an index anew must have answered first, where the choice is ours (`auto`).
-        """
-        from commonplace.embedding import configured
-
-        found, told = None, []
-        try:
-            for model in configured.models(self.settings.embedding, self._accounts):
-                trouble = model if isinstance(model, str) else self._unfit(model, vectors)
-                if not trouble and not isinstance(model, str):
-                    found = model
-                    break
-                told.append(trouble)
-        except CommonplaceError as error:
-            told.append(str(error))
-        end = f"{found.name} stands in" if found else "full text answers alone"
-        self._model = found
-        self._model_trouble = f"no embedding model ({'; '.join(told)}); {end}" if told else None
-
-    def _unfit(self, model: Embedder, vectors: Vectors | None) -> str:
-        from commonplace.embedding import configured
-
-        if vectors is None or self.settings.embedding.provider != "auto" or vectors.holds(model):
-            return ""
-        return configured.trouble(model)
+        return self._current.for_filling(vectors.holds)
 
     def _shown(self, hit: Hit) -> Hit:
         """A hit with its path as people write it, and the contexts that apply to it."""
@@ -451,18 +409,20 @@ class Memory:
 
         return configured.left_alone()
 
-    def _unserved(self) -> list[str]:
-        """What to do when most of the text is in a script that the model does not serve."""
-        if self.settings.embedding.provider == "none":
+    def _model_warnings(self) -> list[str]:
+        """What to do about the model: what is missing, vectors of another one, a script it does not serve."""
+        if not self._current.wanted:
             return []
         from commonplace.index import scripts
 
-        index = self._store.index
-        noted = index.meta("scripts") if self._store.vectors.level() < 2 else None
-        model = None if noted is not None else self._load_model()
-        served = model.scripts if model else str(noted or "").split()
-        advice = scripts.advise(scripts.shares(index), served) if served else None
-        return [f"{advice.told}: run `{advice.command}`"] if advice else []
+        model = self._current.load()
+        told = [self._current.trouble] if self._current.trouble else []
+        if model is None:
+            return told
+        if not self._store.vectors.serves(model):
+            told.append(OTHER_VECTORS)
+        advice = scripts.advise(scripts.shares(self._store.index), model.scripts)
+        return [*told, f"{advice.told}: run `{advice.command}`"] if advice else told
 
     def _status(self) -> Status:
         from commonplace.embedding import automatic
@@ -477,7 +437,7 @@ class Memory:
             for s in store.sources
         )
         level: Level = 3 if store.in_memory else 2
-        if level == 2 and self.settings.embedding.provider != "none":
+        if level == 2 and self._current.wanted and self._asked_model() is not None:
             level = store.vectors.level()
         return Status(
             workspace=os.fspath(self.workspace.root),
@@ -486,7 +446,7 @@ class Memory:
             collections=collections,
             stale=stale,
             index_bytes=index.size_bytes(),
-            model=automatic.choose(self.settings.embedding).provider,
-            warnings=(*store.opened.warnings, *self._left_alone(), *self._unserved()),
+            model=automatic.choose(self.settings.embedding).shown,
+            warnings=(*store.opened.warnings, *self._left_alone(), *self._model_warnings()),
             **counts,
         )

@@ -73,11 +73,6 @@ class Workspace:
         return self.derived / "ledger.sqlite"
 
     @property
-    def batches(self) -> Path:
-        """What is under way at providers that embed by batches."""
-        return self.derived / "batches.json"
-
-    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 from commonplace import screen
@@ -18,15 +20,19 @@ LONGEST_WAIT_S = 86_400.0  # whoever asks for more is believed for a day
 _PASSING = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({501, 505})  # 5xx that stays
 # How providers say that an input, or all of them together, is longer than the model takes. Tried on the words
-# of OpenAI, Mistral, Voyage, Cohere, Gemini, Ollama, llama.cpp (with status 500), vLLM and TEI.
+# of OpenAI, Mistral, Voyage, Cohere, Gemini, Ollama, llama.cpp (with status 500), vLLM, TEI, DashScope and
+# SiliconFlow; the last two name the number of inputs by `batch size`.
 _TOO_LARGE = re.compile(
     r"maximum (?:context|input) length|context (?:length|window|size)|input length|too large to process"
     r"|too many (?:tokens|inputs)|max(?:imum)? (?:allowed )?(?:number of |\d+ )?tokens|max_tokens_per_request"
     r"|must have less than \d+ tokens|token count .{0,40}exceeds|exceeds? .{0,40}token"
-    r"|payload size exceeds|at most \d+ requests|input is too (?:long|large)|too long",
+    r"|payload size exceeds|at most \d+ requests|input is too (?:long|large)|too long"
+    r"|batch size .{0,40}(?:larger than|>|exceed|maximum)",
     re.IGNORECASE,
 )
 _TOO_LARGE_STATUS = frozenset({400, 413, 422, 500})
+# OpenAI refuses so what is more than the limit of a whole minute; waiting does not help.
+_LARGER_THAN_THE_RATE = re.compile(r"request too large", re.IGNORECASE)
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your current quota|quota (?:has been |is )?(?:exceeded|exhausted|used up)"
     r"|exceeded .{0,40}quota|out of credits|insufficient (?:credits|balance|funds)"
@@ -38,7 +44,12 @@ _RATE = re.compile(
     r"per[ _-]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[RT]PM\b", re.IGNORECASE
 )
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_ASKED = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)\b", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+# `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
+# `anthropic-ratelimit-tokens-reset`.
+_RESET = re.compile(r"ratelimit.*reset")
+_MOMENT = 1e8  # a figure that large is a moment in seconds, a thousand times as large one in milliseconds
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
@@ -57,7 +68,7 @@ def translate(
     text = body.decode("utf-8", "replace")
     said = reason(text, key)
     message = f"HTTP {status}" + (f": {said}" if said else "")
-    if status == 413 or (status in _TOO_LARGE_STATUS and _TOO_LARGE.search(text)):
+    if _is_too_large(status, text):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     return ProviderError(provider, message, wait, permanent=_stays(status, text, wait), status=status)
@@ -76,7 +87,8 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     """Return how long a provider asks to wait, in seconds, or None where it does not say.
 
     Understood are `retry-after-ms` (OpenAI), `retry-after` (RFC 9110: seconds or a date), the reset headers
-    of rate limits whose remainder is 0, and the `retryDelay` in the body (google.rpc.RetryInfo).
+    of rate limits that are used up, the `retryDelay` in the body (google.rpc.RetryInfo), and "try again in
+    1.2s" in its words.
     """
     named = {name.lower(): value.strip() for name, value in headers.items()}
     candidates = [
@@ -87,6 +99,21 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
         _delay(text),
     ]
     return next((min(wait, LONGEST_WAIT_S) for wait in candidates if wait is not None), None)
+
+
+def _is_too_large(status: int, text: str) -> bool:
+    """Whether a shorter request might be answered."""
+    if status == 429:
+        return bool(_LARGER_THAN_THE_RATE.search(text))
+    return status == 413 or (status in _TOO_LARGE_STATUS and bool(_TOO_LARGE.search(text)))
+
+
+def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:
+    """Return the seconds before the next attempt: as asked, or longer each time; not all callers at once."""
+    if error.retry_after_s is not None:
+        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, hides nothing
+    longest = min(longest_s, first_s * 2 ** (attempt - 1))
+    return random.uniform(longest / 2, longest)  # noqa: S311
 
 
 def _stays(status: int, text: str, wait: float | None) -> bool:
@@ -109,7 +136,7 @@ def _message(value: object) -> str:
 
 def _number(value: str, unit: float) -> float | None:
     """A plain figure in some unit."""
-    return float(value) * unit if re.fullmatch(r"\d{1,11}(\.\d{1,9})?", value) else None
+    return float(value) * unit if re.fullmatch(r"\d{1,13}(\.\d{1,9})?", value) else None
 
 
 def _until(value: str) -> float | None:
@@ -122,17 +149,38 @@ def _until(value: str) -> float | None:
 
 def _reset(headers: Mapping[str, str]) -> float | None:
     """The longest reset among the limits that are used up, such as `x-ratelimit-reset-tokens: 6m0s`."""
-    waits = []
-    for name, value in headers.items():
-        if "ratelimit-reset" in name and headers.get(name.replace("-reset", "-remaining")) == "0":
-            waits.append(_number(value, 1.0) if value.replace(".", "").isdigit() else _span(value))
-    # A figure that large is a moment, not a span.
-    return max((w if w < 1e8 else max(0.0, w - time.time()) for w in waits if w is not None), default=None)
+    waits = (
+        _span_of(headers[name]) for name in headers if _RESET.search(name) and _is_used_up(headers, name)
+    )
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _is_used_up(headers: Mapping[str, str], reset: str) -> bool:
+    """Whether less remains than one request takes; Mistral says how much that is."""
+    remaining = _number(headers.get(reset.replace("reset", "remaining"), ""), 1.0)
+    cost = _number(headers.get(reset.replace("reset", "query-cost"), ""), 1.0)
+    return remaining is not None and remaining < max(cost or 1.0, 1.0)
+
+
+def _span_of(value: str) -> float | None:
+    """Seconds until a reset, told as a span, a number of seconds, or a moment (RFC 3339 or Unix time)."""
+    number = _number(value, 1.0)
+    if number is not None and number >= _MOMENT:
+        number = max(0.0, (number / 1000 if number >= 1000 * _MOMENT else number) - time.time())
+    if number is not None:
+        return number
+    try:
+        return max(0.0, datetime.fromisoformat(value).timestamp() - time.time())
+    except (ValueError, OverflowError, OSError):
+        return _span(value)
 
 
 def _delay(text: str) -> float | None:
     found = re.search(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"', text)
-    return float(found[1]) if found else None
+    if found:
+        return float(found[1])
+    asked = _ASKED.search(text)
+    return _span(asked[1]) if asked else None
 
 
 def _span(value: str) -> float | None:

@@ -118,7 +118,7 @@ def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
         if used + size > width and used and not blank:
             yield start, end
             start, used = piece[0], hang
-        if blank and used == hang and start:
+        if blank and start and end <= start:  # nothing on the row yet
             start = piece[1]
             continue
         used += size

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import random
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -165,7 +164,7 @@ class Endpoint:
             try:
                 return self._within(request, deadline)
             except ProviderError as error:
-                wait = _pause_s(error, attempt)
+                wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
                 if error.permanent or wait >= deadline.left_s():
                     raise
                 deadline.pause(wait)
@@ -283,11 +282,3 @@ def _transport_error() -> type[Exception]:
     import httpx
 
     return httpx.TransportError
-
-
-def _pause_s(error: ProviderError, attempt: int) -> float:
-    """How long to wait before the next attempt: as asked, or longer each time; not all at once."""
-    if error.retry_after_s is not None:
-        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, hides nothing
-    longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
-    return random.uniform(longest / 2, longest)  # noqa: S311

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.embedding import apis
+from tests.embedding.server import Server
 
+from commonplace import paths
 from commonplace.bench import datasets, evaluation, presets, report
 from commonplace.bench.evaluation import Evaluation, Options
+from commonplace.embedding import registry
+from commonplace.embedding.remote import RemoteEmbedder
 from commonplace.errors import ConfigError
 
 # The reference scorer lies beside the repository where the question sets do.
@@ -132,3 +138,47 @@ def test_the_figures_agree_with_the_reference(queries: Path, tmp_path: Path, nam
     for category, row in ours.items():
         theirs = reference["ALL" if category == "(all)" else category]
         assert {k: round(v, 3) for k, v in row.items()} == {k: round(theirs[k], 3) for k in row}
+
+
+@pytest.fixture
+def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A model behind HTTP that the settings name."""
+    server = Server(apis.openai)
+    named = {
+        "PROVIDER": "openai",
+        "MODEL": "text-embedding-3-small",
+        "BASE_URL": f"{server.url}/v1",
+        "DIMENSIONS": "8",
+    }
+    for name, value in named.items():
+        monkeypatch.setenv(f"COMMONPLACE_EMBEDDING_{name}", value)
+    key = paths.user_config_dir() / "key"
+    key.parent.mkdir(parents=True)
+    key.write_text(apis.KEY)
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_KEY_FILE", str(key))
+    yield server
+    for model in registry._CATALOG.made.values():
+        if isinstance(model, RemoteEmbedder):
+            model.close()
+    server.close()
+
+
+@pytest.mark.parametrize("preset", ["default", "openclaw"])
+def test_what_it_would_take_is_told_without_asking(queries: Path, remote: Server, preset: str) -> None:
+    questions, folder = datasets.read_questions(queries), queries.parent / "workspaces"
+    options = Options(preset=presets.named(preset))
+    before = tree(queries.parent)
+    expected = evaluation.estimate(questions, folder, options)
+    assert remote.requests == []
+    assert (expected.known, expected.local) == (0, False)
+    assert expected.dollars is not None
+    evaluation.evaluate(questions, folder, options)
+    assert sum(len(request.json["input"]) for request in remote.requests) == expected.texts
+    assert evaluation.estimate(questions, folder, options).tokens == 0
+    assert tree(queries.parent) == before  # the ledger lies beside the index, in the cache
+
+
+def test_words_alone_take_nothing(queries: Path, remote: Server) -> None:
+    questions, folder = datasets.read_questions(queries), queries.parent / "workspaces"
+    expected = evaluation.estimate(questions, folder, Options(mode="lexical"))
+    assert (expected.texts, expected.dollars) == (0, 0)

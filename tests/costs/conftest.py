@@ -11,7 +11,7 @@ from commonplace.costs.ledger import Ledger
 from commonplace.costs.prices import Prices
 
 # $1 and $2 per million tokens, in billionths of a dollar.
-PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_000_000)})
+PRICES = Prices(frozenset({"free"}), {("fake", "fake"): (1_000_000_000, 2_000_000_000)}, {"fake": 50})
 
 
 @pytest.fixture

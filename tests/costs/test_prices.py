@@ -9,6 +9,7 @@ import pytest
 from commonplace import paths
 from commonplace.costs import prices
 from commonplace.costs.prices import NANO
+from commonplace.embedding import registry
 from commonplace.errors import ConfigError
 
 
@@ -24,6 +25,46 @@ def test_a_call_costs_what_its_tokens_cost() -> None:
     assert table.cost("openai", "gpt-4.1-mini", 1_000_000, 1_000_000) == 2 * NANO
     assert table.cost("openai", "gpt-4.1-mini", 1000, 500) == 1_200_000  # $0.0012
     assert table.cost("openai", "text-embedding-3-small", 1, 0) == 20
+
+
+# What each provider's page says a million tokens of its own default model, and of the others, cost.
+EMBEDDINGS = {
+    ("openai", "text-embedding-3-small"): 0.02,
+    ("openai", "text-embedding-3-large"): 0.13,
+    ("gemini", "gemini-embedding-001"): 0.15,
+    ("gemini", "gemini-embedding-2-preview"): 0.20,
+    ("voyage", "voyage-4-large"): 0.12,
+    ("voyage", "voyage-4-lite"): 0.02,
+    ("voyage", "voyage-3.5"): 0.06,
+    ("mistral", "mistral-embed"): 0.10,
+    ("mistral", "mistral-embed-2312"): 0.10,
+    ("cohere", "embed-v4.0"): 0.12,
+    ("cohere", "embed-multilingual-v3.0"): 0.10,
+}
+
+
+@pytest.mark.parametrize(("name", "dollars"), EMBEDDINGS.items(), ids=map("/".join, EMBEDDINGS))
+def test_embeddings_have_a_price(name: tuple[str, str], dollars: float) -> None:
+    assert prices.load().cost(*name, 1_000_000) == pytest.approx(dollars * NANO)
+
+
+def test_every_paid_provider_of_embeddings_has_a_price_for_its_default() -> None:
+    for row in registry.PROVIDERS.values():
+        cost = prices.load().cost(row.name, row.model, 1_000_000)
+        assert (cost is None) == (row.name == "compatible"), row.name
+        assert bool(cost) == row.paid, row.name
+
+
+def test_what_batches_cost() -> None:
+    table = prices.load()
+    assert table.cost("openai", "text-embedding-3-small", 1_000_000, batched=True) == NANO // 100
+    assert table.cost("gemini", "gemini-embedding-001", 1_000_000, batched=True) == 75_000_000
+    assert table.cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 80_400_000
+    assert table.cost("cohere", "embed-v4.0", 1_000_000, batched=True) == 120_000_000  # it has none
+    assert table.cost("openai", "text-embedding-3-small", 1, batched=True) == 10
+    own("batches = { voyage = 50 }")
+    assert prices.load().cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 60_000_000
+    assert prices.load().cost("openai", "text-embedding-3-small", 1, batched=True) == 10
 
 
 def test_fractions_are_rounded_up() -> None:
@@ -68,6 +109,10 @@ def test_the_owners_prices_come_first() -> None:
     [
         "[openai",
         "free = 3",
+        "batches = 3",
+        "batches = { openai = 0.5 }",
+        "batches = { openai = 101 }",
+        "batches = { openai = true }",
         "openai = 3",
         '[openai]\n"m" = 3',
         '[openai]\n"m" = { in = 1 }',

@@ -87,6 +87,7 @@ def voyage(request: Request) -> Reply:
         body, {"model": str, "input": list, "input_type": str, "truncation": bool}, {"output_dimension": int}
     )
     assert body["input_type"] in ("query", "document")
+    assert body["truncation"] is False  # texts are cut by us, or else refused
     size = body.get("output_dimension", DIMENSIONS)
     return listed([vector(text + body["input_type"], size) for text in texts_of(body["input"], 1000)])
 
@@ -120,6 +121,7 @@ def ollama(request: Request) -> Reply:
     assert "authorization" not in request.headers
     body = request.json
     exactly(body, {"model": str, "input": list, "truncate": bool}, {"dimensions": int})
+    assert body["truncate"] is False
     rows = [vector(text, body.get("dimensions", DIMENSIONS)) for text in texts_of(body["input"], 10_000)]
     return Reply(
         {"model": body["model"], "embeddings": rows, "total_duration": 1, "prompt_eval_count": len(rows)}

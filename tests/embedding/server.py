@@ -26,7 +26,10 @@ class Request:
 
 @dataclass
 class Reply:
-    """`body` is sent as it is, anything else as JSON; `cut` closes the connection after that many bytes."""
+    """`body` is sent as it is, anything else as JSON; `cut` closes the connection after that many bytes.
+
+    `dropped` closes it before anything is said.
+    """
 
     body: object = b""
     status: int = 200
@@ -34,6 +37,7 @@ class Reply:
     delay_s: float = 0.0
     cut: int | None = None
     drip_s: float = 0.0  # seconds between two bytes
+    dropped: bool = False
 
     @property
     def content(self) -> bytes:
@@ -112,6 +116,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, reply: Reply) -> None:
         self.scripted.stopping.wait(reply.delay_s)
+        if reply.dropped:
+            self.reset()
+            return
         self.send_response(reply.status)
         headers = {"Content-Type": "application/json", "Content-Length": str(len(reply.content))}
         for name, value in (headers | reply.headers).items():

@@ -57,7 +57,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def closed() -> Iterator[None]:
     yield
-    for model in registry._made.values():
+    for model in registry._CATALOG.made.values():
         if isinstance(model, RemoteEmbedder):
             model.close()
 
@@ -82,7 +82,7 @@ def named(url: str) -> dict[str, object]:
 def test_a_server_that_answers_is_used(root: Path, server: Server) -> None:
     with Memory.open(root, overrides=named(server.url)) as memory:
         assert memory.sync().warnings == ()
-        assert memory.status().model == "compatible"
+        assert memory.status().model == "compatible/words"
         assert memory.search("walnut desk").level == 0
         assert "words" in str(memory._store.index.meta("model"))
 

@@ -13,16 +13,19 @@ import pytest
 
 from commonplace import transport
 from commonplace.config.credentials import Secret
+from commonplace.deadline import Deadline
 from commonplace.embedding import registry
 from commonplace.embedding.base import Spec
 from commonplace.embedding.batch import BatchEmbedder, StillWorking, supports
 from commonplace.embedding.fake import FakeEmbedder
+from commonplace.embedding.jobs import GeminiJobs, Status
 from commonplace.embedding.pending import FileStore, Job, MemoryStore, State
-from commonplace.embedding.remote import RemoteEmbedder
+from commonplace.embedding.remote import Call, RemoteEmbedder
 from commonplace.errors import ProviderError
+from commonplace.transport import Endpoint
 from tests.embedding import apis
 from tests.embedding.batch_apis import Batches, api
-from tests.embedding.server import Reply, Server
+from tests.embedding.server import Reply, Server, serving
 
 TEXTS = [f"note {number} 茶" for number in range(25)]
 Make = Callable[..., BatchEmbedder]
@@ -145,6 +148,63 @@ def test_two_failures_switch_batches_off(make: Make, model: RemoteEmbedder, batc
     assert "failed" in embedder.trouble.lower()
     assert len(collected(make(store), ["another"])) == 1
     assert (len(batches.batches), batches.direct) == (2, 2)
+
+
+UNTOLD = [
+    b"{}",
+    b"[]",
+    b"null",
+    b'{"status": "queued", "metadata": {"state": "BATCH_STATE_PAUSED"}}',
+    b"<html>",
+]
+
+
+@pytest.mark.parametrize("body", UNTOLD, ids=repr)
+def test_a_state_that_nobody_knows_ends_no_batch(
+    make: Make, model: RemoteEmbedder, server: Server, batches: Batches, body: bytes
+) -> None:
+    looks = [0]
+
+    def answer(request):
+        if request.method == "GET" and "/batches/" in request.path and not looks[0]:
+            looks[0] += 1
+            return Reply(body)
+        return batches(request)
+
+    server.answer = answer
+    found = collected(make(), TEXTS)
+    check(found, TEXTS, model)
+    assert (len(found), looks[0], len(batches.batches), batches.direct) == (len(TEXTS), 1, 1, 0)
+
+
+def test_why_a_batch_failed_is_told(make: Make, server: Server, batches: Batches) -> None:
+    batches.ends = ["failed"] * 2
+    told = "Enqueued token limit reached for text-embedding-3-small\n\x1b[31m in organization org-1."
+
+    def answer(request):
+        reply = batches(request)
+        if request.method == "GET" and "/batches/" in request.path and isinstance(reply.body, dict):
+            openai = {"object": "list", "data": [{"code": "token_limit_exceeded", "message": told}]}
+            reply.body |= {"errors": openai} | (
+                {"error": {"code": 8, "message": told}} if reply.body.get("done") else {}
+            )
+        return reply
+
+    server.answer = answer
+    embedder = make()
+    assert len(collected(embedder, TEXTS)) == len(TEXTS)
+    assert "failed: Enqueued token limit reached for text-embedding-3-small" in embedder.trouble
+    assert embedder.trouble.isprintable()
+
+
+def test_an_error_ends_a_batch_of_gemini_whatever_its_state() -> None:
+    with serving(
+        lambda request: Reply({"done": True, "error": {"code": 13, "message": "internal"}})
+    ) as server:
+        endpoint = Endpoint("gemini", server.url)
+        found = GeminiJobs(endpoint, Call("m", (), "passage", None)).status("batches/1", Deadline(5))
+        endpoint.close()
+    assert found == Status("failed", (), "the batch is failed: internal")
 
 
 def test_for_a_day(make: Make, batches: Batches) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -164,3 +165,13 @@ def test_clearing_gives_room_back_and_waits_for_whoever_writes(path: str) -> Non
         writer.execute("ROLLBACK")
     assert other.clear() == 0
     assert one.stats().oldest_s == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        VectorCache(str(tmp_path / "v.sqlite")).keep("m", {b"k": b"v"})
+    finally:
+        os.umask(umask)
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in tmp_path.iterdir())

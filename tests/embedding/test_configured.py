@@ -318,3 +318,15 @@ def test_a_fingerprint_tells_of_its_model(base_url: str, model: str, dimensions:
     assert found == spec
     assert remote.at_same_place(Spec("openai", "another"), fingerprint) is None
     assert remote.at_same_place(spec, "fake-1:64") is None
+
+
+def test_status_tells_the_level_that_a_question_gets(root: Path, settings: dict[str, object]) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+        assert (memory.status().level, memory.status().warnings) == (0, ())
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        state = memory.status()  # nobody may be asked for the vectors that are there
+        assert state.level == memory.search("walnut desk 7").level == 2
+        assert state.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        memory.sync()
+        assert (memory.status().level, memory.status().warnings) == (0, ())

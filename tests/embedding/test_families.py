@@ -54,6 +54,27 @@ from commonplace.embedding import families
         ("embed-v4.0", "cohere-4"),
         ("embed-english-light-v3.0", "cohere-3-en-light"),
         ("mistral-embed", "mistral"),
+        ("voyage-multilingual-2", "voyage-32k"),
+        ("voyage-2", "voyage-2"),
+        ("voyage-law-2", "voyage-16k"),
+        ("voyage-large-2", "voyage-older"),
+        ("text-embedding-v4", "dashscope"),
+        ("text-embedding-v2", "dashscope-older"),
+        ("BAAI/bge-multilingual-gemma2", "bge-gemma"),
+        ("nomic-ai/nomic-embed-code-GGUF", "nomic-code"),
+        ("nomic-ai/CodeRankEmbed", "coderank"),
+        ("sentence-transformers/LaBSE", "labse"),
+        ("distiluse-base-multilingual-cased-v2", "distiluse-multilingual"),
+        ("multi-qa-MiniLM-L6-cos-v1", "minilm-questions"),
+        ("multi-qa-mpnet-base-dot-v1", "mpnet-questions"),
+        ("jinaai/jina-embeddings-v4-text-retrieval-GGUF", "jina-4"),
+        ("jinaai/jina-embeddings-v5-text-small-retrieval", "jina-5-small"),
+        ("jina-embeddings-v5-text-nano-retrieval-GGUF:Q8_0", "jina-5-nano"),
+        ("NovaSearch/stella_en_1.5B_v5", "stella-1.5b"),
+        ("maidalun1020/bce-embedding-base_v1", "bce"),
+        ("moka-ai/m3e-base", "m3e"),
+        ("ibm-granite/granite-embedding-english-r2", "granite-2"),
+        ("ibm-granite/granite-embedding-small-english-r2", "granite-2-small"),
         ("my-own-model", "unknown"),
         ("", "unknown"),
     ],
@@ -62,16 +83,50 @@ def test_names_lead_to_families(model: str, name: str) -> None:
     assert families.find(model).name == name
 
 
-def test_prefixes_are_those_of_the_model_cards() -> None:
-    e5, qwen, gemma = map(families.find, ("e5-small", "qwen3-embedding", "embeddinggemma"))
-    assert (e5.prefix("query"), e5.prefix("passage")) == ("query: ", "passage: ")
-    assert qwen.prefix("query").startswith("Instruct: Given")
-    assert qwen.prefix("query").endswith("\nQuery:")
-    assert qwen.prefix("passage") == ""
-    assert gemma.prefix("query") == "task: search result | query: "
-    assert gemma.prefix("passage") == "title: none | text: "
-    assert families.find("bge-large-zh").prefix("query") == "为这个句子生成表示以用于检索相关文章："
-    assert families.find("bge-m3").prefix("query") == ""
+REPRESENT = "Represent this sentence for searching relevant passages: "
+INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query"
+CODE = "Represent this query for searching relevant code: "
+# As the makers' model cards have them, written down a second time on purpose.
+PREFIXES = {
+    "intfloat/e5-small-v2": ("query: ", "passage: "),
+    "intfloat/multilingual-e5-large": ("query: ", "passage: "),
+    "intfloat/multilingual-e5-large-instruct": (f"{INSTRUCT}\nQuery: ", ""),
+    "intfloat/e5-mistral-7b-instruct": (f"{INSTRUCT}\nQuery: ", ""),
+    "BAAI/bge-small-en-v1.5": (REPRESENT, ""),
+    "BAAI/bge-base-en-v1.5": (REPRESENT, ""),
+    "BAAI/bge-large-en-v1.5": (REPRESENT, ""),
+    "BAAI/bge-large-zh-v1.5": ("为这个句子生成表示以用于检索相关文章：", ""),
+    "BAAI/bge-m3": ("", ""),
+    "BAAI/bge-multilingual-gemma2": (f"<instruct>{INSTRUCT[10:]}.\n<query>", ""),
+    "nomic-ai/nomic-embed-text-v1.5": ("search_query: ", "search_document: "),
+    "nomic-ai/nomic-embed-text-v2-moe": ("search_query: ", "search_document: "),
+    "nomic-ai/nomic-embed-code": (CODE, ""),
+    "nomic-ai/CodeRankEmbed": (CODE, ""),
+    "Qwen/Qwen3-Embedding-0.6B": (f"{INSTRUCT}\nQuery:", ""),
+    "Qwen/Qwen3-Embedding-8B": (f"{INSTRUCT}\nQuery:", ""),
+    "google/embeddinggemma-300m": ("task: search result | query: ", "title: none | text: "),
+    "gemini-embedding-2": ("task: search result | query: ", "title: none | text: "),
+    "gemini-embedding-001": ("", ""),
+    "Alibaba-NLP/gte-Qwen2-7B-instruct": (f"{INSTRUCT}\nQuery: ", ""),
+    "NovaSearch/stella_en_1.5B_v5": (f"{INSTRUCT}.\nQuery: ", ""),
+    "Alibaba-NLP/gte-multilingual-base": ("", ""),
+    "Snowflake/snowflake-arctic-embed-m": (REPRESENT, ""),
+    "Snowflake/snowflake-arctic-embed-l-v2.0": ("query: ", ""),
+    "mixedbread-ai/mxbai-embed-large-v1": (REPRESENT, ""),
+    "jinaai/jina-embeddings-v4-text-retrieval-GGUF": ("Query: ", "Passage: "),
+    "jinaai/jina-embeddings-v5-text-small-retrieval": ("Query: ", "Document: "),
+    "sentence-transformers/all-MiniLM-L6-v2": ("", ""),
+    "text-embedding-3-small": ("", ""),
+    "voyage-4-large": ("", ""),
+    "embed-v4.0": ("", ""),
+    "my-own-model": ("", ""),
+}
+
+
+@pytest.mark.parametrize(("model", "prefixes"), PREFIXES.items(), ids=PREFIXES)
+def test_prefixes_are_those_of_the_model_cards(model: str, prefixes: tuple[str, str]) -> None:
+    family = families.find(model)
+    assert (family.prefix("query"), family.prefix("passage")) == prefixes
 
 
 def test_scripts() -> None:

@@ -1,6 +1,7 @@
 """GGUF files: how llama.cpp is asked, what is told, and (where it is installed) a real tiny model.
 
-llama.cpp is compiled for minutes, so the last part runs where `pip install llama-cpp-python gguf` was done.
+llama.cpp is compiled for minutes, so the last part is left out where it is not installed; `./run test --gguf`
+installs it and leaves nothing out.
 """
 
 from __future__ import annotations
@@ -152,7 +153,9 @@ def test_a_file_changed_in_the_meantime_is_not_used(file: Path, llama: type[Fake
 # --- the real library -----------------------------------------------------------------------------------
 
 REAL = find_spec("llama_cpp") is not None and find_spec("gguf") is not None
-needs_llama = pytest.mark.skipif(not REAL, reason="llama-cpp-python is an extra, compiled for minutes")
+needs_llama = pytest.mark.skipif(
+    not REAL and "REQUIRE_GGUF" not in os.environ, reason="llama.cpp is not installed: ./run test --gguf"
+)
 MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 WORDS = ("▁tea", "▁milk", "▁desk", "▁walnut", "▁a")
 WIDTH, TOKENS = 32, 64

@@ -215,7 +215,7 @@ texts = [f"text number {number}" for number in range(40)]
 before = model.embed(texts, "passage").tobytes()
 busy = threading.Thread(target=lambda: [model.embed(texts, "passage") for _ in range(5)])
 busy.start()
-registry._lock.acquire()
+registry._CATALOG.lock.acquire()
 children = []
 for _ in range(3):
     child = os.fork()
@@ -223,7 +223,7 @@ for _ in range(3):
         again = registry.create("builtin")
         os._exit(0 if again is model and again.embed(texts, "passage").tobytes() == before else 1)
     children.append(child)
-registry._lock.release()
+registry._CATALOG.lock.release()
 busy.join()
 assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
 """

@@ -404,6 +404,6 @@ def test_a_card_that_makes_no_sense_is_made_anew(tmp_path: Path, private_home: P
 
 
 def test_the_registry_shares_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_made", {})
+    monkeypatch.setattr(registry._CATALOG, "made", {})
     spec = Spec("onnx", path=str(write_model(tmp_path)))
     assert registry.create(spec) is registry.create(spec)

@@ -39,7 +39,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 
 def test_a_model_is_made_once_whoever_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_made", {})
+    monkeypatch.setattr(registry._CATALOG, "made", {})
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(registry.create, ["fake"] * 32))
     assert isinstance(made[0], FakeEmbedder)

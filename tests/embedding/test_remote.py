@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -115,9 +116,65 @@ def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None
     assert len(server.requests) > 2
     assert server.most_in_flight <= limits.concurrency
     for request in server.requests:
-        body = request.json
-        inputs = body.get("input") or body.get("texts") or body["requests"]
+        inputs = inputs_of(request)
         assert len(inputs) <= limits.inputs
+        assert sum(map(packing.tokens, inputs)) <= limits.tokens
+
+
+# What the providers' pages allow in one request: texts, and tokens where that is said. Voyage's are those of
+# an account without means of payment, which has as many in a whole minute.
+ALLOWED = {
+    "openai": (2048, 300_000),
+    "gemini": (100, None),
+    "voyage": (1000, 10_000),
+    "mistral": (256, 16_384),
+    "cohere": (96, None),
+}
+
+
+@pytest.mark.parametrize("text", ["A sentence as people write them. ", "用中文写的一个句子。"])
+def test_requests_keep_what_the_providers_pages_say(
+    model: RemoteEmbedder, provider: str, server: Server, text: str
+) -> None:
+    texts = [f"{text * (number % 40)}{number}" for number in range(600)]
+    model.embed(texts, "passage")
+    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.limits.inputs, None))
+    sent = [inputs_of(request) for request in server.requests]
+    assert sum(map(len, sent)) == len(texts)
+    assert max(map(len, sent)) <= most_inputs
+    # No tokenizer makes more of prose than one token of a word of Latin or a character of CJK and a mark each.
+    counts = [
+        sum(len(re.findall(r"\w+|[^\w\s]", one)) if text.isascii() else len(one) for one in some)
+        for some in sent
+    ]
+    assert max(counts) <= (most_tokens or max(counts))
+    # And no more requests than these limits need.
+    fewest = sum(map(packing.tokens, texts)) / model.service.limits.tokens
+    assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.limits.inputs)
+
+
+def inputs_of(request: Request) -> list[str]:
+    """The texts of a request, whoever it is for."""
+    body = request.json
+    texts = body.get("input") or body.get("texts")
+    return texts or [one["content"]["parts"][0]["text"] for one in body["requests"]]
+
+
+# What the model of each provider reads of one text, as its page says; Ollama and servers refuse what is more.
+READS = {"openai": 8191, "gemini": 2048, "voyage": 32_000, "mistral": 8192, "cohere": 8192}
+
+
+@pytest.mark.parametrize("kind", ["query", "passage"])
+@pytest.mark.parametrize("text", ["A sentence as people write them. ", "用中文写的一个句子。"])
+def test_a_text_is_cut_where_the_model_ends_prefix_and_all(
+    model: RemoteEmbedder, provider: str, kind: Kind, text: str
+) -> None:
+    most = READS.get(provider, model.family.max_tokens)
+    assert model.input_tokens == most
+    prepared = model.prepare(text * 20_000, kind)
+    assert prepared.startswith(model.family.prefix(kind) + text)
+    assert 0.8 * most < packing.tokens(prepared) <= most
+    assert prepared.rstrip(". 。").endswith(text.rstrip(". 。"))  # a sentence is whole, its mark may be cut
 
 
 def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
@@ -132,13 +189,7 @@ def picky(provider: str, longest: int) -> Callable[[Request], Reply]:
     """The API, with a model that takes inputs of so many characters."""
 
     def answer(request: Request) -> Reply:
-        body = request.json
-        inputs = (
-            body.get("input")
-            or body.get("texts")
-            or [r["content"]["parts"][0]["text"] for r in body["requests"]]
-        )
-        if any(len(text) > longest for text in inputs):
+        if any(len(text) > longest for text in inputs_of(request)):
             return Reply({"error": {"message": LONG}}, 400)
         return apis.APIS[provider](request)
 
@@ -196,15 +247,27 @@ def test_lasting_errors(
         Reply({"error": "busy"}, 429, {"retry-after": "0"}),
         Reply({}, 500),
         Reply(b"<html>bad gateway</html>", 502),
+        Reply({"error": "busy"}, 429, {"retry-after-ms": "20"}),
+        Reply({"error": {"details": [{"retryDelay": "0.02s"}]}}, 429),
+        Reply({"error": "overloaded"}, 529),
         Reply(b'{"data"', headers={"Content-Length": "4000"}, cut=7),
+        Reply(dropped=True),
     ],
-    ids=["429", "429 with retry-after", "500", "html", "cut"],
+    ids=["429", "retry-after", "500", "html", "retry-after-ms", "RetryInfo", "529", "cut", "dropped"],
 )
 def test_passing_faults_pass(model: RemoteEmbedder, server: Server, fault: Reply) -> None:
     server.script = [fault, fault]
     rows = model.embed(["tea"], "passage")
     np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
     assert len(server.requests) == 3
+
+
+def test_passages_outlast_a_limit_of_a_minute(model: RemoteEmbedder, server: Server) -> None:
+    server.script = [Reply({"error": "busy"}, 429)] * (transport.ATTEMPTS - 1)
+    model.embed(["tea"], "passage")
+    assert len(server.requests) == transport.ATTEMPTS
+    pauses = [min(transport.LONGEST_PAUSE_S, 0.5 * 2**attempt) for attempt in range(transport.ATTEMPTS - 1)]
+    assert sum(pauses) >= 50
 
 
 def test_a_used_up_quota_is_not_asked_again(model: RemoteEmbedder, server: Server) -> None:
@@ -243,6 +306,29 @@ def test_an_answer_without_proper_vectors_is_an_error(
     server.answer = lambda request: Reply(apis.answering(provider, rows))
     assert not refused(model).permanent
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("indices", [[0, 0], [1, 2], [0, 5], [-1, 0], [0, "1"], [0, None]], ids=str)
+def test_indices_that_are_not_those_of_the_texts_are_an_error(
+    model: RemoteEmbedder, provider: str, server: Server, indices: list[object]
+) -> None:
+    answer = apis.answering(provider, [[1.0, 2.0], [2.0, 1.0]])
+    if "data" not in answer:
+        pytest.skip("this provider sends vectors in order, without an index")
+    for item, index in zip(answer["data"], indices, strict=True):
+        item["index"] = index
+    server.answer = lambda request: Reply(answer)
+    assert "holds no vectors" in str(refused(model))
+
+
+def test_vectors_without_an_index_are_taken_in_their_order(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    answer = apis.answering(provider, [[1.0, 0.0], [0.0, 1.0]])
+    for item in answer.get("data", []):
+        del item["index"]
+    server.answer = lambda request: Reply(answer)
+    np.testing.assert_array_equal(model.embed(["tea", "milk"], "passage"), np.eye(2, dtype=np.float32))
 
 
 @pytest.mark.parametrize(

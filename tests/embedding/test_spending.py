@@ -66,7 +66,7 @@ def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
         "embedding.key_file": str(tmp_path / "key"),
         "embedding.deadline_s": 5,
     }
-    for model in registry._made.values():
+    for model in registry._CATALOG.made.values():
         if isinstance(model, RemoteEmbedder):
             model.close()
 

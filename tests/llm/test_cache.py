@@ -14,6 +14,7 @@ import pytest
 from commonplace.errors import NoteUnreadable
 from commonplace.llm.base import Completion, Message, Request, TokenChance, ToolCall, ToolSpec
 from commonplace.llm.cache import MAX_BYTES, Cache, CacheStats
+from commonplace.notes.redact import holds_secret
 
 from ..cli.conftest import environment
 
@@ -135,6 +136,33 @@ def test_it_is_for_its_owner_only_and_holds_no_question(cache: Cache, tmp_path: 
         assert file.stat().st_mode & 0o077 == 0
         assert b"sk-test" not in file.read_bytes()
         assert "sk-test" not in file.name
+
+
+KEY = "sk-proj-" + "Ab1" * 16
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        Completion(f"The key is {KEY}.", "m"),
+        Completion("{}", "m", data={"keys": [{"of": "openai", "is": KEY}]}),
+        Completion('{"key": "\\u0073k-proj-' + "Ab1" * 16 + '"}', "m", data={"key": KEY}),
+        Completion("", "m", calls=(ToolCall("1", "remember", f'{{"text": "{KEY}"}}'),)),
+        Completion("", "m", calls=(ToolCall("1", "remember", '{"text": "\\u0073' + KEY[1:] + '"}'),)),
+        Completion("", "m", calls=(ToolCall("1", "remember", f"no JSON: {KEY}"),)),
+        Completion("", "m", logprobs=(TokenChance(KEY[:9], -0.1), TokenChance(KEY[9:], -0.1))),
+    ],
+    ids=["text", "data", "escaped data", "arguments", "escaped arguments", "no JSON", "tokens"],
+)
+def test_an_answer_that_holds_a_secret_is_not_kept(tmp_path: Path, secret: Completion) -> None:
+    cache = Cache(tmp_path / "answers.sqlite", holds_secret=holds_secret)
+    cache.put("m", REQUEST, secret)
+    assert cache.get("m", REQUEST) is None
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.get("m", REQUEST) is not None
+    cache.close()
+    for file in tmp_path.iterdir():
+        assert b"Ab1Ab1" not in file.read_bytes()
 
 
 def test_a_cache_that_cannot_be_had_stops_nobody(tmp_path: Path) -> None:

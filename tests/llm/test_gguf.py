@@ -1,10 +1,12 @@
 """Model files: how llama.cpp is asked, what is told, and (where it is installed) a real tiny model.
 
-llama.cpp is compiled for minutes, so the last part runs where `pip install llama-cpp-python gguf` was done.
+llama.cpp is compiled for minutes, so the last part is left out where it is not installed; `./run test --gguf`
+installs it and leaves nothing out.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -160,7 +162,9 @@ def test_another_file_is_another_model(file: Path) -> None:
 # --- the real library -----------------------------------------------------------------------------------
 
 REAL = find_spec("llama_cpp") is not None and find_spec("gguf") is not None
-needs_llama = pytest.mark.skipif(not REAL, reason="llama-cpp-python is an extra, compiled for minutes")
+needs_llama = pytest.mark.skipif(
+    not REAL and "REQUIRE_GGUF" not in os.environ, reason="llama.cpp is not installed: ./run test --gguf"
+)
 WIDTH, TOKENS = 32, 512
 
 

@@ -141,6 +141,32 @@ def test_tokens_are_estimated_where_nobody_counts_them(server: Server) -> None:
     assert got.tokens_in > 5
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {},
+        [],
+        {"prompt_tokens": -1, "completion_tokens": 5},
+        {"prompt_tokens": 5, "completion_tokens": -1},
+        {"prompt_tokens": 5},
+        {"prompt_tokens": "5", "completion_tokens": 1.5},
+    ],
+    ids=repr,
+)
+def test_counts_that_are_none_are_estimated(server: Server, usage: object) -> None:
+    server.script = [Reply(answer(usage=usage))]
+    got = model_at(server).answer(REQUEST)
+    assert (got.tokens_in > 5, got.tokens_out, got.estimated) == (True, 3, True)
+
+
+def test_counts_in_the_middle_of_a_stream_are_kept(server: Server) -> None:
+    counts = {"usage": {"prompt_tokens": 19, "completion_tokens": 10}}
+    parts = [event(chunk({"content": "On Tuesday."}) | counts), event(chunk({}, "stop") | {"usage": None})]
+    server.script = [streamed([*parts, b"data: [DONE]\n\n"])]
+    _, whole = drained(model_at(server), REQUEST)
+    assert whole == Completion("On Tuesday.", "test-model", 19, 10)
+
+
 def test_text_in_parts_and_arguments_as_objects(server: Server) -> None:
     parts = [{"type": "text", "text": "On "}, {"type": "text", "text": "Tuesday."}]
     calls = [{"function": {"name": "f", "arguments": {"a": 1}}}]
@@ -348,6 +374,9 @@ def test_a_prompt_that_is_too_long(server: Server) -> None:
     error = failure(server, Reply(refusal(said, code="context_length_exceeded"), 400))
     assert isinstance(error, TooLarge)
     assert error.permanent
+    request = replace(REQUEST, schema=SCHEMA, logprobs=1)
+    assert isinstance(failure(server, Reply(refusal(f"{said} (logprobs)"), 400), request=request), TooLarge)
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
@@ -391,6 +420,12 @@ def test_a_server_that_sends_a_byte_a_second_is_left_too(server: Server) -> None
 
 def test_an_answer_that_breaks_off(server: Server) -> None:
     assert isinstance(failure(server, Reply(answer(), cut=40)), Unanswered)
+    assert len(server.requests) == 1
+
+
+def test_a_connection_that_is_closed_before_an_answer_is_not_asked_again(server: Server) -> None:
+    error = failure(server, Reply(dropped=True))
+    assert not error.permanent
     assert len(server.requests) == 1
 
 

@@ -15,6 +15,7 @@ from commonplace.llm.base import Message, Spec
 from commonplace.llm.fake import FakeModel
 from commonplace.llm.opening import open_llm
 from commonplace.llm.registry import Provider
+from commonplace.notes.redact import holds_secret
 from commonplace.paths import Workspace
 
 ROW = Provider("mine", "tests.llm.test_opening:make", "a provider that another package brings")
@@ -70,7 +71,7 @@ def test_no_provider_no_model_and_no_file(tmp_path: Path) -> None:
 
 def test_settings_come_through(tmp_path: Path) -> None:
     chosen = settings(tmp_path, provider="fake", max_tokens_a_run=600)
-    one, other = (open_llm(Workspace(tmp_path), chosen) for _ in range(2))
+    one, other = (open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret) for _ in range(2))
     assert one is not None
     assert other is not None
     question = [Message("user", "hello")]
@@ -83,11 +84,30 @@ def test_settings_come_through(tmp_path: Path) -> None:
 
 
 def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
-    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake", cache=False))
+    chosen = settings(tmp_path, provider="fake", cache=False)
+    llm = open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret)
     assert llm is not None
     llm.complete([Message("user", "hello")])
     assert not llm.complete([Message("user", "hello")]).cached
     assert not (paths.user_cache_dir() / "answers.sqlite").exists()
+
+
+def test_who_cannot_tell_a_secret_keeps_no_answer(tmp_path: Path) -> None:
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"))
+    assert llm is not None
+    llm.complete([Message("user", "hello")])
+    assert not llm.complete([Message("user", "hello")]).cached
+    assert not (paths.user_cache_dir() / "answers.sqlite").exists()
+
+
+def test_an_answer_with_a_secret_is_given_and_not_kept(tmp_path: Path) -> None:
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"), holds_secret=holds_secret)
+    assert llm is not None
+    for question, kept in (("the key is " + "ghp_" + "a1B2" * 9, False), ("no key at all", True)):
+        assert llm.complete([Message("user", question)]).text == question  # the fake says it again
+        assert llm.complete([Message("user", question)]).cached is kept
+    for file in paths.user_cache_dir().glob("answers.sqlite*"):
+        assert b"ghp_a1B2" not in file.read_bytes()
 
 
 def test_a_program_comes_from_the_settings(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.notes.redact import redact, strip_private
+from commonplace.notes.redact import holds_secret, redact, strip_private
 
 # Put together here, so that no scanner takes this file for a leak.
 DIGITS = "0123456789" * 10
@@ -142,6 +142,8 @@ AKIA is a prefix, ghp_ too, and so is xoxb-
 @pytest.mark.parametrize(("kind", "secret", "text"), TOKENS + ASSIGNED)
 def test_secret_is_replaced_and_the_rest_stays(kind: str, secret: str, text: str) -> None:
     redacted, kinds = redact(text.format(secret))
+    assert holds_secret(text.format(secret))
+    assert not holds_secret(redacted)
     assert redacted == text.format(f"[REDACTED:{kind}]")
     assert kinds == (kind,)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from commonplace.embedding.base import estimating
+
 if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder, Floats, Kind
 
@@ -22,6 +24,8 @@ class EveryScript:
         self.name = inner.name
         self.fingerprint = inner.fingerprint
         self.dimensions = inner.dimensions
+        if estimating(inner):
+            self.estimate = inner.estimate
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
         """Embed with the model inside; (n, d) float32."""

@@ -23,7 +23,9 @@ from commonplace.memory import Memory
 from commonplace.types import Mode
 
 if TYPE_CHECKING:
+    from commonplace.config import Settings
     from commonplace.embedding.base import Embedder
+    from commonplace.types import Estimate
 
 # Every Markdown file of the folder, whatever the user's own settings say, and no look at the files between
 # two questions: they are synced once.
@@ -91,6 +93,35 @@ def evaluate(
     )
 
 
+def estimate(questions: Sequence[Question], workspaces: Path, options: Options) -> Estimate:
+    """Say what embedding the workspaces and the questions of a set would take; text alone is indexed.
+
+    Raises as `evaluate` does.
+    """
+    asked = [question for question in questions if question.evidence and options.mode != "lexical"]
+    run, found = _Run(options, silent, 0), []
+    for name, group in datasets.by_workspace(asked).items():
+        with run.open(datasets.workspace_folder(workspaces, name)) as memory:
+            found.append(memory.estimate([question.text for question in group]))
+    return _total(found)
+
+
+def _total(found: Sequence[Estimate]) -> Estimate:
+    from commonplace.types import Estimate
+
+    prices = [one.dollars for one in found]
+    return Estimate(
+        model=found[0].model if found else "none",
+        texts=sum(one.texts for one in found),
+        known=sum(one.known for one in found),
+        tokens=sum(one.tokens for one in found),
+        dollars=None if None in prices else sum(filter(None, prices)),
+        local=all(one.local for one in found),
+        batched=any(one.batched for one in found),
+        warnings=tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
+    )
+
+
 def cache_folder(folder: Path, options: Options, model: str) -> Path:
     """Return where the index of a workspace is kept: by its real path, how it is cut, and the model."""
     root = options.cache or paths.user_cache_dir() / "eval"
@@ -116,7 +147,7 @@ class _Run:
     def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
         """Index one workspace and ask its questions."""
         sizes = datasets.line_sizes(folder)
-        with self._open(folder) as memory:
+        with self.open(folder) as memory:
             self._sync(memory)
             for place, question in enumerate(questions):
                 answer = self._ask(memory, question)
@@ -128,7 +159,8 @@ class _Run:
                     self.warm_ms.append(answer.latency_ms)
                 self.progress("questions", len(self.answers), self.total)
 
-    def _open(self, folder: Path) -> Memory:
+    def open(self, folder: Path) -> Memory:
+        """Open a workspace as the options say, its index in the cache."""
         options = self.options
         overrides = {**OVERRIDES, **options.settings}
         memory = Memory.open(folder, overrides=overrides)
@@ -142,16 +174,22 @@ class _Run:
             index_path=kept / "index.sqlite",
             chunks=options.preset.chunks,
             ranking=options.preset.ranking,
-            embedder=self._every_script(provider),
+            embedder=self._every_script(memory.settings, kept),
         )
 
-    def _every_script(self, provider: str) -> Embedder | None:
+    def _every_script(self, settings: Settings, kept: Path) -> Embedder | None:
         """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
-        if not self.options.preset.every_script or self.options.mode == "lexical" or provider == "none":
+        if not self.options.preset.every_script or self.options.mode == "lexical":
             return None
-        from commonplace.embedding import registry
+        if settings.embedding.provider == "none":
+            return None
+        from commonplace.costs.accounts import Accounts
+        from commonplace.embedding import configured
 
-        return EveryScript(registry.create(provider))
+        accounts = Accounts(paths.Workspace(kept), settings.embedding, kept)
+        models = configured.models(settings.embedding, accounts)
+        model = next((model for model in models if not isinstance(model, str)), None)
+        return EveryScript(model) if model else None
 
     def _sync(self, memory: Memory) -> None:
         def tell(stage: str, done: int, total: int) -> None:

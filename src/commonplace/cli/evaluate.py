@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commonplace import render
 from commonplace.bench import PRESETS
 from commonplace.cli import progress
 from commonplace.cli.options import command, option
@@ -53,6 +54,7 @@ LEAST_RESULTS = 50  # fewer would cut the list before the character budgets are 
     help="Write the results here, one line a question.",
 )
 @option("--fresh", is_flag=True, help="Index anew instead of using what an earlier run left.")
+@option("--estimate", is_flag=True, help="Say what the vectors would take, and ask nothing.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 def evaluate(
     queries: Path,
@@ -62,6 +64,7 @@ def evaluate(
     limit: int,
     out: Path | None,
     fresh: bool,
+    estimate: bool,
     as_json: bool,
 ) -> None:
     """Score the search against questions with known evidence.
@@ -76,6 +79,10 @@ def evaluate(
     if out is not None:
         datasets.check_writable(out)
     folder = workspaces or datasets.workspaces_beside(queries)
+    if estimate:
+        expected = evaluation.estimate(questions, folder, options)
+        click.echo(_json(render.estimate_data(expected)) if as_json else render.estimate_text(expected))
+        return
     with progress.shown(lines=True) as told:
         found = evaluation.evaluate(questions, folder, options, told)
     if out is not None:

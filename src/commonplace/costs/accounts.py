@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.paths import Workspace
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 class Accounts:
     """Meters for the models of one workspace; safe to share between threads."""
 
-    def __init__(self, workspace: Workspace, settings: Embedding) -> None:
-        """Name the workspace; nothing is opened or made before a model is metered."""
-        self.workspace, self._settings = workspace, settings
+    def __init__(self, workspace: Workspace, settings: Embedding, folder: Path | None = None) -> None:
+        """Name the workspace, or another folder for the ledger; nothing is made before a model is metered."""
+        self.folder = folder or workspace.derived
+        self._workspace = None if folder else workspace
+        self._settings = settings
         self._lock = threading.Lock()
         self._ledger: Ledger | None = None
 
@@ -39,9 +42,10 @@ class Accounts:
                 self._ledger.close()
 
     def _opened(self) -> Ledger:
-        from commonplace.costs.ledger import open_ledger
+        from commonplace.costs.ledger import Ledger, open_ledger
 
         with self._lock:
             if self._ledger is None:
-                self._ledger = open_ledger(self.workspace)
+                own = self._workspace
+                self._ledger = open_ledger(own) if own else Ledger(self.folder / "ledger.sqlite")
             return self._ledger

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -20,17 +20,20 @@ from commonplace.errors import CommonplaceError, ConfigError
 SHIPPED = Path(__file__).with_name("prices.toml")
 FILE = "prices.toml"
 NANO = 1_000_000_000  # of a dollar
-BATCHES_COST = 2  # OpenAI, Google and Voyage: half the price; a divisor
 # A dated or numbered version of a model costs what the model costs.
 _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices in billionths of a dollar per million tokens, in and out, by provider and model."""
+    """Prices in billionths of a dollar per million tokens, in and out, by provider and model.
+
+    `batches` are the percents of the price that batches of a provider cost, all of it where none are known.
+    """
 
     free: frozenset[str]
     models: Mapping[tuple[str, str], tuple[int, int]]
+    batches: Mapping[str, int] = field(default_factory=dict)
 
     def cost(
         self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
@@ -42,7 +45,8 @@ class Prices:
         if found is None:
             return None
         price = tokens_in * found[0] + tokens_out * found[1]
-        return -(-price // (1_000_000 * (BATCHES_COST if batched else 1)))
+        percent = self.batches.get(provider, 100) if batched else 100
+        return -(-price * percent // 100_000_000)
 
     def _of(self, provider: str, model: str) -> tuple[int, int] | None:
         if (provider, model) in self.models:
@@ -62,7 +66,9 @@ def load(environ: Mapping[str, str] | None = None) -> Prices:
     if not own.exists():
         return shipped
     mine = _read(own)
-    return Prices(shipped.free | mine.free, {**shipped.models, **mine.models})
+    return Prices(
+        shipped.free | mine.free, {**shipped.models, **mine.models}, {**shipped.batches, **mine.batches}
+    )
 
 
 @cache
@@ -80,12 +86,15 @@ def _read(path: Path) -> Prices:
     free = content.pop("free", [])
     if not isinstance(free, list) or not all(isinstance(name, str) for name in free):
         raise ConfigError(paths.shown(path), "free must be a list of providers")
+    batches = content.pop("batches", {})
+    if not isinstance(batches, dict) or not all(map(_is_percent, batches.values())):
+        raise ConfigError(paths.shown(path), "batches must be a table of percents, 0 to 100, by provider")
     models = {
         (provider, model): _price(price, f'{provider}."{model}"', path)
         for provider, table in content.items()
         for model, price in _table(table, provider, path).items()
     }
-    return Prices(frozenset(free), models)
+    return Prices(frozenset(free), models, batches)
 
 
 def _table(value: object, name: str, path: Path) -> Mapping[str, Any]:
@@ -100,6 +109,10 @@ def _price(value: object, name: str, path: Path) -> tuple[int, int]:
         # Dollars per million tokens, times a billion: exact for any price of nine places.
         return int(Decimal(value["in"]) * NANO), int(Decimal(value["out"]) * NANO)
     raise ConfigError(paths.shown(path), f"{paths.shown(name)} must be {{ in = DOLLARS, out = DOLLARS }}")
+
+
+def _is_percent(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100
 
 
 def _is_price(value: object) -> bool:

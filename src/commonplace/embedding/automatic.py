@@ -33,6 +33,11 @@ class Choice(NamedTuple):
     provider: str
     model: str
 
+    @property
+    def shown(self) -> str:
+        """As people write it, and `fallback` takes it."""
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
 
 def choose(settings: Embedding) -> Choice:
     """Return the provider and model that settings name, or that the rest of them implies."""

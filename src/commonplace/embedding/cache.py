@@ -162,6 +162,8 @@ def key(model: str, kind: str, text: str) -> bytes:
 
 
 def _connect(path: str) -> apsw.Connection:
+    # For its owner's eyes only: of vectors something can be guessed. SQLite's side files follow.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
     connection = apsw.Connection(path)
     try:
         connection.set_busy_timeout(_BUSY_MS)

@@ -12,13 +12,15 @@ from uuid import uuid4
 
 from commonplace import paths
 from commonplace.config import credentials
-from commonplace.embedding import automatic, registry
+from commonplace.embedding import automatic, base, registry
 from commonplace.embedding.automatic import AUTO
 from commonplace.embedding.base import Embedder, Spec
 from commonplace.embedding.breaker import Breaker, Opened, name_of
 from commonplace.errors import CommonplaceError, ConfigError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from commonplace.config.settings import Embedding
     from commonplace.costs.accounts import Accounts
     from commonplace.embedding.pending import FileStore
@@ -129,18 +131,18 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
         meter=accounts.meter(spec.provider, priced, run) if accounts else None,
         name=breaker_name(spec),
         deadline_s=max(settings.deadline_s, settings.query_deadline_s),
-        batches=_batches(model, accounts.workspace) if accounts and settings.batch else None,
+        batches=_batches(model, accounts.folder) if accounts and settings.batch else None,
     )
 
 
-def _batches(model: Embedder, workspace: paths.Workspace) -> FileStore | None:
+def _batches(model: Embedder, folder: Path) -> FileStore | None:
     """Where batches under way are noted, for a model whose provider has them."""
     from commonplace.embedding import batch
     from commonplace.embedding.pending import FileStore
 
     if not batch.supports(model):
         return None
-    return FileStore(workspace.batches, paths.lock_file(workspace, "batches"))
+    return FileStore(folder / "batches.json", folder / "locks" / "batches.lock")
 
 
 def is_remote(model: Embedder) -> bool:
@@ -162,14 +164,16 @@ def trouble(model: Embedder) -> str:
     return ""
 
 
-def estimate(model: Embedder, texts: Sequence[str], warnings: tuple[str, ...] = ()) -> Estimate:
-    """Say what embedding passages with a model made here would take."""
-    from commonplace.embedding.guarded import GuardedEmbedder
+def estimate(
+    model: Embedder, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
+) -> Estimate:
+    """Say what embedding passages and questions with a model made here would take."""
     from commonplace.types import Estimate
 
-    if not isinstance(model, GuardedEmbedder):
-        return Estimate(model.name, len(texts), dollars=0.0, local=True, warnings=warnings)
-    return model.estimate(texts, warnings)
+    if base.estimating(model):
+        return model.estimate(passages, questions, warnings)
+    texts = len(passages) + len(questions)
+    return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
 
 
 def left_alone() -> list[str]:

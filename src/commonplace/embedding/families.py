@@ -44,6 +44,9 @@ class Family:
 
 
 _E5 = ("query: ", "passage: ")
+_STELLA = "Instruct: Given a web search query, retrieve relevant passages that answer the query.\nQuery: "
+_GEMMA_2 = "<instruct>Given a web search query, retrieve relevant passages that answer the query.\n<query>"
+_CODE = "Represent this query for searching relevant code: "
 _NOMIC = ("search_query: ", "search_document: ")
 _GEMMA = ("task: search result | query: ", "title: none | text: ")
 
@@ -57,10 +60,16 @@ FAMILIES: tuple[Family, ...] = (
     Family("gemini-2", r"gemini-embedding-2", *_GEMMA, BOTH, 8192, 3072),
     Family("voyage-lite-512", r"^voyage-3-lite", scripts=BOTH, max_tokens=32_000, dimensions=512),
     Family("voyage-16k", r"^voyage-(?:code-2|law-2)", scripts=BOTH, max_tokens=16_000),
-    Family("voyage", r"^voyage-(?:[345]|code-3)", scripts=BOTH, max_tokens=32_000, dimensions=1024),
+    Family("voyage", r"^voyage-(?:[345]|code-[34])", scripts=BOTH, max_tokens=32_000, dimensions=1024),
+    Family(
+        "voyage-32k", r"^voyage-(?:finance|multilingual)-2", scripts=BOTH, max_tokens=32_000, dimensions=1024
+    ),
+    Family("voyage-2", r"^voyage-2", scripts=BOTH, max_tokens=4000, dimensions=1024),
     Family("voyage-older", r"^voyage-", scripts=BOTH, max_tokens=16_000),
     Family("mistral", r"^mistral-embed", scripts=BOTH, max_tokens=8192, dimensions=1024),
     Family("codestral", r"^codestral-embed", scripts=BOTH, max_tokens=8192, dimensions=1536),
+    Family("dashscope-older", r"^text-embedding-v[12]", scripts=BOTH, max_tokens=2048, dimensions=1536),
+    Family("dashscope", r"^text-embedding-v[34]", scripts=BOTH, max_tokens=8192, dimensions=1024),
     Family("cohere-4", r"embed-v4", scripts=BOTH, max_tokens=128_000, dimensions=1536),
     Family("cohere-3-light", r"embed-multilingual-light-v3", scripts=BOTH, dimensions=384),
     Family("cohere-3", r"embed-multilingual-v3", scripts=BOTH, dimensions=1024),
@@ -76,6 +85,7 @@ FAMILIES: tuple[Family, ...] = (
     Family("e5-small", r"\be5-small", *_E5, LATIN, 512, 384),
     Family("e5-base", r"\be5-base", *_E5, LATIN, 512, 768),
     Family("e5-large", r"\be5-large", *_E5, LATIN, 512, 1024),
+    Family("bge-gemma", r"\bbge-multilingual-gemma2", _GEMMA_2, "", BOTH, 8192, 3584),
     Family("bge-m3", r"\bbge-m3", scripts=BOTH, max_tokens=8192, dimensions=1024),
     Family("bge-small-zh", r"\bbge-small-zh", _REPRESENT_ZH, "", CJK, 512, 512),
     Family("bge-base-zh", r"\bbge-base-zh", _REPRESENT_ZH, "", CJK, 512, 768),
@@ -84,6 +94,8 @@ FAMILIES: tuple[Family, ...] = (
     Family("bge-base-en", r"\bbge-base", _REPRESENT, "", LATIN, 512, 768),
     Family("bge-large-en", r"\bbge-large", _REPRESENT, "", LATIN, 512, 1024),
     Family("nomic-2", r"nomic-embed-text-v2", *_NOMIC, BOTH, 512, 768),
+    Family("coderank", r"coderankembed", _CODE, "", LATIN, 8192, 768),
+    Family("nomic-code", r"nomic-embed-code", _CODE, "", LATIN, 32_768, 3584),
     Family("nomic", r"nomic-embed", *_NOMIC, LATIN, 8192, 768),
     Family("qwen3-0.6b", r"qwen3-embedding.*0[.-]6b", _INSTRUCT, "", BOTH, 32_768, 1024),
     Family("qwen3-4b", r"qwen3-embedding.*4b", _INSTRUCT, "", BOTH, 32_768, 2560),
@@ -117,11 +129,25 @@ FAMILIES: tuple[Family, ...] = (
         dimensions=384,
     ),
     Family("mpnet-multilingual", r"paraphrase-multilingual", scripts=BOTH, max_tokens=128, dimensions=768),
+    Family(
+        "distiluse-multilingual", r"distiluse-base-multilingual", scripts=BOTH, max_tokens=128, dimensions=512
+    ),
+    Family("labse", r"^labse", scripts=BOTH, max_tokens=256, dimensions=768),
+    Family("minilm-questions", r"multi-qa-minilm", dimensions=384),
+    Family("mpnet-questions", r"multi-qa-mpnet", dimensions=768),
     Family("minilm", r"all-minilm", max_tokens=256, dimensions=384),
     Family("mpnet", r"all-mpnet-base", max_tokens=384, dimensions=768),
     Family("jina-2-zh", r"jina-embeddings-v2-base-zh", scripts=BOTH, max_tokens=8192, dimensions=768),
     Family("jina-2-small", r"jina-embeddings-v2-small-en", max_tokens=8192, dimensions=512),
     Family("jina-2", r"jina-embeddings-v2-base", max_tokens=8192, dimensions=768),
+    Family("jina-4", r"jina-embeddings-v4", "Query: ", "Passage: ", BOTH, 32_768, 2048),
+    Family("jina-5-small", r"jina-embeddings-v5-text-small", "Query: ", "Document: ", BOTH, 32_768, 1024),
+    Family("jina-5-nano", r"jina-embeddings-v5-text-nano", "Query: ", "Document: ", BOTH, 8192, 768),
+    Family("stella-1.5b", r"stella-en-1[.-]5b", _STELLA, "", LATIN, 512, 1024),
+    Family("bce", r"bce-embedding-base", scripts=BOTH, dimensions=768),
+    Family("m3e", r"^m3e-(?:base|large)", scripts=BOTH, dimensions=768),
+    Family("granite-2-small", r"granite-embedding-small-english-r2", max_tokens=8192, dimensions=384),
+    Family("granite-2", r"granite-embedding-english-r2", max_tokens=8192, dimensions=768),
     Family("granite-30m", r"granite-embedding[-:]30m", dimensions=384),
     Family("granite-125m", r"granite-embedding[-:]125m", dimensions=768),
     Family("granite-107m", r"granite-embedding[-:]107m", scripts=BOTH, dimensions=384),
@@ -138,7 +164,9 @@ def plain(model: str) -> str:
     LM Studio puts `text-embedding-` before the names of all models and `@q8_0` behind.
     """
     name = model.lower().rpartition("/")[2].partition("@")[0].replace("_", "-")
-    return name if re.match(r"text-embedding-(?:3-|ada|0)", name) else name.removeprefix("text-embedding-")
+    return (
+        name if re.match(r"text-embedding-(?:3-|ada|0|v\d)", name) else name.removeprefix("text-embedding-")
+    )
 
 
 def find(model: str) -> Family:

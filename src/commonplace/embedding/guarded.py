@@ -110,11 +110,8 @@ class GuardedEmbedder:
         Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
         the rest comes with a later call.
         """
-        from commonplace.embedding.batch import BatchEmbedder
-        from commonplace.embedding.quantization import quantize, unit_rows
+        from commonplace.embedding.quantization import unit_rows
 
-        assert isinstance(self._inner, RemoteEmbedder)
-        assert self._batches is not None
         keys = [cache.key(self.fingerprint, "passage", text) for text in texts]
         found = self._store.find(list(dict.fromkeys(keys))) if self._store is not None else {}
         known = [place for place, key in enumerate(keys) if key in found]
@@ -122,41 +119,63 @@ class GuardedEmbedder:
         if known:
             yield known, unit_rows([found[keys[place]] for place in known])
         rest = [place for place, key in enumerate(keys) if key not in found]
-        if not rest:
-            return
-        work = BatchEmbedder(self._inner, self._batches, watcher=_Requests(self, "embed", {}))
         with self._guarding():
-            for places, rows in work.embed_each([texts[place] for place in rest]):
+            for places, rows in self._in_batches([texts[place] for place in rest]):
                 mine = [rest[place] for place in places]
-                kept = quantize(rows)
-                if self._store is not None:
-                    told = {keys[place]: row.tobytes() for place, row in zip(mine, kept, strict=True)}
-                    self._store.keep(self.fingerprint, told)
-                yield mine, unit_rows([row.tobytes() for row in kept])
+                yield mine, self._kept([keys[place] for place in mine], rows)
+
+    def _in_batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
+        from commonplace.embedding.batch import BatchEmbedder
+
+        assert isinstance(self._inner, RemoteEmbedder)
+        assert self._batches is not None
+        if texts:
+            watcher = _Requests(self, "embed", {})
+            yield from BatchEmbedder(self._inner, self._batches, watcher=watcher).embed_each(texts)
+
+    def _kept(self, keys: Sequence[bytes], rows: Floats) -> Floats:
+        """Rows as the index keeps them, put into the cache."""
+        from commonplace.embedding.quantization import quantize, unit_rows
+
+        kept = [row.tobytes() for row in quantize(rows)]
+        if self._store is not None:
+            self._store.keep(self.fingerprint, dict(zip(keys, kept, strict=True)))
+        return unit_rows(kept)
 
     def try_out(self, texts: Sequence[str] = (_TRIAL,), kind: Kind = "query") -> Floats:
         """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""
         return self._ask(texts, kind, {}, "test")
 
-    def estimate(self, texts: Sequence[str], warnings: tuple[str, ...] = ()) -> Estimate:
-        """Say what embedding passages would take, without asking anybody."""
+    def estimate(
+        self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
+    ) -> Estimate:
+        """Say what embedding these would take, without asking anybody."""
         from commonplace.costs.prices import NANO
         from commonplace.types import Estimate
 
-        keys = {cache.key(self.fingerprint, "passage", text): text for text in texts}
-        found = self._store.find(list(keys)) if self._store is not None else {}
-        missing = [text for key, text in keys.items() if key not in found]
-        tokens = sum(map(packing.tokens, self._prepared(missing, "passage")))
-        price = self._meter.price(tokens, batched=self.by_batches) if self._meter is not None else None
+        known = tokens = 0
+        prices: list[int | None] = []
+        wanted: tuple[tuple[Kind, Sequence[str]], ...] = (("passage", passages), ("query", questions))
+        for kind, texts in wanted:
+            missing = self._missing(texts, kind)
+            taken = sum(map(packing.tokens, self._prepared(missing, kind)))
+            batched = self.by_batches and kind == "passage"
+            known, tokens = known + len(texts) - len(missing), tokens + taken
+            prices.append(self._meter.price(taken, batched=batched) if self._meter is not None else None)
         return Estimate(
             self.name,
-            len(texts),
-            len(texts) - len(missing),
+            len(passages) + len(questions),
+            known,
             tokens,
-            None if price is None else price / NANO,
+            None if None in prices else sum(price or 0 for price in prices) / NANO,
             batched=self.by_batches,
             warnings=warnings,
         )
+
+    def _missing(self, texts: Sequence[str], kind: Kind) -> list[str]:
+        keys = {cache.key(self.fingerprint, kind, text): text for text in texts}
+        found = self._store.find(list(keys)) if self._store is not None else {}
+        return [text for key, text in keys.items() if key not in found]
 
     def _count(self, texts: Sequence[str], known: int, kind: Kind) -> None:
         self.asked, self.known = self.asked + len(texts), self.known + known

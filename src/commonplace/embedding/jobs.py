@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from urllib.parse import quote, urlsplit
 
+from commonplace import screen
 from commonplace.deadline import Deadline
 from commonplace.embedding import gemini, voyage
 from commonplace.embedding.openai import vectors
@@ -24,13 +25,9 @@ from commonplace.errors import ProviderError
 from commonplace.transport import Endpoint
 
 MAX_RESULT_BYTES = 4_000_000_000
-_RUNNING = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
-_GEMINI_OVER = {
-    "BATCH_STATE_SUCCEEDED": "done",
-    "BATCH_STATE_FAILED": "failed",
-    "BATCH_STATE_CANCELLED": "failed",
-    "BATCH_STATE_EXPIRED": "failed",
-}
+# Whatever else is said, or nothing, is a batch that runs: one forgotten too early would be paid twice.
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+_SUCCEEDED, _ENDED = "SUCCEEDED", frozenset({"FAILED", "CANCELLED", "EXPIRED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +97,11 @@ class FileJobs:
         """Return how far a batch is. Raises ProviderError."""
         found = answer_of(self._endpoint.get(f"batches/{quote(name, safe='')}", deadline))
         state = found.get("status")
-        if state in _RUNNING:
+        if state not in _OVER:
             return Status("running")
-        files = tuple(str(found[k]) for k in ("output_file_id", "error_file_id") if found.get(k))
-        said = "" if state == "completed" else f"the batch is {state}"
+        # The file of errors is not needed: what brings no vector is asked for again.
+        files = (str(found["output_file_id"]),) if found.get("output_file_id") else ()
+        said = "" if state == "completed" else f"the batch is {state}{_why(found.get('errors'))}"
         return Status("failed" if said else "done", files, said)
 
     def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
@@ -144,13 +142,15 @@ class GeminiJobs:
         """Return how far a batch is. Raises ProviderError."""
         found = answer_of(self._endpoint.get(quote(name, safe="/"), deadline))
         metadata = answer_of(found.get("metadata"))
-        state = _GEMINI_OVER.get(str(metadata.get("state")), "failed" if found.get("error") else "running")
-        if state == "running":
+        state = str(metadata.get("state")).rpartition("_")[2]  # BATCH_STATE_FAILED, JOB_STATE_FAILED
+        failed = state in _ENDED or bool(found.get("error"))
+        if not failed and state != _SUCCEEDED:
             return Status("running")
         places = (answer_of(found.get("response")), answer_of(metadata.get("output")))
         files = [str(place["responsesFile"]) for place in places if place.get("responsesFile")]
-        said = "" if state == "done" else f"the batch is {metadata.get('state', 'failed')}"
-        return Status("failed" if said else "done", tuple(files[:1]), said)
+        ended = state.lower() if state in _ENDED else "failed"
+        said = f"the batch is {ended}{_why(found.get('error'))}" if failed else ""
+        return Status("failed" if failed else "done", tuple(files[:1]), said)
 
     def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
         """Yield the key and the vector of each request, None where it failed. Raises ProviderError."""
@@ -180,6 +180,16 @@ class GeminiJobs:
 def answer_of(value: object) -> dict[str, Any]:
     """Return an answer that is an object, and an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def _why(told: object) -> str:
+    """What an ended batch says about its end: `{"data": [{"message": …}]}` or `{"message": …}`, one line."""
+    listed = answer_of(told).get("data")
+    first = answer_of(listed[0] if isinstance(listed, list) and listed else told)
+    message = first.get("message")
+    return (
+        f": {screen.shorten(screen.one_line(message), 200)}" if isinstance(message, str) and message else ""
+    )
 
 
 def _started(endpoint: Endpoint, path: str, body: object, deadline: Deadline) -> dict[str, Any]:

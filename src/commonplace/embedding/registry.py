@@ -6,14 +6,10 @@ whose objects are `Provider` rows as well.
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
+from commonplace.catalog import Catalog
 from commonplace.embedding.base import Embedder, Spec
-from commonplace.errors import ConfigError
 
 GROUP = "commonplace.embedders"
 
@@ -129,29 +125,15 @@ _BUILT_IN = (
         base_url="http://127.0.0.1:11434",
     ),
 )
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
-
-_made: dict[Spec, Embedder] = {}
-_lock = threading.Lock()
-
-
-def _after_fork() -> None:
-    """Begin a forked child with a lock that no thread of its parent holds."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+_CATALOG: Catalog[Provider, Spec, Embedder] = Catalog(
+    _BUILT_IN, Provider, GROUP, "embedding.provider", "model"
+)
+PROVIDERS = _CATALOG.rows
 
 
 def find(name: str) -> Provider:
     """Return the row of a provider, built in or installed. Raises ConfigError, with the known names."""
-    row = PROVIDERS.get(name) or _installed().get(name)
-    if row is None:
-        known = ", ".join([*PROVIDERS, *_installed(), "none"])
-        raise ConfigError("embedding.provider", f"unknown model {name!r}; known: {known}")
-    return row
+    return _CATALOG.find(name)
 
 
 def create(spec: Spec | str) -> Embedder:
@@ -159,17 +141,4 @@ def create(spec: Spec | str) -> Embedder:
 
     Raises ConfigError for an unknown provider, MissingExtra, ProviderError if it cannot be loaded.
     """
-    spec = Spec(spec) if isinstance(spec, str) else spec
-    module, _, function = find(spec.provider).factory.partition(":")
-    with _lock:
-        if spec not in _made:
-            _made[spec] = getattr(import_module(module), function)(spec)
-        return _made[spec]
-
-
-def _installed() -> dict[str, Provider]:
-    """Rows that other packages bring."""
-    from importlib.metadata import entry_points
-
-    found = (point.load() for point in entry_points(group=GROUP))
-    return {row.name: row for row in found if isinstance(row, Provider)}
+    return _CATALOG.create(Spec(spec) if isinstance(spec, str) else spec)

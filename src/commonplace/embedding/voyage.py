@@ -26,7 +26,8 @@ VOYAGE = Service(
     lambda call: "embeddings",
     lambda call: {"input": list(call.inputs), **settings(call)},
     vectors,
-    # 1,000 and 120,000 are allowed; its tokenizer makes up to three times as many of code and figures.
-    Limits(inputs=256, tokens=32_000, input_tokens=32_000),
+    # 1,000 and 120,000 are allowed, but 10,000 tokens a minute to who has given no means of payment: a larger
+    # request would be refused for ever. Its tokenizer makes up to three times as many of code and figures.
+    Limits(inputs=256, tokens=8000, input_tokens=32_000),
     usage=usage,
 )

@@ -7,11 +7,11 @@ sends one byte a second respects a timeout.
 from __future__ import annotations
 
 import queue
-import random
 import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import TypeVar, cast
 
+from commonplace import refusals
 from commonplace.deadline import Deadline
 from commonplace.errors import ProviderError
 from commonplace.llm.base import Unanswered
@@ -32,7 +32,7 @@ def repeated(work: Callable[[], _Result], deadline: Deadline) -> _Result:
         try:
             return work()
         except ProviderError as error:
-            wait = _pause_s(error, attempt)
+            wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, LONGEST_PAUSE_S)
             if error.permanent or isinstance(error, Unanswered) or wait >= deadline.left_s():
                 raise
             deadline.pause(wait)
@@ -76,6 +76,16 @@ def relayed(
         gone.set()
 
 
+def drained(stream: Generator[object, None, _Result]) -> _Result:
+    """Read a stream to its end and return what it returns."""
+    while True:
+        try:
+            next(stream)
+        except StopIteration as end:
+            whole: _Result = end.value
+            return whole
+
+
 def _produce(
     produce: Callable[[], Iterator[_Result]],
     pieces: queue.Queue[tuple[_Result | None, BaseException | None]],
@@ -100,11 +110,3 @@ def _produce(
         put(None, StopIteration())
     except BaseException as error:  # noqa: BLE001 - raised again where the reader waits
         put(None, error)
-
-
-def _pause_s(error: ProviderError, attempt: int) -> float:
-    """How long to wait before the next attempt: as asked, or longer each time; not all callers at once."""
-    if error.retry_after_s is not None:
-        return error.retry_after_s + random.uniform(0, 0.25)  # noqa: S311 - spreads requests, hides nothing
-    longest = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1))
-    return random.uniform(longest / 2, longest)  # noqa: S311

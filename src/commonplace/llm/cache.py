@@ -1,7 +1,7 @@
 """Answers by what was asked, shared by all processes of a user, bounded by age and size.
 
 A cache may fail: what cannot be read is asked again, what cannot be written is not kept. It holds answers and
-hashes of questions, for their owner's eyes only.
+hashes of questions, for their owner's eyes only; an answer that holds a secret is not kept.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -54,9 +54,18 @@ class Cache:
     """The answers of one user; safe with many threads and processes."""
 
     def __init__(
-        self, path: Path | None = None, *, max_age_s: float = MAX_AGE_S, max_bytes: int = MAX_BYTES
+        self,
+        path: Path | None = None,
+        *,
+        max_age_s: float = MAX_AGE_S,
+        max_bytes: int = MAX_BYTES,
+        holds_secret: Callable[[str], bool] = lambda text: False,
     ) -> None:
-        """Name the file, by default the one in the user's cache folder; it is made with the first answer."""
+        """Name the file, by default the one in the user's cache folder; it is made with the first answer.
+
+        `holds_secret` knows a text that may not reach a disk (`notes.redact.holds_secret`).
+        """
+        self._holds_secret = holds_secret
         self._database = Database(path or paths.user_cache_dir() / "answers.sqlite", _TABLES)
         self._max_age_s, self._max_bytes = max_age_s, max_bytes
 
@@ -83,10 +92,10 @@ class Cache:
         return None if row is None else _read(row[0])
 
     def put(self, fingerprint: str, request: Request, completion: Completion) -> None:
-        """Keep an answer; the oldest and the least recently used go."""
+        """Keep an answer that holds no secret; the oldest and the least recently used go."""
         answer = json.dumps(asdict(completion), ensure_ascii=False)
         size, now = len(answer.encode("utf-8", "surrogatepass")), time.time()
-        if size > self._max_bytes:
+        if size > self._max_bytes or self._holds_secret(_said(completion)):
             return
         # A lone surrogate is no UTF-8; such an answer is not kept.
         with self._forgiving(), suppress(UnicodeEncodeError), self._database.transaction() as connection:
@@ -164,6 +173,17 @@ def _key(fingerprint: str, request: Request) -> bytes:
     asked = [_VERSION, fingerprint, turns, tools, rest]
     text = json.dumps(asked, sort_keys=True, ensure_ascii=True, default=dict)
     return hashlib.sha256(text.encode()).digest()
+
+
+def _said(completion: Completion) -> str:
+    """All that an answer says, without the escapes of JSON."""
+    parts = [completion.text, json.dumps(completion.data, ensure_ascii=False)]
+    for call in completion.calls:
+        parts.append(call.arguments)
+        with suppress(ValueError, RecursionError):
+            parts.append(json.dumps(json.loads(call.arguments), ensure_ascii=False))
+    parts.append("".join(chance.token for chance in completion.logprobs))
+    return "\n".join(parts)
 
 
 def _read(text: str) -> Completion:

@@ -51,13 +51,7 @@ class CommandModel:
 
     def answer(self, request: Request) -> Completion:
         """Run the program once. Raises ProviderError."""
-        stream = self.stream(request)
-        while True:
-            try:
-                next(stream)
-            except StopIteration as end:
-                whole: Completion = end.value
-                return whole
+        return attempts.drained(self.stream(request))
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Run the program and yield what it prints as it comes. Raises ProviderError."""

@@ -17,6 +17,7 @@ from typing import Any
 from commonplace import paths, screen
 from commonplace.deadline import Deadline
 from commonplace.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.llm import attempts
 from commonplace.llm.base import Completion, Request, Spec, Unanswered
 from commonplace.llm.chat_completions import Collector, Malformed
 from commonplace.refusals import TooLarge
@@ -47,13 +48,7 @@ class GgufModel:
 
     def answer(self, request: Request) -> Completion:
         """Answer a request. Raises ProviderError, MissingExtra."""
-        stream = self.stream(request)
-        while True:
-            try:
-                next(stream)
-            except StopIteration as end:
-                whole: Completion = end.value
-                return whole
+        return attempts.drained(self.stream(request))
 
     def stream(self, request: Request) -> Generator[str, None, Completion]:
         """Yield the answer in pieces and return it whole. Raises ProviderError, MissingExtra."""

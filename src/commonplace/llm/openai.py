@@ -43,6 +43,8 @@ _HEADERS = frozenset(
     " x-stainless-raw-response".split()
 )
 _OWN_HEADERS = frozenset({"openai-organization", "openai-project"})
+# What happens to a connection once a request is on its way, as httpx and httpx2 call it.
+_CUT_OFF = frozenset({"ReadError", "RemoteProtocolError"})
 _Result = TypeVar("_Result")
 
 
@@ -201,6 +203,8 @@ class OpenAiModel:
         except openai.OpenAIError as error:
             said = screen.one_line(self._key.remove_from(str(error.__cause__ or error)))
             message = f"{addresses.origin(self._base_url)} cannot be reached ({screen.shorten(said, 120)})"
+            if type(error.__cause__).__name__ in _CUT_OFF:
+                raise Unanswered(self.provider, message) from error
             permanent = "CERTIFICATE_VERIFY_FAILED" in said
             raise ProviderError(self.provider, message, permanent=permanent) from error
         except _transport_errors() as error:  # below the SDK there is a response already

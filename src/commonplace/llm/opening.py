@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from commonplace.config import Settings, credentials
 from commonplace.costs import ledger
@@ -22,11 +22,13 @@ def open_llm(
     settings: Settings,
     *,
     breaker: Breaker | None = None,
+    holds_secret: Callable[[str], bool] | None = None,
     run: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Client | None:
     """Make the language model of the settings, or None where none is set, which is the default.
 
+    Answers are kept only where it can be told which of them hold a secret: `notes.redact.holds_secret`.
     `run` names what the caps of a run are for; each call of this function is a run of its own without it.
     Nothing is asked yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
@@ -45,5 +47,7 @@ def open_llm(
         )
     )
     budget = Budget(ledger.open_ledger(workspace, environ), caps(chosen), run)
-    cache = Cache(user_cache_dir(environ) / "answers.sqlite") if chosen.cache else None
+    cache = None
+    if chosen.cache and holds_secret is not None:
+        cache = Cache(user_cache_dir(environ) / "answers.sqlite", holds_secret=holds_secret)
     return Client(model, cache=cache, budget=budget, breaker=breaker)

@@ -6,14 +6,12 @@ objects are `Provider` rows as well.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 
+from commonplace.catalog import Catalog
 from commonplace.config import credentials
 from commonplace.config.credentials import Secret
-from commonplace.errors import ConfigError
 from commonplace.llm.base import Model, Spec
 
 GROUP = "commonplace.llms"
@@ -65,19 +63,13 @@ _BUILT_IN = (
     Provider("gguf", "commonplace.llm.gguf:load", "a model file, in this process", "gguf", local=True),
     Provider("fake", "commonplace.llm.fake:load", "says what it is told, for tests", local=True),
 )
-PROVIDERS: Mapping[str, Provider] = {row.name: row for row in _BUILT_IN}
-
-_made: dict[Spec, Model] = {}
-_lock = threading.Lock()
+_CATALOG: Catalog[Provider, Spec, Model] = Catalog(_BUILT_IN, Provider, GROUP, "llm.provider", "provider")
+PROVIDERS = _CATALOG.rows
 
 
 def find(name: str) -> Provider:
     """Return the row of a provider, built in or installed. Raises ConfigError, with the known names."""
-    row = PROVIDERS.get(name) or _installed().get(name)
-    if row is None:
-        known = ", ".join([*PROVIDERS, *_installed(), "none"])
-        raise ConfigError("llm.provider", f"unknown provider {name!r}; known: {known}")
-    return row
+    return _CATALOG.find(name)
 
 
 def create(spec: Spec | str) -> Model:
@@ -85,12 +77,7 @@ def create(spec: Spec | str) -> Model:
 
     Raises ConfigError for an unknown provider or what it lacks, MissingExtra, ProviderError.
     """
-    spec = Spec(spec) if isinstance(spec, str) else spec
-    module, _, function = find(spec.provider).factory.partition(":")
-    with _lock:
-        if spec not in _made:
-            _made[spec] = getattr(import_module(module), function)(spec)
-        return _made[spec]
+    return _CATALOG.create(Spec(spec) if isinstance(spec, str) else spec)
 
 
 def own_key(environ: Mapping[str, str] | None = None) -> Secret:
@@ -101,11 +88,3 @@ def own_key(environ: Mapping[str, str] | None = None) -> Secret:
 def provider_key(row: Provider, environ: Mapping[str, str] | None = None) -> Secret:
     """Return the key that was set for a provider."""
     return credentials.from_environment(row.keys, environ)
-
-
-def _installed() -> dict[str, Provider]:
-    """Rows that other packages bring."""
-    from importlib.metadata import entry_points
-
-    found = (point.load() for point in entry_points(group=GROUP))
-    return {row.name: row for row in found if isinstance(row, Provider)}

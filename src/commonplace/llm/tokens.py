@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 
+from commonplace.estimates import about as about
+from commonplace.estimates import quarters as quarters
 from commonplace.llm.base import Request
 
 # A tokenizer that works on bytes, as all common ones do in the end, makes at most one token of a byte. What a
 # chat template puts around a message and before the first one is counted generously.
 _AROUND_MESSAGE, _AROUND_ALL = 16, 64
-_FIRST_WIDE = 0x2E80  # CJK and its neighbours: about one token a character
-
-
-def about(text: str) -> int:
-    """About how many tokens a text is: a quarter of its Latin characters, each of its CJK ones."""
-    return (quarters(text) + 3) // 4
-
-
-def quarters(text: str) -> int:
-    """The same in quarters of a token, which can be added up over pieces of a text."""
-    wide = 0 if text.isascii() else sum(character >= chr(_FIRST_WIDE) for character in text)
-    return len(text) + 3 * wide
 
 
 def about_in(request: Request) -> int:

@@ -112,6 +112,11 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(dict.fromkeys(kinds))
 
 
+def holds_secret(text: str) -> bool:
+    """Tell whether `redact` would replace anything."""
+    return bool(redact(text)[1])
+
+
 def strip_private(text: str) -> str:
     """Blank `<private>…</private>`, tags included, keeping the number of lines.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from commonplace.types.findings import Finding, State
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
     from commonplace.types.reports import (
         CollectionInfo,
@@ -29,6 +30,7 @@ __all__ = [
     "Excerpt",
     "Factor",
     "FileFailure",
+    "Finding",
     "Heading",
     "Hit",
     "Level",
@@ -39,12 +41,14 @@ __all__ = [
     "Recall",
     "SearchResult",
     "Section",
+    "State",
     "Status",
     "SyncReport",
     "Written",
 ]
 
 _MODULES = {
+    "findings": {"Finding", "State"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
     "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
     "reports": {

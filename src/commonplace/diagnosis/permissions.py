@@ -1,0 +1,85 @@
+"""Who may read and write what steers the program: settings, key files, caches."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from commonplace import config, paths
+from commonplace.diagnosis.case import Case
+from commonplace.diagnosis.stores import CACHES
+from commonplace.types import Finding
+
+_SYSTEM = 0  # files of root are not foreign to anybody
+
+
+def settings(case: Case) -> Iterator[Finding]:
+    """See that nobody else can write the user's settings: they name commands and addresses."""
+    path = config.user_file(case.environ)
+    if sys.platform == "win32" or not path.exists():
+        return
+    troubled = [finding for place in (path, path.parent) if (finding := _writable_by_others(place))]
+    yield from troubled
+    if not troubled:
+        yield Finding("permissions.settings", "ok", f"nobody else can write {paths.shown(path)}")
+
+
+def _writable_by_others(path: Path) -> Finding | None:
+    status, shown = path.stat(), paths.shown(path)
+    if status.st_uid not in (os.geteuid(), _SYSTEM):
+        told = f"{shown} belongs to another user, who can change it"
+        return Finding("permissions.settings", "wrong", told, f"chown {os.geteuid()} {shown}")
+    if status.st_mode & stat.S_IWOTH and not (status.st_mode & stat.S_ISVTX and path.is_dir()):
+        told = f"{shown} can be written by everybody: whoever does can have programs run as you"
+        return Finding("permissions.settings", "wrong", told, f"chmod go-w {shown}")
+    # Where everybody has a group of his own, new files are writable by it.
+    if status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid():
+        told = f"{shown} can be written by the members of a group"
+        return Finding("permissions.settings", "warning", told, f"chmod g-w {shown}")
+    return None
+
+
+def keys(case: Case) -> Iterator[Finding]:
+    """See that nobody else can read the files that hold keys."""
+    for name in ("embedding", "llm"):
+        named = getattr(getattr(case.settings, name), "key_file", "")
+        if not named or sys.platform == "win32":
+            continue
+        path = Path(os.path.abspath(os.path.expanduser(named)))
+        if path.exists():
+            yield key_file(path, f"{name}.key_file")
+
+
+def key_file(path: Path, setting: str) -> Finding:
+    """Judge who may read a file with a key."""
+    shown = paths.shown(path)
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        told = f"others can read the key in {shown} ({setting})"
+        return Finding("permissions.keys", "warning", told, f"chmod 600 {shown}")
+    return Finding("permissions.keys", "ok", f"you alone can read {shown} ({setting})")
+
+
+def caches(case: Case) -> Iterator[Finding]:
+    """See that the folder of caches can be written, and that others cannot read what is kept there."""
+    folder = paths.user_cache_dir(case.environ)
+    shown = paths.shown(folder)
+    above = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        told = f"the folder of caches {shown} cannot be written: failures of providers are not remembered"
+        yield Finding("permissions.caches", "warning", told, f"chmod u+rwx {paths.shown(above)}")
+        return
+    readable = [paths.shown(folder / name) for name in CACHES if _others_can_read(folder / name)]
+    if readable:
+        told = f"others can read {', '.join(readable)}"
+        yield Finding("permissions.caches", "warning", told, f"chmod 600 {' '.join(readable)}")
+    else:
+        yield Finding("permissions.caches", "ok", f"the folder of caches {shown} can be written")
+
+
+def _others_can_read(path: Path) -> bool:
+    if sys.platform == "win32" or not path.exists():
+        return False
+    return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))

@@ -1,0 +1,141 @@
+"""A SQLite file as it stands, opened without a trace: no lock, no side file, nothing recovered in place.
+
+Even a reader of a file in WAL mode makes `-shm` beside it, and whoever closes it last writes the log back. So
+a file without a log is opened as immutable, and one with a log is copied to a temporary folder first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from commonplace.errors import IndexUnavailable
+from commonplace.index import schema
+
+LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
+BUSY = "being written now"  # reason of an IndexUnavailable
+CHECK_S = 3.0  # how long SQLite may check a file
+_ATTEMPTS = 3
+# Of SQLite's machine, some ten milliseconds, between two looks at the time: each look may wait for the
+# interpreter while other checks run.
+_STEPS = 500_000
+_READ = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
+
+
+@contextmanager
+def standing(path: Path) -> Iterator[str]:
+    """Yield the path of a file that says what `path` says and can be opened as immutable.
+
+    Raises IndexUnavailable, with `reason` BUSY if it changed whenever it was copied; OSError.
+    """
+    if not _bytes(path, "-wal"):
+        yield os.fspath(path)
+        return
+    if _bytes(path) + _bytes(path, "-wal") > LARGEST:
+        raise IndexUnavailable(os.fspath(path), BUSY)
+    with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
+        copy = os.path.join(folder, path.name)
+        _copy(path, copy)
+        with schema.translated(os.fspath(path)):
+            connection = apsw.Connection(copy)
+            try:
+                connection.execute("PRAGMA journal_mode=delete").fetchall()
+            finally:
+                connection.close()
+        yield copy
+
+
+def marks(path: Path) -> tuple[tuple[int, int, int], ...]:
+    """Return what changes whenever a file or its log is written."""
+    found = []
+    for suffix in ("", "-wal"):
+        try:
+            status = os.stat(f"{path}{suffix}")
+        except OSError:
+            found.append((0, 0, 0))
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+def written_as(path: Path) -> int:
+    """Return the write format of a SQLite file: 1 for a rollback journal, 2 for WAL, 0 if it has none."""
+    with _opened(path) as file:
+        head = file.xRead(20, 0) if file and file.xFileSize() >= 20 else b""
+    return head[18] if head.startswith(b"SQLite format 3\0") else 0
+
+
+class Verdict(NamedTuple):
+    """What SQLite says of a file: what is wrong with it, and the last check that came to its end, if any."""
+
+    complaints: list[str]
+    check: str = ""
+
+
+def check(connection: apsw.Connection, *, thorough: bool = True) -> Verdict:
+    """Let SQLite check a file, full-text tables included, quickly and then, if there is time, thoroughly.
+
+    `PRAGMA integrity_check` asks FTS5 for its own check as well, as its command `integrity-check` does, which
+    would have to write (https://sqlite.org/pragma.html#pragma_integrity_check).
+    """
+    until, done = time.monotonic() + CHECK_S, ""
+    connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+    try:
+        for pragma in ("quick_check", "integrity_check") if thorough else ("quick_check",):
+            found = [str(row[0]) for row in connection.execute(f"PRAGMA {pragma}(5)")]
+            if found != ["ok"]:
+                return Verdict(found, pragma)
+            done = pragma
+    except apsw.InterruptError:
+        return Verdict([], done)
+    except apsw.Error as error:  # damaged beyond being checked
+        return Verdict([str(error)])
+    finally:
+        connection.set_progress_handler(None)
+    return Verdict([], done)
+
+
+def _copy(path: Path, copy: str) -> None:
+    for _ in range(_ATTEMPTS):
+        before = marks(path)
+        with _opened(path) as file, open(copy, "wb") as target:
+            size = file.xFileSize() if file else 0
+            for start in range(0, size, 1 << 22):
+                target.write(file.xRead(min(1 << 22, size - start), start))  # type: ignore[union-attr]
+        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        if marks(path) == before:
+            return
+    raise IndexUnavailable(os.fspath(path), BUSY)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.VFSFile | None]:
+    """A database as a file; None if it cannot be read.
+
+    By SQLite's own reader: closing a descriptor of ours would drop the locks that this process has on it
+    (https://sqlite.org/howtocorrupt.html, 2.2).
+    """
+    try:
+        file = apsw.VFSFile("", os.path.abspath(path), [_READ, 0])
+    except (apsw.Error, UnicodeEncodeError):
+        yield None
+        return
+    try:
+        yield file
+    finally:
+        file.xClose()
+
+
+def _bytes(path: Path, suffix: str = "") -> int:
+    try:
+        return os.stat(f"{path}{suffix}").st_size
+    except OSError:
+        return 0

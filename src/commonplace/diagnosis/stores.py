@@ -1,0 +1,77 @@
+"""The other databases: the ledger of the workspace, and the user's caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from commonplace import paths
+from commonplace.costs import ledger as costs_ledger
+from commonplace.diagnosis import snapshot
+from commonplace.diagnosis.case import Case
+from commonplace.diagnosis.checks import listed, size
+from commonplace.errors import CommonplaceError
+from commonplace.index import schema
+from commonplace.types import Finding
+
+CACHES = ("vectors.sqlite", "answers.sqlite")
+_ATTEMPTS = 3  # what looks damaged may have been written meanwhile
+
+
+def ledger(case: Case) -> Iterator[Finding]:
+    """See that the record of calls can be read."""
+    if case.workspace is None:
+        return
+    path = costs_ledger.place(case.workspace, case.environ)
+    if not path.exists():
+        yield Finding("stores.ledger", "ok", "no ledger yet: no call to a model was recorded")
+        return
+    told = wrong_with(path, "calls")
+    shown = paths.shown(path)
+    if told:
+        remedy = f"move {shown} away: a new one is begun, and budgets count from zero"
+        yield Finding("stores.ledger", "wrong", f"the ledger {shown} {told}", remedy)
+    else:
+        yield Finding("stores.ledger", "ok", f"the ledger can be read ({size(path.stat().st_size)})")
+
+
+def caches(case: Case) -> Iterator[Finding]:
+    """See that the caches of vectors and answers can be read; they can be deleted at any time."""
+    for name in CACHES:
+        path = paths.user_cache_dir(case.environ) / name
+        if not path.exists():
+            continue
+        told, shown = wrong_with(path), paths.shown(path)
+        check = f"stores.{path.stem}"
+        if told:
+            yield Finding(check, "warning", f"the cache {shown} {told}", f"delete {shown}*")
+        else:
+            yield Finding(check, "ok", f"the cache {name} can be read ({size(path.stat().st_size)})")
+
+
+def wrong_with(path: Path, table: str = "") -> str:
+    """Say what is wrong with a database; an empty text for a whole one, or one that is never left alone."""
+    for _ in range(_ATTEMPTS):
+        before = snapshot.marks(path)
+        told = _wrong_with(path, table)
+        if not told or snapshot.marks(path) == before:
+            return told
+    return ""
+
+
+def _wrong_with(path: Path, table: str) -> str:
+    try:
+        with snapshot.standing(path) as copy:
+            connection = schema.connect(copy, readonly=True)
+            try:
+                with schema.translated(copy):
+                    found = snapshot.check(connection, thorough=False).complaints
+                    if not found and table:
+                        connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall()
+            finally:
+                connection.close()
+    except (CommonplaceError, OSError, apsw.Error) as error:
+        return f"cannot be read ({getattr(error, 'reason', error)})"
+    return f"is damaged: {listed(found)}" if found else ""

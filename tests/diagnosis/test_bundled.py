@@ -1,0 +1,58 @@
+"""The bundled model: whole, cut short, changed, missing."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace.diagnosis import bundled
+from commonplace.embedding import builtin
+
+from .conftest import Present, by_check, states
+
+FINE = {"model.model": "ok", "model.tokenizer": "ok"}
+
+
+def test_the_files_that_ship(case: Present) -> None:
+    found = by_check(bundled.files(case()))
+    assert states(found.values()) == FINE
+    assert builtin.MODEL_SHA256[:12] in found["model.model"].told
+
+
+def test_it_tells_near_from_far(case: Present) -> None:
+    assert states(bundled.vectors(case())) == {"model.vectors": "ok"}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(builtin.FOLDER, tmp_path / "minilm"))
+
+
+def cut(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def change(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        byte = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte[0] ^ 1]))
+
+
+@pytest.mark.parametrize("hurt", [cut, change, Path.unlink], ids=["cut", "changed", "missing"])
+@pytest.mark.parametrize("name", [builtin.MODEL, builtin.TOKENIZER])
+def test_a_file_that_is_not_what_ships(case: Present, copy: Path, name: str, hurt: object) -> None:
+    hurt(copy / name)  # type: ignore[operator]
+    found = by_check(bundled.files(replace(case(), model_folder=copy)))
+    check = f"model.{Path(name).stem}"
+    assert states(found.values()) == {**FINE, check: "wrong"}
+    assert str(copy / name) in found[check].told
+    assert "reinstall" in found[check].remedy
+    (vectors,) = bundled.vectors(replace(case(), model_folder=copy))
+    assert vectors.state == "wrong"
+    assert name in vectors.told

@@ -1,0 +1,60 @@
+"""Checks: what they stumble over is a finding, and the next ones go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from commonplace.diagnosis import checks
+from commonplace.types import Finding
+
+
+def test_what_was_found_before_an_error_stays() -> None:
+    def check() -> Iterator[Finding]:
+        yield Finding("a.first", "ok", "fine")
+        raise ZeroDivisionError("division\nby \x1b[31mzero")
+
+    first, second = checks.guarded("a.check", check)
+    assert first == Finding("a.first", "ok", "fine")
+    assert (second.check, second.state, second.group) == ("a.check", "wrong", "a")
+    assert second.told == "the check itself failed (ZeroDivisionError: division by \ufffd[31mzero)"
+    assert second.remedy
+
+
+def test_a_long_error_is_cut() -> None:
+    def check() -> Iterator[Finding]:
+        raise ValueError("x" * 5000)
+        yield
+
+    assert len(checks.guarded("a.check", check)[0].told) < 400
+
+
+def test_an_interrupt_ends_an_examination() -> None:
+    def check() -> Iterator[Finding]:
+        raise KeyboardInterrupt
+        yield
+
+    with pytest.raises(KeyboardInterrupt):
+        checks.guarded("a.check", check)
+
+
+def test_listed() -> None:
+    assert checks.listed(["a", "b"]) == "a, b"
+    assert checks.listed([str(n) for n in range(1005)]) == "0, 1, 2, 3, 4 and 1,000 more"
+    assert checks.listed(["a\x1b[2J"]) == "a\ufffd[2J"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1500, "1.5 KB"),
+        (250_000, "250 KB"),
+        (3.2e9, "3.2 GB"),
+        (5e15, "5000 TB"),
+    ],
+)
+def test_size(count: float, told: str) -> None:
+    assert checks.size(count) == told

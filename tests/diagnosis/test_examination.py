@@ -1,0 +1,132 @@
+"""The whole examination: every row leads to a check, the order is kept, and nothing is changed by it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.diagnosis import examination
+from commonplace.diagnosis.case import Case, present
+from commonplace.types import Finding
+
+from .conftest import Present
+
+ROWS = [(group, check, entry) for group, rows in examination.GROUPS.items() for check, entry in rows.items()]
+
+
+def whole(case: Case) -> list[Finding]:
+    return [finding for _, found in examination.examine(case) for finding in found]
+
+
+@pytest.mark.parametrize(("group", "check", "entry"), ROWS, ids=[row[1] for row in ROWS])
+def test_every_row_leads_to_a_check_of_its_group(group: str, check: str, entry: str) -> None:
+    module, _, function = entry.partition(":")
+    assert callable(getattr(import_module(f"commonplace.diagnosis.{module}"), function))
+    assert check.partition(".")[0] == group
+
+
+def test_findings_come_by_group_in_the_order_of_the_table(case: Present, indexed: Path) -> None:
+    found = list(examination.examine(case()))
+    assert [group for group, _ in found] == list(examination.GROUPS)
+    assert all(finding.group == group for group, findings in found for finding in findings)
+
+
+def test_everything_is_fine_with_a_workspace_that_is(case: Present, indexed: Path) -> None:
+    assert [f for f in whole(case()) if f.state in ("warning", "wrong")] == []
+
+
+def test_whatever_is_not_fine_has_a_remedy_and_all_is_one_line(case: Present) -> None:
+    for finding in whole(case()):
+        assert finding.told
+        assert "\n" not in finding.told + finding.remedy
+        assert finding.remedy or finding.state in ("ok", "skipped")
+
+
+def tree(root: Path) -> dict[str, tuple[int, int, int, bytes]]:
+    """Everything below a folder: inode, mode, time of change, content."""
+    found = {}
+    for folder, names, files in os.walk(root):
+        for name in (*names, *files):
+            path = Path(folder, name)
+            status = path.lstat()
+            content = path.read_bytes() if path.is_file() else b""
+            found[str(path)] = (status.st_ino, status.st_mode, status.st_mtime_ns, content)
+    return found
+
+
+def test_nothing_is_changed(case: Present, indexed: Path, private_home: Path) -> None:
+    places = (indexed, private_home)
+    before = [tree(place) for place in places]
+    assert len(before[0]) > 5
+    whole(case())
+    assert [tree(place) for place in places] == before
+
+
+def test_nothing_is_changed_where_much_is_broken(case: Present, indexed: Path, private_home: Path) -> None:
+    (indexed / ".commonplace" / "index.sqlite").write_bytes(os.urandom(9000))
+    (indexed / ".commonplace" / "ledger.sqlite").write_bytes(b"x")
+    (indexed / ".commonplace" / ".gitignore").unlink()
+    (indexed / "commonplace.toml").write_text("[search\n")
+    before = tree(indexed)
+    states = {finding.check: finding.state for finding in whole(case())}
+    assert tree(indexed) == before
+    assert states["index.opens"] == states["settings.workspace"] == states["stores.ledger"] == "wrong"
+
+
+def test_nothing_is_changed_beside_a_writer(case: Present, indexed: Path) -> None:
+    writer = apsw.Connection(str(indexed / ".commonplace" / "index.sqlite"))
+    writer.execute("PRAGMA journal_mode=wal").fetchall()
+    writer.execute("INSERT INTO meta VALUES('late', 'yes')")
+    before = tree(indexed)
+    whole(case())
+    assert tree(indexed) == before
+    writer.close()
+
+
+def test_a_check_that_fails_hides_no_other(
+    case: Present, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(case: Case) -> Iterator[Finding]:
+        raise RuntimeError("no")
+        yield
+
+    monkeypatch.setattr("commonplace.diagnosis.disk.space", broken)
+    found = whole(case())
+    assert [f.check for f in found if f.state == "wrong"] == ["disk.space"]
+    assert len(found) > 40
+
+
+def test_a_module_that_cannot_be_imported_is_a_finding(
+    case: Present, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examination, "GROUPS", {"disk": {"disk.space": "no_such:thing"}})
+    (found,) = whole(case())
+    assert (found.check, found.state) == ("disk.space", "wrong")
+
+
+def test_without_a_workspace(nobody: Path) -> None:
+    found = whole(present(None))
+    assert [f.check for f in found if f.state == "wrong"] == []
+    assert "workspace.folder" in [f.check for f in found if f.state == "warning"]
+
+
+def test_without_a_home(indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, "/dev/null/none")
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name)
+    found = whole(present(str(indexed)))
+    assert [f.check for f in found if f.state == "wrong"] == []
+    assert "permissions.caches" in [f.check for f in found if f.state == "warning"]
+
+
+def test_a_workspace_that_goes_away_meanwhile(case: Present, indexed: Path) -> None:
+    examined = case()
+    shutil.rmtree(indexed)
+    assert not [f for f in whole(examined) if "the check itself failed" in f.told]

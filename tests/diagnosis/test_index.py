@@ -1,0 +1,262 @@
+"""The index: fine, missing, damaged, foreign, elsewhere, behind the notes; and never touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.config import user_file
+from commonplace.diagnosis import consistency, index, snapshot
+from commonplace.memory import Memory
+from commonplace.paths import fallback_index
+from commonplace.types import Finding
+
+from .conftest import Present, by_check, states
+
+FINE = dict.fromkeys(
+    "index.file index.identity index.integrity index.rows index.vectors index.model index.fresh index.size"
+    " index.scripts".split(),
+    "ok",
+)
+Change = Callable[..., None]
+
+
+@pytest.fixture
+def path(indexed: Path) -> Path:
+    return indexed / ".commonplace" / "index.sqlite"
+
+
+@pytest.fixture
+def change(path: Path) -> Change:
+    """Run statements on the index."""
+
+    def run(*statements: str) -> None:
+        connection = apsw.Connection(str(path))
+        for statement in statements:
+            connection.execute(statement).fetchall()
+        connection.close()
+
+    return run
+
+
+def found(case: Present) -> dict[str, Finding]:
+    return by_check(index.examine(case()))
+
+
+def wrong(case: Present) -> dict[str, str]:
+    """The states of what is not fine."""
+    return {name: state for name, state in states(index.examine(case())).items() if state != "ok"}
+
+
+def test_an_index_that_is_fine(case: Present, path: Path) -> None:
+    assert states(index.examine(case())) == FINE
+
+
+def test_no_index_yet(case: Present) -> None:
+    one = found(case)["index.file"]
+    assert (one.state, one.remedy) == ("warning", "commonplace sync")
+
+
+def test_no_workspace(case: Present, workspace: Path) -> None:
+    shutil.rmtree(workspace)
+    assert states(index.examine(case())) == {"index.file": "skipped"}
+
+
+@pytest.mark.parametrize("data", [b"no database at all, " * 500, b"SQLite format 3\0" + os.urandom(9000)])
+def test_a_file_that_is_no_database(case: Present, path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    assert wrong(case) == {"index.opens": "wrong"}
+    assert found(case)["index.opens"].remedy.startswith("commonplace sync")
+    with Memory.open(path.parents[1]) as memory:
+        memory.sync()  # which is what the remedy says
+    assert wrong(case) == {}
+
+
+def test_an_empty_file(case: Present, path: Path) -> None:
+    path.write_bytes(b"")
+    assert wrong(case) == {"index.opens": "warning"}
+
+
+def test_an_index_that_cannot_be_read(case: Present, path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    assert wrong(case) == {"index.opens": "wrong"}
+
+
+def test_a_damaged_page(case: Present, path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.seek(path.stat().st_size - 4096 * 3)
+        file.write(os.urandom(4096 * 3))
+    one = found(case)["index.integrity"]
+    assert one.state == "wrong"
+    assert str(path) in one.remedy
+    assert wrong(case) == {"index.integrity": "wrong"}  # of a damaged file nothing more is asked
+
+
+def test_damage_that_the_check_had_no_time_for(
+    case: Present, change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change("DROP TABLE vectors")
+    monkeypatch.setattr(snapshot, "check", lambda connection: snapshot.Verdict([]))
+    one = found(case)["index.rows"]
+    assert (one.state, one.told) == ("wrong", "the index does not answer (no such table: vectors)")
+
+
+@pytest.mark.parametrize(
+    ("last", "state"), [("integrity_check", "ok"), ("quick_check", "ok"), ("", "skipped")]
+)
+def test_how_far_the_check_came(
+    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch, last: str, state: str
+) -> None:
+    monkeypatch.setattr(snapshot, "check", lambda connection: snapshot.Verdict([], last))
+    assert found(case)["index.integrity"].state == state
+
+
+def test_another_version(case: Present, change: Change) -> None:
+    change("UPDATE meta SET value = 'other' WHERE key = 'chunking'")
+    assert wrong(case) == {"index.identity": "warning"}
+    assert "chunking changed" in found(case)["index.identity"].told
+
+
+def test_of_another_schema_nothing_more_is_asked(case: Present, change: Change) -> None:
+    change("UPDATE meta SET value = 'other' WHERE key = 'schema'", "DROP TABLE vectors")
+    assert states(index.examine(case())) == {"index.file": "ok", "index.identity": "warning"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM notes WHERE id = 1", "belong to no note"),
+        ("DELETE FROM passages WHERE id = 1", "lack passages"),
+        ("DELETE FROM passages_fts WHERE rowid = 1", "missing from the full text"),
+        ("DELETE FROM passages WHERE id = 1", "have no passage"),
+        ("DELETE FROM vectors", "have a vector that is missing"),
+    ],
+)
+def test_tables_that_do_not_agree(case: Present, change: Change, statement: str, told: str) -> None:
+    change(statement)
+    one = found(case)["index.rows"]
+    assert one.state == "wrong"
+    assert told in one.told
+
+
+def test_passages_without_a_vector(case: Present, change: Change) -> None:
+    change("UPDATE passages SET vector_id = NULL WHERE id = 1")
+    one = found(case)["index.vectors"]
+    assert (one.state, one.told) == ("warning", "1 of 3 passages have no vector")
+
+
+def test_vectors_that_no_passage_uses(case: Present, change: Change) -> None:
+    change("INSERT INTO vectors(key, vector) SELECT x'00', vector FROM vectors LIMIT 1")
+    assert wrong(case) == {"index.orphans": "warning"}
+    change("INSERT INTO meta VALUES('staging', 'another')")  # those of a model that is being changed to
+    assert wrong(case) == {}
+
+
+def test_vectors_of_another_length(case: Present, change: Change) -> None:
+    change("UPDATE vectors SET vector = x'0102' WHERE id = (SELECT max(id) FROM vectors)")
+    one = found(case)["index.vectors"]
+    assert one.state == "wrong"
+    assert "2, " in one.told
+
+
+def test_vectors_of_another_model(case: Present, change: Change) -> None:
+    change("UPDATE meta SET value = 'other' WHERE key = 'model'")
+    assert wrong(case) == {"index.model": "warning"}
+
+
+def test_no_vectors_are_wanted(case: Present, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    assert wrong(case) == {"index.vectors": "skipped"}
+
+
+def test_files_that_changed(case: Present, indexed: Path) -> None:
+    os.utime(indexed / "MEMORY.md", (1_780_000_000, 1_780_000_000))
+    assert wrong(case) == {}  # touched, not changed
+    (indexed / "MEMORY.md").write_text("# Memory\n\nOther.\n")
+    (indexed / "memory" / "new.md").write_text("new\n")
+    (indexed / "memory" / "2026-02-13.md").unlink()
+    one = found(case)["index.fresh"]
+    assert (one.state, one.told) == ("warning", "3 files changed since the last sync (1 new, 1 gone)")
+
+
+def test_an_index_that_has_grown(case: Present, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consistency, "GROWN_BYTES", 1000)
+    assert wrong(case) == {"index.size": "warning"}
+
+
+def test_most_of_the_text_in_another_script(case: Present, indexed: Path) -> None:
+    (indexed / "MEMORY.md").write_text("# 记忆\n\n## 健康\n\n膝盖韧带拉伤。\n\n## 部署\n\n周五下午不部署。\n")
+    with Memory.open(indexed) as memory:
+        memory.sync()
+    one = found(case)["index.scripts"]
+    assert (one.state, one.remedy) == ("warning", "commonplace models use fastembed")
+    assert "75% of the passages" in one.told
+
+
+def test_an_index_elsewhere(case: Present, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = fallback_index(indexed)
+    other.parent.mkdir(parents=True)
+    shutil.copy(indexed / ".commonplace" / "index.sqlite", other)
+    assert wrong(case) == {"index.elsewhere": "warning"}
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    assert wrong(case) == {}
+    (indexed / ".commonplace" / "index.sqlite").unlink()
+    assert str(other) in found(case)["index.file"].told
+    assert wrong(case) == {}
+
+
+def test_what_a_writer_has_in_its_log_counts(case: Present, path: Path) -> None:
+    writer = apsw.Connection(str(path))
+    writer.execute("PRAGMA journal_mode=wal").fetchall()
+    writer.execute("UPDATE passages SET vector_id = NULL")
+    before = {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(path.parent)}
+    assert wrong(case)["index.vectors"] == "warning"
+    assert {entry.name: entry.stat().st_mtime_ns for entry in os.scandir(path.parent)} == before
+    writer.close()
+
+
+def test_an_index_that_is_locked_is_examined_all_the_same(case: Present, path: Path) -> None:
+    holder = apsw.Connection(str(path))
+    holder.execute("PRAGMA locking_mode=exclusive").fetchall()
+    holder.execute("BEGIN EXCLUSIVE")
+    assert wrong(case) == {}
+    holder.close()
+
+
+def test_an_index_that_is_never_left_alone(
+    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = apsw.Connection(str(path))
+    writer.execute("PRAGMA journal_mode=wal").fetchall()
+    writer.execute("UPDATE passages SET vector_id = NULL")
+    monkeypatch.setattr(snapshot, "LARGEST", 1000)
+    assert wrong(case) == {"index.opens": "skipped"}
+    writer.close()
+
+
+def test_what_was_written_meanwhile_is_not_called_damaged(
+    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open(path, "r+b") as file:
+        file.seek(path.stat().st_size - 4096 * 3)
+        file.write(os.urandom(4096 * 3))
+    counter = iter(range(1000))
+    monkeypatch.setattr(snapshot, "marks", lambda path: next(counter))
+    one = by_check(list(index.examine(case()))[1:])["index.file"]
+    assert one.state == "skipped"
+
+
+def test_a_model_that_cannot_be_made_is_left_to_its_own_check(
+    case: Present, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file().parent.mkdir(parents=True)
+    user_file().write_text("[embedding]\nkey_file = '/nowhere/key'\n")
+    assert consistency.active_model(case()) is None
+    assert "index.model" not in found(case)

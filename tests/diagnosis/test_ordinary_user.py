@@ -1,0 +1,84 @@
+"""What an ordinary user may not read or write, with real modes of real files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.config import user_file
+from commonplace.paths import user_cache_dir
+
+from ..test_ordinary_user import Ask, ask, workspace  # noqa: F401
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+
+
+def findings(ask: Ask) -> dict[str, dict[str, str]]:  # noqa: F811
+    """What is not fine, by its check."""
+    done = ask("doctor", "--json")
+    assert done.stderr == ""
+    data = json.loads(done.stdout)
+    assert done.returncode == (0 if data["ok"] else 1)
+    return {one["check"]: one for one in data["findings"] if one["state"] in ("warning", "wrong")}
+
+
+@pytest.fixture
+def synced(ask: Ask, workspace: Path) -> Path:  # noqa: F811
+    ask("init")
+    assert ask("sync").returncode == 0
+    assert findings(ask) == {}
+    return workspace
+
+
+def test_a_note_and_a_folder_that_are_closed(ask: Ask, synced: Path) -> None:  # noqa: F811
+    (synced / "MEMORY.md").chmod(0)
+    (synced / "memory" / "closed").mkdir(mode=0)
+    found = findings(ask)
+    assert found["notes.readable"]["told"] == "1 note cannot be read: MEMORY.md"
+    assert found["workspace.folders"]["state"] == "wrong"
+    assert found["workspace.folders"]["remedy"] == f"chmod u+rx {synced / 'memory' / 'closed'}"
+
+
+def test_a_workspace_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # noqa: F811
+    places = [synced, synced / "memory", synced / ".commonplace"]
+    for place in places:
+        place.chmod(0o555)
+    found = findings(ask)
+    assert list(found) == ["workspace.writable"]
+    assert found["workspace.writable"]["state"] == "warning"
+
+
+def test_an_index_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: F811
+    path = synced / ".commonplace" / "index.sqlite"
+    path.chmod(0)
+    found = findings(ask)
+    assert found["index.opens"]["told"] == "the index cannot be read"
+    path.chmod(0o600)
+    assert findings(ask) == {}
+
+
+def test_settings_that_cannot_be_read(ask: Ask, synced: Path) -> None:  # noqa: F811
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text("[search]\nlimit = 5\n")
+    user_file().chmod(0)
+    found = findings(ask)
+    assert found["settings.user"]["state"] == "wrong"
+    assert "permission denied" in found["settings.user"]["told"]
+    user_file().chmod(0o600)
+    assert findings(ask) == {}
+
+
+def test_caches_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # noqa: F811
+    user_cache_dir().mkdir(parents=True, exist_ok=True)
+    user_cache_dir().chmod(0o555)
+    found = findings(ask)
+    user_cache_dir().chmod(0o755)
+    assert found["permissions.caches"]["state"] == "warning"
+
+
+def test_a_workspace_that_is_closed(ask: Ask, synced: Path) -> None:  # noqa: F811
+    synced.chmod(0)
+    assert findings(ask)["workspace.folder"]["state"] == "wrong"

@@ -1,0 +1,88 @@
+"""Permissions: settings that others can write, keys and caches that others can read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.config import user_file
+from commonplace.diagnosis import permissions
+from commonplace.paths import user_cache_dir
+
+from .conftest import Present, by_check, states
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+
+
+@pytest.fixture
+def config() -> Path:
+    path = user_file()
+    path.parent.mkdir(parents=True, mode=0o755)
+    path.write_text("")
+    path.chmod(0o644)
+    return path
+
+
+def test_no_settings_nothing_to_say(case: Present) -> None:
+    assert list(permissions.settings(case())) == []
+    assert list(permissions.keys(case())) == []
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
+def test_settings_that_nobody_else_can_write(case: Present, config: Path, mode: int) -> None:
+    config.chmod(mode)
+    assert states(permissions.settings(case())) == {"permissions.settings": "ok"}
+
+
+def test_settings_that_everybody_can_write(case: Present, config: Path) -> None:
+    config.chmod(0o646)
+    found = by_check(permissions.settings(case()))["permissions.settings"]
+    assert (found.state, found.remedy) == ("wrong", f"chmod go-w {config}")
+    config.chmod(0o644)
+    config.parent.chmod(0o757)
+    found = by_check(permissions.settings(case()))["permissions.settings"]
+    assert (found.state, found.remedy) == ("wrong", f"chmod go-w {config.parent}")
+
+
+def test_settings_of_another_group_or_user(case: Present, config: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root gives files away")
+    config.chmod(0o664)
+    os.chown(config, -1, 12345)
+    assert states(permissions.settings(case())) == {"permissions.settings": "warning"}
+    config.chmod(0o644)
+    os.chown(config, 12345, -1)
+    assert states(permissions.settings(case())) == {"permissions.settings": "wrong"}
+
+
+def test_key_files(case: Present, config: Path, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    key.write_text("sk-test-0123456789abcdef")
+    config.write_text(f"[embedding]\nkey_file = '{key}'\n")
+    for mode, state in ((0o600, "ok"), (0o400, "ok"), (0o640, "warning"), (0o604, "warning")):
+        key.chmod(mode)
+        found = by_check(permissions.keys(case()))["permissions.keys"]
+        assert found.state == state
+        assert "sk-test" not in found.told
+    assert found.remedy == f"chmod 600 {key}"
+    key.unlink()
+    assert list(permissions.keys(case())) == []  # the provider's own check tells
+
+
+def test_caches(case: Present, private_home: Path) -> None:
+    assert states(permissions.caches(case())) == {"permissions.caches": "ok"}
+    kept = user_cache_dir() / "vectors.sqlite"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"")
+    kept.chmod(0o600)
+    assert states(permissions.caches(case())) == {"permissions.caches": "ok"}
+    kept.chmod(0o644)
+    found = by_check(permissions.caches(case()))["permissions.caches"]
+    assert (found.state, found.remedy) == ("warning", f"chmod 600 {kept}")
+
+
+def test_a_folder_of_caches_that_is_a_file(case: Present, private_home: Path) -> None:
+    (private_home / "cache").write_text("")
+    assert states(permissions.caches(case())) == {"permissions.caches": "warning"}

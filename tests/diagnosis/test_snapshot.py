@@ -1,0 +1,145 @@
+"""Databases opened without a trace: with and without a log, damaged, being written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.diagnosis import snapshot
+from commonplace.errors import IndexUnavailable
+from commonplace.index import schema
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A database in WAL mode with a full-text table, closed."""
+    path = tmp_path / "index.sqlite"
+    connection = schema.connect(str(path))
+    schema.create(connection, {"schema": "x"})
+    rows = [(n, f"walnut desk number {n} " * 20) for n in range(1, 400)]
+    connection.executemany("INSERT INTO passages_fts(rowid, body) VALUES(?, ?)", rows)
+    connection.executemany(
+        "INSERT INTO vectors(key, vector) VALUES(?, ?)", [(f"{n}", b"x" * 300) for n, _ in rows]
+    )
+    connection.close()
+    return path
+
+
+@pytest.fixture
+def writer(path: Path) -> Iterator[apsw.Connection]:
+    """Another connection, whose changes are in the log."""
+    connection = schema.connect(str(path))
+    connection.execute("INSERT INTO meta VALUES('late', 'yes')")
+    yield connection
+    connection.close()
+
+
+def tree(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    return {
+        entry.name: (entry.stat().st_mtime_ns, entry.stat().st_ino, Path(entry.path).read_bytes())
+        for entry in os.scandir(folder)
+    }
+
+
+def meta(path: Path) -> dict[str, str]:
+    with snapshot.standing(path) as copy:
+        connection = schema.connect(copy, readonly=True)
+        try:
+            return schema.read_meta(connection)
+        finally:
+            connection.close()
+
+
+def test_a_file_without_a_log_is_read_where_it_is(path: Path) -> None:
+    before = tree(path.parent)
+    with snapshot.standing(path) as copy:
+        assert copy == str(path)
+    assert meta(path) == {"schema": "x"}
+    assert tree(path.parent) == before
+
+
+def test_what_is_in_the_log_is_seen_and_nothing_is_touched(path: Path, writer: apsw.Connection) -> None:
+    before = tree(path.parent)
+    assert "index.sqlite-wal" in before
+    assert meta(path) == {"schema": "x", "late": "yes"}
+    assert tree(path.parent) == before
+    with snapshot.standing(path) as copy:
+        assert copy != str(path)
+    assert not os.path.exists(copy)
+
+
+def test_a_file_that_changes_all_the_time(
+    path: Path, writer: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = iter(range(1000))
+    monkeypatch.setattr(snapshot, "marks", lambda path: next(counter))
+    with pytest.raises(IndexUnavailable) as caught, snapshot.standing(path):
+        pass
+    assert caught.value.reason == snapshot.BUSY
+
+
+def test_a_large_file_that_is_being_written_is_not_copied(
+    path: Path, writer: apsw.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "LARGEST", 1000)
+    with pytest.raises(IndexUnavailable), snapshot.standing(path):
+        pass
+
+
+def checked(path: Path, *, thorough: bool = True) -> snapshot.Verdict:
+    connection = schema.connect(str(path), readonly=True)
+    try:
+        return snapshot.check(connection, thorough=thorough)
+    finally:
+        connection.close()
+
+
+def test_a_whole_file_has_no_complaints(path: Path) -> None:
+    assert checked(path) == ([], "integrity_check")
+    assert checked(path, thorough=False) == ([], "quick_check")
+
+
+def test_a_damaged_page_is_found(path: Path) -> None:
+    with open(path, "r+b") as file:
+        file.seek(path.stat().st_size - 4096)
+        file.write(os.urandom(4096))
+    assert checked(path).complaints
+
+
+def test_damaged_full_text_is_found_by_its_own_check(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE passages_fts_data SET block = zeroblob(20) WHERE id > 10")
+    connection.close()
+    found = checked(path).complaints
+    assert found
+    assert "fts5" in found[0]
+
+
+def test_a_check_ends_when_its_time_is_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "CHECK_S", -1.0)
+    monkeypatch.setattr(snapshot, "_STEPS", 1)
+    assert checked(path) == ([], "")
+
+
+def test_written_as(path: Path, tmp_path: Path) -> None:
+    assert snapshot.written_as(path) == 2
+    apsw.Connection(str(tmp_path / "other")).execute("CREATE TABLE t(x)").connection.close()
+    assert snapshot.written_as(tmp_path / "other") == 1
+    (tmp_path / "short").write_bytes(b"SQLite")
+    (tmp_path / "another").write_bytes(b"\1" * 5000)
+    assert snapshot.written_as(tmp_path / "another") == 0
+    assert snapshot.written_as(tmp_path / "short") == 0
+    assert snapshot.written_as(tmp_path / "none") == 0
+
+
+def test_marks_change_with_the_file_and_its_log(path: Path) -> None:
+    before = snapshot.marks(path)
+    assert snapshot.marks(path) == before
+    connection = schema.connect(str(path))
+    connection.execute("INSERT INTO meta VALUES('late', 'yes')")
+    assert snapshot.marks(path) != before
+    connection.close()

@@ -1,0 +1,68 @@
+"""Ledger and caches: none yet, whole, damaged, being written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.costs.ledger import open_ledger
+from commonplace.diagnosis import snapshot, stores
+from commonplace.embedding.cache import VectorCache
+from commonplace.paths import Workspace, user_cache_dir
+
+from .conftest import Present, by_check, states
+
+
+@pytest.fixture
+def ledger(indexed: Path) -> Path:
+    opened = open_ledger(Workspace(indexed))
+    opened.record("test", "openai", "gpt-4.1-mini", 10)
+    opened.close()
+    return Workspace(indexed).ledger
+
+
+def test_none_yet(case: Present) -> None:
+    assert states(stores.ledger(case())) == {"stores.ledger": "ok"}
+    assert list(stores.caches(case())) == []
+
+
+def test_a_ledger_that_is_whole(case: Present, ledger: Path) -> None:
+    assert states(stores.ledger(case())) == {"stores.ledger": "ok"}
+
+
+@pytest.mark.parametrize("data", [b"no database, " * 500, b""])
+def test_a_ledger_that_is_not(case: Present, ledger: Path, data: bytes) -> None:
+    ledger.write_bytes(data)
+    found = by_check(stores.ledger(case()))["stores.ledger"]
+    assert found.state == "wrong"
+    assert str(ledger) in found.remedy
+
+
+def test_a_ledger_in_use(case: Present, ledger: Path, indexed: Path) -> None:
+    opened = open_ledger(Workspace(indexed))
+    opened.record("test", "openai", "gpt-4.1-mini", 10)
+    assert Path(f"{ledger}-wal").exists()
+    assert states(stores.ledger(case())) == {"stores.ledger": "ok"}
+    opened.close()
+
+
+def test_caches(case: Present) -> None:
+    path = user_cache_dir() / "vectors.sqlite"
+    cache = VectorCache(str(path), 100)
+    cache.keep("model", {b"key": b"\x01\x02"})
+    cache.close()
+    assert states(stores.caches(case())) == {"stores.vectors": "ok"}
+    path.write_bytes(os.urandom(5000))
+    found = by_check(stores.caches(case()))["stores.vectors"]
+    assert (found.state, found.remedy) == ("warning", f"delete {path}*")
+
+
+def test_what_is_never_left_alone_is_not_called_damaged(
+    case: Present, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.write_bytes(b"half of a page")
+    counter = iter(range(1000))
+    monkeypatch.setattr(snapshot, "marks", lambda path: next(counter))
+    assert states(stores.ledger(case())) == {"stores.ledger": "ok"}

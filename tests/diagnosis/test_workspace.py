@@ -1,0 +1,111 @@
+"""The workspace: missing, read-only, without its .gitignore, with folders closed and links that leave."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from commonplace.diagnosis import workspace as checks
+from commonplace.diagnosis.case import present
+
+from .conftest import Present, by_check, states
+
+AS_ROOT = os.name != "posix" or os.geteuid() == 0
+
+
+def test_a_workspace_that_is_fine(case: Present, indexed: Path) -> None:
+    assert states(checks.folder(case())) == {
+        "workspace.folder": "ok",
+        "workspace.writable": "ok",
+        "workspace.ignore": "ok",
+    }
+    assert states(checks.tree(case())) == {"workspace.folders": "ok"}
+
+
+def test_one_that_is_named_and_missing(tmp_path: Path) -> None:
+    found = by_check(checks.folder(present(str(tmp_path / "gone"))))["workspace.folder"]
+    assert (found.state, found.told) == ("wrong", f"there is no folder {tmp_path / 'gone'}")
+    assert found.remedy == f"commonplace init {tmp_path / 'gone'}"
+
+
+def test_none_at_all(nobody: Path) -> None:
+    found = by_check(checks.folder(present(None)))["workspace.folder"]
+    assert (found.state, found.remedy) == ("warning", "commonplace init")
+    assert list(checks.tree(present(None))) == []
+
+
+def test_nothing_can_be_written(case: Present, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    found = by_check(checks.folder(case()))["workspace.writable"]
+    assert found.state == "warning"
+    assert str(indexed) in found.told
+
+
+@pytest.mark.skipif(AS_ROOT, reason="nothing is closed to root")
+def test_a_closed_workspace(case: Present, workspace: Path) -> None:
+    workspace.chmod(0)
+    try:
+        assert states(checks.folder(case()))["workspace.folder"] == "wrong"
+    finally:
+        workspace.chmod(0o755)
+
+
+def test_gitignore(case: Present, indexed: Path, tmp_path: Path) -> None:
+    (indexed / ".commonplace" / ".gitignore").unlink()
+    found = by_check(checks.folder(case()))["workspace.ignore"]
+    assert (found.state, found.remedy) == ("warning", "commonplace init")
+
+
+def test_a_derived_folder_that_leads_out(case: Present, workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (workspace / ".commonplace").symlink_to(tmp_path / "out")
+    assert states(checks.folder(case()))["workspace.ignore"] == "wrong"
+
+
+def test_no_derived_folder_yet(case: Present) -> None:
+    assert states(checks.folder(case()))["workspace.ignore"] == "ok"
+
+
+def test_links(case: Present, workspace: Path, tmp_path: Path) -> None:
+    memory = workspace / "memory"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "note.md").write_text("out\n")
+    (memory / "inside.md").symlink_to(memory / "2026-02-13.md")
+    (memory / "picture.png").symlink_to(tmp_path / "out" / "note.md")
+    assert states(checks.tree(case())) == {"workspace.folders": "ok"}
+    (memory / "folder").symlink_to(tmp_path / "out")
+    (memory / "note.md").symlink_to(tmp_path / "out" / "note.md")
+    (memory / "nowhere.md").symlink_to(tmp_path / "none.md")
+    found = by_check(checks.tree(case()))["workspace.links"]
+    assert found.state == "warning"
+    assert all(str(memory / name) in found.told for name in ("folder", "note.md", "nowhere.md"))
+
+
+def test_a_closed_folder(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = workspace / "memory" / "closed"
+    closed.mkdir()
+    listing = os.scandir
+
+    def denied(path: str) -> object:
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    found = by_check(checks.tree(case()))["workspace.folders"]
+    assert (found.state, found.remedy) == ("wrong", f"chmod u+rx {closed}")
+
+
+def test_a_collection_whose_folder_is_gone(case: Present, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text('[collections.docs]\npath = "docs"\n')
+    found = by_check(checks.tree(case()))["workspace.collections"]
+    assert found.state == "warning"
+    assert f"docs ({workspace / 'docs'})" in found.told
+
+
+def test_a_tree_too_large_to_walk(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "WALK_S", -1.0)
+    assert states(checks.tree(case())) == {"workspace.folders": "skipped"}
