@@ -251,10 +251,10 @@ def test_without_a_test_nobody_is_asked(run: Run, server: Server) -> None:
     assert result.exit_code == 0
     assert written()["embedding"]["model"] == "m"
     assert server.requests == []
-    told = run("models", "use", "openai", "--no-test")
+    told = run("models", "use", "openai/never-asked", "--no-test")
     assert "it cannot be used yet: openai: no key: set OPENAI_API_KEY" in told.stderr
     assert "the text of your notes goes to api.openai.com" in told.stdout
-    assert written()["embedding"] == {"provider": "openai"}, "address and model were the other's"
+    assert written()["embedding"] == {"provider": "openai", "model": "never-asked"}, "no other's address"
 
 
 def test_back_to_nothing_and_to_the_bundled_model(run: Run, server: Server) -> None:
@@ -345,7 +345,7 @@ def test_a_trial_is_a_table_and_as_json(run: Run, server: Server) -> None:
 
 def test_one_that_does_not_answer_ends_with_1(run: Run, server: Server) -> None:
     server.answer = lambda request: Reply({"error": {"message": "invalid key"}}, 401)
-    result = run("models", "test", "openai/text-embedding-3-small")
+    result = run("models", "test", "openai/never-tried")
     assert result.exit_code == 1
     assert "no key: set OPENAI_API_KEY" in result.stdout
     write(embedding={"provider": "compatible", "model": "m", "base_url": f"{server.url}/v1"})
@@ -450,6 +450,17 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 # --- what is printed ----------------------------------------------------------------------------------
+
+
+@needs_fastembed
+def test_a_long_name_leaves_room_for_what_is_told_of_it(workspace: Path) -> None:
+    from .test_terminal import on_a_terminal
+
+    write(embedding={"provider": "builtin", "fallback": ["fastembed"]})
+    shown = on_a_terminal(workspace, "models", "test", COLUMNS="80", NO_COLOR="1")
+    assert max(map(screen.cells, shown.splitlines())) <= 80
+    assert "fastembed/sentence-transfor" in shown
+    assert "commonplace models pull" in shown
 
 
 @pytest.mark.parametrize("width", [80, 120])

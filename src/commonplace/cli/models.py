@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _WIDE = 100  # cells; below this, how long vectors are is left out
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
+_FIGURES_CELLS = 46  # beside the name of a model that was tried
 _CODES = {"multi": "many", "chinese": "zh", "english": "en"}
 
 
@@ -229,8 +230,9 @@ def _data(one: Trial | LlmTrial) -> dict[str, object]:
 
 def _table(tried: Sequence[Trial], asked: LlmTrial | None, look: Look) -> str:
     """A line a model; what went wrong below it, with its remedy."""
-    rows = [_row(one, str(one.dimensions or ""), one.scripts, one.texts_per_s) for one in tried]
-    rows += [_row(asked)] if asked else []
+    width = None if look.width is None else look.width - _FIGURES_CELLS
+    rows = [_row(one, width, str(one.dimensions or ""), one.scripts, one.texts_per_s) for one in tried]
+    rows += [_row(asked, width)] if asked else []
     if not rows:
         return ""
     head = ("model", "answered", "dims", "scripts", "ms", "texts/s")
@@ -244,22 +246,23 @@ def _table(tried: Sequence[Trial], asked: LlmTrial | None, look: Look) -> str:
 
 
 def _row(
-    one: Trial | LlmTrial, dimensions: str = "", scripts: Collection[str] = (), speed: float = 0.0
+    one: Trial | LlmTrial,
+    width: int | None,
+    dimensions: str = "",
+    scripts: Collection[str] = (),
+    speed: float = 0.0,
 ) -> tuple[str, ...]:
     answered = "yes" if one.answered else "no"
     told = f"{one.seconds * 1000:,.0f}"
+    name = screen.one_line("/".join(filter(None, (one.provider, one.model))))
     return (
-        _name(one),
+        name if width is None else screen.shorten(name, width),
         answered,
         dimensions,
         selecting.scripts(scripts),
         told,
         f"{speed:,.0f}" if speed else "",
     )
-
-
-def _name(one: Trial | LlmTrial) -> str:
-    return screen.one_line("/".join(filter(None, (one.provider, one.model))))
 
 
 def _settings(ctx: click.Context) -> Settings:
