@@ -21,11 +21,12 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
     A text that cannot be loaded is kept in your folder of settings; the file stays as it was.
     """
     from commonplace import config
+    from commonplace.config import loading
     from commonplace.paths import Workspace
 
     root = Path(session.workspace_root(ctx)) if in_workspace else None
     file = Workspace(root).settings if root else config.user_file()
-    before = file.read_bytes() if file.exists() else b""
+    before = loading.content(file)
     text, kept = before or _template(own=root is None).encode(), None
     while (edited := click.edit(text, extension=".toml", require_save=True)) not in (None, text):
         text = edited

@@ -202,17 +202,17 @@ def _shown(value: object) -> str:
 def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> None:
     """Set or remove a key, and say so if it makes no difference."""
     from commonplace import config
-    from commonplace.config.loading import origin
+    from commonplace.config import loading
     from commonplace.paths import Workspace
 
     root = Path(session.workspace_root(ctx)) if in_workspace else None
     agent = session.agent(ctx) or ""
     file = Workspace(root).settings if root else config.user_file()
-    before = file.read_bytes() if file.exists() else b""
-    place = origin(config.set_values({key.name: value}, workspace=root, agent=agent), agent)
+    before = loading.content(file)
+    place = loading.origin(config.set_values({key.name: value}, workspace=root, agent=agent), agent)
     if value is not None:
         session.write(f"set {key.name} in {place}")
-    elif file.exists() and file.read_bytes() != before:
+    elif loading.content(file) != before:
         session.write(f"removed {key.name} from {place}")
     else:
         session.write(f"{key.name} is not set in {place}")

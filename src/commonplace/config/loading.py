@@ -125,13 +125,18 @@ def _files(root: Path, environ: Mapping[str, str]) -> tuple[File, File]:
 
 def read(path: Path) -> Mapping[str, Any]:
     """Parse a TOML file; a missing one is empty. Raises ConfigError."""
+    data = content(path)
+    return parse(data, path) if data else {}
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a settings file; a missing one has none. Raises ConfigError."""
     if not os.path.lexists(path):
-        return {}
+        return b""
     try:
-        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])
+        return paths.read_contained(path, [Path(os.path.realpath(path)).parent])
     except CommonplaceError as error:
         raise ConfigError("settings", str(error)) from error
-    return parse(data, path)
 
 
 def parse(data: bytes, path: Path) -> Mapping[str, Any]:
