@@ -126,69 +126,6 @@ def test_an_agent_has_its_own(run: Run, program: Program, workspace: Path) -> No
     assert program("--agent", "a b", "search", "x").returncode == 1
 
 
-class TestEdit:
-    @pytest.fixture
-    def editor(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A program that replaces what it is given by what lies in `text`."""
-        script = tmp_path / "editor.py"
-        script.write_text(
-            "import pathlib, sys, os\nfile = pathlib.Path(sys.argv[1])\n"
-            f"pathlib.Path({str(tmp_path / 'seen')!r}).write_bytes(file.read_bytes())\n"
-            f"new = pathlib.Path({str(tmp_path / 'text')!r})\n"
-            "if new.exists():\n    file.write_bytes(new.read_bytes())\n    os.utime(file, (1, 1))\n"
-        )
-        monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
-        return tmp_path
-
-    def test_a_new_file_begins_with_every_key(self, run: Run, editor: Path) -> None:
-        (editor / "text").write_text("[search]\nlimit = 7\n")
-        assert run("config", "edit").stdout == f"wrote {config.user_file()}\n"
-        seen = (editor / "seen").read_text()
-        assert "# limit = 10" in seen
-        assert "# base_url" in seen
-        assert run("config", "get", "search.limit").stdout == "7\n"
-
-    def test_that_file_changes_nothing_as_it_is(self, run: Run, editor: Path) -> None:
-        run("config", "edit")
-        (editor / "text").write_bytes((editor / "seen").read_bytes() + b"\n")
-        before = run("config", "list", "--origin").stdout
-        run("config", "edit")
-        assert run("config", "list", "--origin").stdout == before
-
-    def test_what_cannot_be_loaded_is_kept_beside(self, run: Run, editor: Path) -> None:
-        run("config", "set", "search.limit", "5")
-        (editor / "text").write_text("[search]\nlimit = 'x'\n")
-        done = run("config", "edit")
-        assert done.exit_code == 1
-        assert "search.limit: 'x'" in done.stderr
-        assert "your text is kept in" in done.stderr
-        assert config.user_file().with_suffix(".rejected.toml").read_text() == "[search]\nlimit = 'x'\n"
-        assert run("config", "get", "search.limit").stdout == "5\n"
-
-    def test_a_workspace_file_stays_harmless(self, run: Run, editor: Path, workspace: Path) -> None:
-        (editor / "text").write_text("[embedding]\nbase_url = 'http://evil'\n")
-        assert run("config", "edit", "--in-workspace").exit_code == 1
-        assert not (workspace / "commonplace.toml").exists()
-        assert "base_url" not in (editor / "seen").read_text()
-
-    def test_nothing_saved_is_nothing_changed(self, run: Run, editor: Path) -> None:
-        assert run("config", "edit").stdout == "nothing was changed\n"
-        assert not config.user_file().exists()
-
-    def test_what_another_process_wrote_meanwhile_stays(self, run: Run, editor: Path) -> None:
-        run("config", "set", "search.limit", "5")
-        with pytest.raises(config.editing.ConfigError, match="changed meanwhile"):
-            config.rewrite(b"", b"[search]\nlimit = 7\n")
-        assert run("config", "get", "search.limit").stdout == "5\n"
-
-    def test_an_editor_that_is_not_there(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("VISUAL", "no-such-editor-anywhere")
-        done = run("config", "edit")
-        assert done.exit_code == 1
-        assert "no-such-editor-anywhere" in done.stderr
-        assert "Traceback" not in done.stderr
-
-
 class Keyring(KeyringBackend):
     """A keyring in memory; one that is locked says so."""
 

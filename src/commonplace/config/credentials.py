@@ -12,7 +12,8 @@ from commonplace import paths
 from commonplace.errors import CommonplaceError, ConfigError, MissingExtra
 
 SERVICE = "commonplace"  # under which keys lie in the system keyring
-KEYRING_S = 20.0  # long enough for somebody to unlock it
+KEYRING_S = 5.0  # a question may be waiting for the key, and its answer does not depend on it
+KEEPING_S = 60.0  # whoever stores one is there to unlock it
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 _SHORTEST = 20  # characters of a key; a name this long that is no path may be a key put into the wrong place
 _INSTEAD = "use a file (key_file) or the provider's variable instead"
@@ -96,7 +97,7 @@ def from_file(file: str, setting: str) -> Secret:
 
 def from_keyring(entry: str, setting: str) -> Secret:
     """Return an entry of `commonplace` in the system keyring. Raises ConfigError, MissingExtra."""
-    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry))
+    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S)
     if found:
         return Secret(str(found))
     if _may_be_a_key(entry):
@@ -107,7 +108,7 @@ def from_keyring(entry: str, setting: str) -> Secret:
 
 def keep(entry: str, key: Secret) -> None:
     """Put a key into the system keyring. Raises ConfigError, MissingExtra."""
-    _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()))
+    _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()), KEEPING_S)
 
 
 def forget(entry: str) -> None:
@@ -119,7 +120,7 @@ def forget(entry: str) -> None:
         keyring.delete_password(SERVICE, entry)
         return True
 
-    if not _with_keyring("keyring", remove):
+    if not _with_keyring("keyring", remove, KEEPING_S):
         raise ConfigError("keyring", f"there is no entry {entry!r}")
 
 
@@ -127,7 +128,7 @@ def _may_be_a_key(name: str) -> bool:
     return len(name) >= _SHORTEST and not any(c.isspace() or c in "/\\" for c in name)
 
 
-def _with_keyring(setting: str, ask: Callable[[Any], object]) -> object:
+def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> object:
     """Ask in a thread that is left behind: a locked keyring may wait for somebody who is not there."""
     try:
         import keyring
@@ -144,9 +145,9 @@ def _with_keyring(setting: str, ask: Callable[[Any], object]) -> object:
 
     thread = threading.Thread(target=run, name="commonplace-keyring", daemon=True)
     thread.start()
-    thread.join(KEYRING_S)
+    thread.join(wait_s)
     if not outcome:
-        waited = f"the system keyring did not answer within {KEYRING_S:g} s; is it locked?"
+        waited = f"the system keyring did not answer within {wait_s:g} s; is it locked?"
         raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}")
     if isinstance(outcome[0], Exception):
         raise ConfigError(setting, _refusal(outcome[0], keyring.errors)) from outcome[0]
