@@ -6,6 +6,7 @@ import ipaddress
 import os
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,16 @@ def closed_connections() -> Iterator[None]:
     Endpoint._opened = connect  # type: ignore[method-assign]
     for endpoint in opened:
         endpoint.close()
+
+
+@pytest.fixture(autouse=True)
+def no_model_of_another_test() -> Iterator[None]:
+    """Forget the models behind a server: they were made with the keys of one test's environment."""
+    yield
+    for registry in ("commonplace.embedding.registry", "commonplace.llm.registry"):
+        made = sys.modules[registry]._CATALOG.made if registry in sys.modules else {}
+        for spec in [spec for spec in made if spec.provider not in ("builtin", "fake")]:
+            del made[spec]
 
 
 @pytest.fixture(autouse=True)

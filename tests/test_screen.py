@@ -164,3 +164,26 @@ def test_no_words_are_no_matcher(words: list[str]) -> None:
 )
 def test_wrapping(line: str, width: int, expected: list[str]) -> None:
     assert wrapped(line, width) == expected
+
+
+def test_columns_stand_below_each_other_whatever_the_script() -> None:
+    rows = [("model", "n", "about"), ("茶茶", "1,234", ""), ("b", "5", "中文 x")]
+    assert screen.table(rows, right=(1,)) == ["model      n  about", "茶茶   1,234", "b          5  中文 x"]
+    assert screen.table([]) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1 kB"),
+        (1536, "1.54 kB"),
+        (23_099_483, "23.1 MB"),
+        (999_400, "999 kB"),
+        (2_240_000_000, "2.24 GB"),
+        (50 * 10**12, "5e+04 GB"),
+    ],
+)
+def test_sizes(count: int, told: str) -> None:
+    assert screen.size(count) == told

@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
             with self.scripted.lock:
                 self.scripted.in_flight -= 1
 
-    do_GET = do_PUT = do_DELETE = do_POST  # noqa: N815 - names of http.server
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_POST  # noqa: N815 - names of http.server
 
     def read(self) -> Request:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))

@@ -6,14 +6,18 @@ import os
 import stat
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.embedding import cache
-from commonplace.embedding.cache import VectorCache
+from commonplace.embedding.cache import VectorCache, key
+from commonplace.errors import NoteUnreadable
 
 
 @pytest.fixture
@@ -144,6 +148,23 @@ def test_a_key_tells_model_kind_and_text_apart() -> None:
     }
     assert len(keys) == 4
     assert cache.key("m", "query", "\ud800")  # half a surrogate pair is hashed, too
+
+
+def test_clearing_gives_room_back_and_waits_for_whoever_writes(path: str) -> None:
+    one, other = VectorCache(path), VectorCache(path)
+    for start in range(0, 400, 100):
+        one.keep("m", {key("m", "passage", str(n)): os.urandom(2000) for n in range(start, start + 100)})
+    before = os.path.getsize(path) + os.path.getsize(f"{path}-wal")
+    assert 0 < one.stats().oldest_s <= time.time()
+    assert other.clear() == 400
+    assert os.path.getsize(path) + os.path.getsize(f"{path}-wal") < before / 10
+    with closing(apsw.Connection(path)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with pytest.raises(NoteUnreadable, match="locked by another process"):
+            other.clear()
+        writer.execute("ROLLBACK")
+    assert other.clear() == 0
+    assert one.stats().oldest_s == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

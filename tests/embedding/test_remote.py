@@ -570,3 +570,50 @@ def test_the_answers_of_all_apis_say_what_they_took(
     server.answer = answer
     model.embed(["tea", "a longer text about tea"], "passage")
     assert taken == [2]
+
+
+def spoiling(model: RemoteEmbedder, word: str, bad: float | None) -> Callable[[Request], Reply]:
+    """A server whose model has no numbers for texts that hold a word."""
+    provider = model.service.name
+
+    def answer(request: Request) -> Reply:
+        reply, texts = apis.APIS[provider](request), asked(provider, request)
+        good = list(model.service.vectors(json.loads(reply.content)))
+        rows = [
+            [bad] * apis.DIMENSIONS if word in text else row for text, row in zip(texts, good, strict=True)
+        ]
+        return Reply(json.dumps(apis.answering(provider, rows)).encode())
+
+    return answer
+
+
+def asked(provider: str, request: Request) -> list[str]:
+    body = request.json
+    if provider == "gemini":
+        return [one["content"]["parts"][0]["text"] for one in body["requests"]]
+    return body["texts"] if provider == "cohere" else body["input"]
+
+
+@pytest.mark.parametrize("bad", [None, 0.0, float("nan")])
+def test_a_text_without_a_vector_costs_the_others_nothing(
+    model: RemoteEmbedder, provider: str, server: Server, bad: float | None
+) -> None:
+    long = "a walnut desk stands in the study " * 4 + "unembeddable"
+    server.answer = spoiling(model, "unembeddable", bad)
+    rows = model.embed(["tea", long, "lamp"], "passage")
+    np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
+    np.testing.assert_allclose(rows[2], expected(model, "lamp", "passage"), atol=1e-6)
+    part = asked(provider, server.requests[-1])
+    assert len(server.requests) == 2
+    assert len(part) == 1
+    assert "unembeddable" not in part[0]
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.ones(3), atol=1e-6)
+
+
+def test_a_model_without_any_vector_is_asked_once(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.answer = spoiling(model, "", None)
+    with pytest.raises(ProviderError, match="no number"):
+        model.embed(["tea " * 40, "lamp " * 40], "passage")
+    assert len(server.requests) == 1

@@ -353,3 +353,26 @@ class TestBatches:
             assert batches.batches == {}
             assert memory.search("walnut desk 7").hits
         assert configured.left_alone() == []
+
+
+def test_of_a_thousand_changed_passages_ten_are_new(
+    root: Path, server: Server, settings: dict[str, object], tmp_path: Path
+) -> None:
+    def write(folder: Path, numbers: range, word: str) -> None:
+        (folder / "memory").mkdir(exist_ok=True, parents=True)
+        for number in numbers:
+            text = f"# Part {number}\n\n{word} number {number}\n"
+            (folder / "memory" / f"p{number}.md").write_text(text, "utf-8")
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    write(first, range(990), "walnut")
+    write(second, range(1000), "beech")
+    for folder in (first, second):
+        with Memory.open(folder, overrides=settings) as memory:
+            memory.sync()
+    write(second, range(1000), "walnut")
+    server.requests.clear()
+    with Memory.open(second, overrides=settings) as memory:
+        report = memory.sync()
+    assert (report.changed, report.embedded) == (1000, 1000)
+    assert sorted(texts(server)) == sorted(f"Part {n}\nwalnut number {n}" for n in range(990, 1000))

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.errors import NoteUnreadable
 from commonplace.llm.base import Completion, Message, Request, TokenChance, ToolCall, ToolSpec
-from commonplace.llm.cache import Cache
+from commonplace.llm.cache import MAX_BYTES, Cache, CacheStats
 from commonplace.notes.redact import holds_secret
 
 from ..cli.conftest import environment
@@ -31,7 +32,7 @@ SHARER = """
 import sys
 from pathlib import Path
 from commonplace.llm.base import Completion, Message, Request
-from commonplace.llm.cache import Cache
+from commonplace.llm.cache import MAX_BYTES, Cache, CacheStats
 cache, missed = Cache(Path(sys.argv[1]), max_bytes=20_000), 0
 for number in range(200):
     request = Request((Message("user", str(number % 50)),))
@@ -197,3 +198,34 @@ def test_a_child_of_a_process_has_a_connection_of_its_own(cache: Cache) -> None:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
     assert cache.get("m", replace(REQUEST, max_tokens=7)) is not None
+
+
+def test_stats_tell_the_models_and_clearing_leaves_the_file_to_others(tmp_path: Path) -> None:
+    cache, other = Cache(tmp_path / "answers.sqlite"), Cache(tmp_path / "answers.sqlite")
+    assert cache.stats() == CacheStats(0, 0, MAX_BYTES, {})
+    assert cache.clear() == 0
+    assert not cache.path.exists()
+    for number in range(3):
+        cache.put("m", replace(REQUEST, max_tokens=number + 1), replace(ANSWER, model="a" if number else "b"))
+    found = other.stats()
+    assert (found.entries, dict(found.models)) == (3, {"a": 2, "b": 1})
+    assert found.bytes >= cache.path.stat().st_size
+    assert 0 < found.oldest_s <= time.time()
+    assert other.clear() == 3
+    assert cache.get("m", replace(REQUEST, max_tokens=1)) is None
+    cache.put("m", REQUEST, ANSWER)
+    assert other.stats().entries == 1
+    cache.close()
+    other.close()
+
+
+def test_clearing_a_damaged_file_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(b"no database at all" * 100)
+    cache = Cache(path)
+    with pytest.raises(NoteUnreadable, match="damaged"):
+        cache.stats()
+    assert cache.clear() == 0
+    cache.put("m", REQUEST, ANSWER)
+    assert cache.stats().entries == 1
+    cache.close()

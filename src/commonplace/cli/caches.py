@@ -76,9 +76,9 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
     Indexes keep the vectors that they have. A program that uses a cache meanwhile goes on with it.
     """
     of_vectors, of_answers = _which(vectors, answers)
-    kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
-    told = " and ".join(f"{render.count(one.entries, one.cache.removesuffix('s'))}" for one in kept)
-    if session.is_terminal(sys.stdin) and not yes and any(one.entries for one in kept):
+    if session.is_terminal(sys.stdin) and not yes:
+        kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
+        told = " and ".join(render.count(one.entries, one.cache.removesuffix("s")) for one in kept)
         click.confirm(f"Forget {told}?", abort=True, err=True)
     gone = {}
     if of_vectors:

@@ -119,16 +119,17 @@ def _list_language_models(provider: str, settings: Settings, form: str) -> None:
 
 def _offers(found: Iterable[Offer], chosen: str, look: Look) -> str:
     wide = look.width is None or look.width >= _WIDE
-    rows = []
-    for one in found:
-        marks = ("*" if one.model == chosen else " ", "+" if one.suggested else " ", "=" if one.here else " ")
-        size = screen.size(one.bytes) if one.bytes else ""
-        about = screen.one_line(one.languages or one.about)
-        about = about if wide else _brief(about)
-        dimensions = (str(one.dimensions or ""),) if wide else ()
-        rows.append((f"{''.join(marks)} {screen.one_line(one.model)}", size, *dimensions, about))
-    lines = screen.table(rows, right=(1, 2) if wide else (1,))
+    lines = screen.table([_offer(one, chosen, wide=wide) for one in found], right=(1, 2) if wide else (1,))
     return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+
+
+def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
+    flags = ((one.model == chosen, "*"), (one.suggested, "+"), (one.here, "="))
+    marks = "".join(mark if flag else " " for flag, mark in flags)
+    name = f"{marks} {screen.one_line(one.model)}"
+    size = screen.size(one.bytes) if one.bytes else ""
+    about = screen.one_line(one.languages or one.about)
+    return (name, size, str(one.dimensions or ""), about) if wide else (name, size, _brief(about))
 
 
 def _brief(languages: str) -> str:
@@ -139,19 +140,14 @@ def _brief(languages: str) -> str:
 
 @command("pull")
 @click.argument("name", metavar="[PROVIDER/]MODEL")
-@format_option(("text", "json"))
 @click.pass_context
-def pull(ctx: click.Context, name: str, form: str) -> None:
+def pull(ctx: click.Context, name: str) -> None:
     """Fetch a model of fastembed, or (ollama/MODEL) let an Ollama server fetch one.
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
     settings = _settings(ctx)
-    fetched = selecting.fetch(_pullable(name, settings))
-    if form == "json":
-        session.write(render.to_json(fetched._asdict()))
-    else:
-        session.write(_fetched(fetched))
+    session.write(_fetched(selecting.fetch(_pullable(name, settings))))
 
 
 def _pullable(name: str, settings: Settings) -> Spec:

@@ -114,6 +114,7 @@ def _in_a_process(name: str, look: Callable[[], None]) -> dict[str, str]:
                 look()
         finally:
             process.kill()
+            process.wait()
     try:
         found = json.loads(said.splitlines()[-1])
     except (ValueError, IndexError):

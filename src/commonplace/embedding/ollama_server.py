@@ -6,7 +6,8 @@ Protocol: docs.ollama.com/api/tags, docs.ollama.com/api/pull.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from commonplace import refusals, screen
@@ -53,20 +54,19 @@ class OllamaServer(Endpoint):
         """
         sizes: dict[str, tuple[int, int]] = {}
         finished = False
-        for step in self._steps({"model": name, "stream": True}):
-            if step.get("error"):
-                said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
-                raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
-            finished = step.get("status") == "success"
-            if isinstance(step.get("total"), int) and step.get("digest"):
-                sizes[str(step["digest"])] = (int(step.get("completed") or 0), int(step["total"]))
-                told(sum(done for done, _ in sizes.values()), sum(total for _, total in sizes.values()))
+        with closing(self._steps({"model": name, "stream": True})) as steps:
+            for step in steps:
+                _check(name, step)
+                finished = step.get("status") == "success"
+                if isinstance(step.get("total"), int) and step.get("digest"):
+                    sizes[str(step["digest"])] = (int(step.get("completed") or 0), int(step["total"]))
+                    told(sum(done for done, _ in sizes.values()), sum(total for _, total in sizes.values()))
         if not finished:
             raise ProviderError(PROVIDER, f"{self.origin} broke off; run it again, it goes on from there")
         wanted = name if ":" in name else name + _LATEST
         return next((kept for kept in self.models() if kept.name == wanted), Kept(name, 0))
 
-    def _steps(self, body: object) -> Iterator[dict[str, Any]]:
+    def _steps(self, body: object) -> Generator[dict[str, Any], None, None]:
         """The JSON lines of an answer, as they come; no deadline but for silence."""
         import httpx
 
@@ -97,6 +97,13 @@ class OllamaServer(Endpoint):
         if not isinstance(step, dict):
             raise ProviderError(PROVIDER, f"{self.origin} does not speak Ollama's language")
         return step
+
+
+def _check(name: str, step: dict[str, Any]) -> None:
+    """Raise ProviderError for a step that tells of an error."""
+    if step.get("error"):
+        said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
+        raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
 
 
 def _kept(row: dict[str, Any]) -> Kept:

@@ -20,6 +20,7 @@ from commonplace.deadline import Deadline
 from commonplace.embedding import families, packing, registry, vectors
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.packing import Limits
+from commonplace.embedding.vectors import NoVector
 from commonplace.errors import ProviderError
 from commonplace.refusals import TooLarge
 from commonplace.transport import ATTEMPTS, Endpoint
@@ -240,20 +241,35 @@ class RemoteEmbedder:
             self._turns.release()
 
     def _fetch(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> Floats:
-        """One request; where it is too long for the server, two smaller ones, and then shorter texts."""
+        """One request; where it is too long for the server, two smaller ones, and then shorter texts.
+
+        Some models give no number for some texts (Ollama and bge-m3): such a text is asked for by itself, and
+        then a part of it, so that it does not cost the others theirs.
+        """
         import numpy as np
 
         try:
             return self._request(inputs, kind, deadline, watcher)
-        except TooLarge:
-            if len(inputs) > 1:
-                halves = packing.parts(inputs)
-                return np.concatenate([self._fetch(half, kind, deadline, watcher) for half in halves])
-            prefix = self.family.prefix(kind)
-            shorter = packing.halve(inputs[0].removeprefix(prefix))
-            if not shorter:
-                raise
-            return self._fetch([prefix + shorter], kind, deadline, watcher)
+        except TooLarge as error:
+            if len(inputs) == 1:
+                return self._fetch([self._shorter(inputs[0], kind, error)], kind, deadline, watcher)
+            halves = packing.parts(inputs)
+            return np.concatenate([self._fetch(half, kind, deadline, watcher) for half in halves])
+        except NoVector as error:
+            if len(error.places) == len(inputs) > 1:
+                raise  # nothing is wrong with the texts
+            for place in error.places:
+                shorter = self._shorter(inputs[place], kind, error)
+                error.rows[place] = self._fetch([shorter], kind, deadline, watcher)[0]
+            return error.rows
+
+    def _shorter(self, text: str, kind: Kind, refused: ProviderError) -> str:
+        """About half of a prepared text. Raises why it was refused when it is too short for that."""
+        prefix = self.family.prefix(kind)
+        part = packing.halve(text.removeprefix(prefix))
+        if not part:
+            raise refused
+        return prefix + part
 
     def _request(self, inputs: Sequence[str], kind: Kind, deadline: Deadline, watcher: Watcher) -> Floats:
         call = Call(self.model, inputs, kind, self._spec.dimensions)
@@ -274,11 +290,19 @@ class RemoteEmbedder:
 
     def checked(self, found: Sequence[object], count: int) -> Floats:
         """Make (count, dimensions) float32 unit rows of vectors, all of one length. Raises ProviderError."""
-        rows = vectors.unit_rows(self.service.name, found, count)
+        try:
+            rows = vectors.unit_rows(self.service.name, found, count)
+        except NoVector as error:
+            self._agree(error.rows)
+            raise
+        self._agree(rows)
+        return rows
+
+    def _agree(self, rows: Floats) -> None:
+        """Learn the length of vectors from the first, and hold the others to it. Raises ProviderError."""
         with self._lock:
             self._learned = self._learned or rows.shape[1]
         vectors.check_dimensions(self.service.name, rows, self._learned)
-        return rows
 
     def _known_dimensions(self) -> int:
         return self._learned or self.family.dimensions

@@ -14,11 +14,20 @@ if TYPE_CHECKING:
 MAX_DIMENSIONS = 65_536
 
 
+class NoVector(ProviderError):
+    """Some texts got no vector that can be used; `places` are theirs, `rows` those of all, theirs as ones."""
+
+    def __init__(self, provider: str, message: str, places: Sequence[int], rows: Floats) -> None:
+        super().__init__(provider, message)
+        self.places = tuple(places)
+        self.rows = rows
+
+
 def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
     """Return vectors as (count, dimensions) float32 rows of length 1.
 
-    Raises ProviderError for another number of them, for one that is no list of finite numbers, is longer or
-    shorter than the others, or points nowhere.
+    Raises ProviderError for another number of them, or for one that is longer or shorter than the others;
+    NoVector where some, or all, are not finite or point nowhere.
     """
     import numpy as np
 
@@ -30,14 +39,16 @@ def unit_rows(provider: str, found: Sequence[object], count: int) -> Floats:
         raise ProviderError(provider, "gave vectors that are not lists of as many numbers") from error
     if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_DIMENSIONS:
         raise ProviderError(provider, "gave vectors that are not lists of as many numbers")
-    if not np.isfinite(rows).all():
-        raise ProviderError(provider, "gave a vector with a value that is no number")
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    if not largest.all():
-        raise ProviderError(provider, "gave a vector of zeros")
-    rows /= largest  # so that no square is too large or too small
+    finite = np.isfinite(rows).all(axis=1)
+    good = finite & rows.any(axis=1)
+    rows[~good] = 1.0
+    rows /= np.abs(rows).max(axis=1, keepdims=True)  # so that no square is too large or too small
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows.astype(np.float32)
+    whole = rows.astype(np.float32)
+    if not good.all():
+        what = "of zeros" if finite.all() else "with a value that is no number"
+        raise NoVector(provider, f"gave a vector {what}", np.flatnonzero(~good).tolist(), whole)
+    return whole
 
 
 def check_dimensions(provider: str, rows: Floats, dimensions: int) -> None:

@@ -10,6 +10,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, MissingExtra, ProviderError
 from commonplace.llm import opening, registry
 from commonplace.llm.base import Breaker, Message
+from commonplace.llm.client import Client
 from commonplace.paths import Workspace
 
 PURPOSE = "test"
@@ -81,7 +82,7 @@ def attempt(
     if chosen.provider == opening.NONE:
         return None
     fresh = settings._replace(llm=chosen._replace(cache=False))
-    name, began = chosen.model, time.perf_counter()
+    name, began, client = chosen.model, time.perf_counter(), None
     try:
         client = opening.open_llm(workspace, fresh, breaker=_Asked(breaker), environ=environ)
         assert client is not None
@@ -90,8 +91,17 @@ def attempt(
     except CommonplaceError as error:
         told, mends = str(error), remedy(chosen.provider, name, error)
         return Trial(chosen.provider, name, time.perf_counter() - began, trouble=told, remedy=mends)
+    finally:
+        _close(client)
     seconds = time.perf_counter() - began
     return Trial(chosen.provider, name, seconds, answer.tokens_in, answer.tokens_out)
+
+
+def _close(client: Client | None) -> None:
+    """Close what a model keeps open, which it opens again when it is asked again."""
+    close = getattr(client.model, "close", None) if client is not None else None
+    if close is not None:
+        close()
 
 
 def remedy(provider: str, model: str, error: CommonplaceError) -> str:
