@@ -1,4 +1,4 @@
-"""`config`: every value with what set it, changes to the right file, an editor that cannot do harm, keys unseen."""
+"""`config`: every value with what set it, changes to the right file, keys unseen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import keyring
@@ -16,10 +17,43 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from commonplace import config
 from commonplace.config import credentials
+from commonplace.errors import ConfigError
 
 from .conftest import Program, Run, command, environment
 
 KEY = "sk-live-0123456789abcdef"
+
+
+class Keyring(KeyringBackend):
+    """A keyring in memory; one that is locked says so."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[tuple[str, str], str] = {}
+        self.locked = False
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if self.locked:
+            raise KeyringLocked("the collection is locked")
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("not found")
+
+
+@pytest.fixture
+def ring() -> Iterator[Keyring]:
+    """The keyring of this process for one test."""
+    before, made = keyring.get_keyring(), Keyring()
+    keyring.set_keyring(made)
+    yield made
+    keyring.set_keyring(before)
 
 
 def test_every_value_is_listed_with_what_set_it(
@@ -126,100 +160,94 @@ def test_an_agent_has_its_own(run: Run, program: Program, workspace: Path) -> No
     assert program("--agent", "a b", "search", "x").returncode == 1
 
 
-class TestEdit:
-    @pytest.fixture
-    def editor(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        """A program that replaces what it is given by what lies in `text`."""
-        script = tmp_path / "editor.py"
-        script.write_text(
-            "import pathlib, sys, os\nfile = pathlib.Path(sys.argv[1])\n"
-            f"pathlib.Path({str(tmp_path / 'seen')!r}).write_bytes(file.read_bytes())\n"
-            f"new = pathlib.Path({str(tmp_path / 'text')!r})\n"
-            "if new.exists():\n    file.write_bytes(new.read_bytes())\n    os.utime(file, (1, 1))\n"
-        )
-        monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
-        return tmp_path
+def test_an_agent_is_set_and_unset_apart(run: Run) -> None:
+    place = f"{config.user_file()} [agents.scout]"
+    assert (
+        run("--agent", "scout", "config", "set", "search.limit", "3").stdout
+        == f"set search.limit in {place}\n"
+    )
+    assert run("config", "get", "search.limit").stdout == "10\n"
+    assert run("config", "get", "--agent", "scout", "search.limit", "--origin").stdout == f"3\n{place}\n"
+    told = run("--agent", "scout", "config", "set", "embedding.provider", "fake").stderr
+    assert "is set by COMMONPLACE_EMBEDDING_PROVIDER all the same" in told
+    assert (
+        run("config", "unset", "search.limit").stdout == f"search.limit is not set in {config.user_file()}\n"
+    )
+    done = run("config", "unset", "--agent=scout", "search.limit")
+    assert (done.stdout, done.stderr) == (f"removed search.limit from {place}\n", "")
+    assert run("--agent", "scout", "config", "get", "search.limit").stdout == "10\n"
 
-    def test_a_new_file_begins_with_every_key(self, run: Run, editor: Path) -> None:
-        (editor / "text").write_text("[search]\nlimit = 7\n")
-        assert run("config", "edit").stdout == f"wrote {config.user_file()}\n"
-        seen = (editor / "seen").read_text()
-        assert "# limit = 10" in seen
-        assert "# base_url" in seen
-        assert run("config", "get", "search.limit").stdout == "7\n"
 
-    def test_that_file_changes_nothing_as_it_is(self, run: Run, editor: Path) -> None:
-        run("config", "edit")
-        (editor / "text").write_bytes((editor / "seen").read_bytes() + b"\n")
-        before = run("config", "list", "--origin").stdout
-        run("config", "edit")
-        assert run("config", "list", "--origin").stdout == before
+def test_what_still_sets_a_key_is_told(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("config", "set", "search.limit", "5")
+    run("config", "set", "--in-workspace", "search.limit", "4")
+    done = run("config", "unset", "--in-workspace", "search.limit")
+    assert done.stderr == f"commonplace: search.limit is set by {config.user_file()}\n"
+    run("--agent", "scout", "config", "set", "search.limit", "3")
+    monkeypatch.setenv("COMMONPLACE_AGENT", "scout")
+    assert (
+        "[agents.scout] all the same, which is stronger" in run("config", "set", "search.limit", "6").stderr
+    )
 
-    def test_what_cannot_be_loaded_is_kept_beside(self, run: Run, editor: Path) -> None:
-        run("config", "set", "search.limit", "5")
-        (editor / "text").write_text("[search]\nlimit = 'x'\n")
-        done = run("config", "edit")
-        assert done.exit_code == 1
-        assert "search.limit: 'x'" in done.stderr
-        assert "your text is kept in" in done.stderr
-        assert config.user_file().with_suffix(".rejected.toml").read_text() == "[search]\nlimit = 'x'\n"
-        assert run("config", "get", "search.limit").stdout == "5\n"
 
-    def test_a_workspace_file_stays_harmless(self, run: Run, editor: Path, workspace: Path) -> None:
-        (editor / "text").write_text("[embedding]\nbase_url = 'http://evil'\n")
-        assert run("config", "edit", "--in-workspace").exit_code == 1
-        assert not (workspace / "commonplace.toml").exists()
-        assert "base_url" not in (editor / "seen").read_text()
+def test_a_key_is_set_though_another_place_is_broken(run: Run, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text("[search]\nlimit = 0\n")
+    done = run("config", "set", "recall.budget", "700")
+    assert (done.exit_code, "cannot be loaded as they are: search.limit" in done.stderr) == (0, True)
+    assert "budget = 700" in config.user_file().read_text()
 
-    def test_nothing_saved_is_nothing_changed(self, run: Run, editor: Path) -> None:
-        assert run("config", "edit").stdout == "nothing was changed\n"
+
+@pytest.mark.parametrize("value", ["two  spaces", " 茶 ", "tab\there", "~/keys/a b.txt"])
+def test_get_gives_a_script_every_character(run: Run, value: str) -> None:
+    run("config", "set", "embedding.path", value)
+    assert run("config", "get", "embedding.path").stdout == f"{value}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("embedding.key_file", (KEY,)),
+        ("llm.keyring", (KEY,)),
+        ("llm.base_url", (f"https://user:{KEY}@localhost/v1",)),
+        ("llm.command", ("my-model", "--token", KEY)),
+        ("search.limit", (KEY,)),
+    ],
+)
+class TestAKeyInTheWrongPlace:
+    def test_set_refuses_it(self, run: Run, name: str, values: tuple[str, ...]) -> None:
+        done = run("config", "set", "--", name, *values)
+        assert (done.exit_code, KEY in done.output) == (1, False)
+        assert "looks like a key" in done.stderr
         assert not config.user_file().exists()
 
-    def test_what_another_process_wrote_meanwhile_stays(self, run: Run, editor: Path) -> None:
-        run("config", "set", "search.limit", "5")
-        with pytest.raises(config.editing.ConfigError, match="changed meanwhile"):
-            config.rewrite(b"", b"[search]\nlimit = 7\n")
-        assert run("config", "get", "search.limit").stdout == "5\n"
+    def test_nothing_shows_it(self, run: Run, program: Program, name: str, values: tuple[str, ...]) -> None:
+        table, _, item = name.partition(".")
+        value = json.dumps(values if name == "llm.command" else values[0])
+        config.user_file().parent.mkdir(parents=True)
+        config.user_file().write_text(f"[{table}]\n{item} = {value}\n[agents.a.{table}]\n{item} = {value}\n")
+        shown = ""
+        for arguments in (("list", "--origin"), ("list", "--format", "json"), ("get", name), ("get", name, "--origin"),
+                          ("get", name, "--format", "json"), ("get", "--agent", "a", name), ("get", KEY),
+                          ("set", "recall.budget", "700")):  # fmt: skip
+            shown += run("config", *arguments).output
+        for arguments in (("search", "tea"), ("--agent", "a", "search", "tea"), ("status",)):
+            done = program(*arguments)
+            shown += (done.stdout + done.stderr).decode()
+        assert "REDACTED" in shown
+        assert KEY not in shown
 
-    def test_an_editor_that_is_not_there(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("VISUAL", "no-such-editor-anywhere")
-        done = run("config", "edit")
-        assert done.exit_code == 1
-        assert "no-such-editor-anywhere" in done.stderr
-        assert "Traceback" not in done.stderr
 
-
-class Keyring(KeyringBackend):
-    """A keyring in memory; one that is locked says so."""
-
-    priority = 1  # type: ignore[assignment]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-        self.locked = False
-
-    def get_password(self, service: str, username: str) -> str | None:
-        if self.locked:
-            raise KeyringLocked("the collection is locked")
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.entries.pop((service, username), None) is None:
-            raise PasswordDeleteError("not found")
+@pytest.mark.parametrize("table", ["embedding", "llm"])
+def test_a_key_without_a_shape_is_not_shown_either(table: str, ring: Keyring) -> None:
+    bare = "q8ZrT4mWx1Lc7Vb2Nk9Jd5"
+    for named, told in (((bare, ""), "names no file"), (("", bare), "names no entry of the keyring")):
+        with pytest.raises(ConfigError, match=told) as caught:
+            credentials.named(*named, table)
+        assert bare not in str(caught.value)
+        assert "`commonplace config key NAME`" in str(caught.value)
 
 
 class TestKeys:
-    @pytest.fixture(autouse=True)
-    def ring(self) -> Keyring:
-        before, made = keyring.get_keyring(), Keyring()
-        keyring.set_keyring(made)
-        yield made
-        keyring.set_keyring(before)
-
     def test_a_key_goes_in_and_out_and_is_never_shown(self, run: Run, ring: Keyring, workspace: Path) -> None:
         done = run("config", "key", "openai", input=f"{KEY}\n")
         assert ring.entries == {("commonplace", "openai"): KEY}
@@ -232,13 +260,47 @@ class TestKeys:
         assert ring.entries == {}
 
     def test_what_is_missing_or_locked_is_one_line_with_a_remedy(self, ring: Keyring) -> None:
-        with pytest.raises(
-            config.editing.ConfigError, match=r"no entry 'x'; put it there with `commonplace config key x`"
-        ):
+        with pytest.raises(ConfigError, match=r"no entry 'x'; put it there with `commonplace config key x`"):
             credentials.from_keyring("x", "embedding.keyring")
         ring.locked = True
-        with pytest.raises(config.editing.ConfigError, match="the collection is locked"):
+        told = r"cannot be used \(the collection is locked\); unlock it, or use a file"
+        with pytest.raises(ConfigError, match=told):
             credentials.from_keyring("x", "embedding.keyring")
+
+    def test_an_entry_that_is_not_there_cannot_be_removed(self, run: Run, ring: Keyring) -> None:
+        done = run("config", "key", "openai", "--remove")
+        assert (done.exit_code, done.stderr) == (
+            1,
+            "commonplace: error: keyring: there is no entry 'openai'\n",
+        )
+
+    @pytest.mark.parametrize("name", [KEY, "", " "])
+    def test_a_key_is_no_name_for_one(self, run: Run, ring: Keyring, name: str) -> None:
+        done = run("config", "key", name, input="something\n")
+        assert (done.exit_code, "NAME is what to call the entry" in done.stderr) == (1, True)
+        assert (KEY in done.output, ring.entries) == (False, {})
+
+    def test_a_backend_with_errors_of_its_own_is_one_line(
+        self, run: Run, ring: Keyring, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for error in (OSError(13, "x"), ValueError(KEY), KeyringLocked()):
+            monkeypatch.setattr(Keyring, "set_password", lambda *_, error=error: (_ for _ in ()).throw(error))
+            done = run("config", "key", "openai", input=f"{KEY}\n")
+            assert (done.exit_code, done.stderr.count("\n"), KEY in done.output) == (1, 1, False)
+            assert f"cannot be used ({type(error).__name__})" in done.stderr
+
+    @pytest.mark.parametrize("backend", ["nothing.here.Keyring", "keyring.backends.fail.Keyring"])
+    def test_whatever_the_backend_a_search_is_answered(self, workspace: Path, backend: str) -> None:
+        config.user_file().parent.mkdir(parents=True)
+        config.user_file().write_text("[embedding]\nkeyring = 'x'\n")
+        variables = environment(PYTHON_KEYRING_BACKEND=backend)
+        variables["COMMONPLACE_EMBEDDING_PROVIDER"] = "ollama"
+        done = subprocess.run(
+            command("-w", workspace, "search", "deploy"), capture_output=True, env=variables, timeout=60
+        )
+        assert done.returncode == 0
+        assert b"embedding.keyring: " in done.stderr
+        assert b"use a file (key_file) or the provider's variable instead" in done.stderr
 
     def test_a_keyring_that_waits_is_not_waited_for(
         self, ring: Keyring, monkeypatch: pytest.MonkeyPatch
@@ -248,7 +310,7 @@ class TestKeys:
         go_on = threading.Event()
         monkeypatch.setattr(credentials, "KEYRING_S", 0.1)
         monkeypatch.setattr(Keyring, "get_password", lambda *_: go_on.wait(30) and None)
-        with pytest.raises(config.editing.ConfigError, match="is it locked"):
+        with pytest.raises(ConfigError, match="is it locked"):
             credentials.from_keyring("x", "embedding.keyring")
         go_on.set()
 
@@ -266,7 +328,7 @@ class TestKeys:
     def test_a_machine_without_a_keyring(self, run: Run, program: Program) -> None:
         done = program("config", "key", "openai", input=f"{KEY}\n".encode())
         assert done.returncode == 1
-        assert b"the system keyring cannot be used" in done.stderr
+        assert b"there is no system keyring here; use a file" in done.stderr
         assert KEY.encode() not in done.stderr
 
 

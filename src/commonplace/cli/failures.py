@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import click
 
 ERROR, USAGE, NOTHING_FOUND, INTERRUPTED = 1, 2, 3, 130  # 128 + SIGINT, as shells report it
+_SHORTEST_KEY = 16  # characters; a message of shorter words needs no search for keys
 
 
 def end(error: BaseException, *, debug: bool = False) -> int:
@@ -91,6 +92,18 @@ def _silence_stdout() -> None:
 
 def _one_line(text: str) -> str:
     """Keep a message to one line that a terminal shows rather than obeys."""
-    kept = (c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "\ufffd" for c in text)
+    kept = (
+        c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "\ufffd"
+        for c in _redacted(text)
+    )
     line = " ".join("".join(kept).split())
     return line if len(line) <= 500 else f"{line[:400]}…{line[-90:]}"
+
+
+def _redacted(text: str) -> str:
+    """Take out keys: a message may quote a value, and a key may have been put where another value belongs."""
+    if len(max(text.split(), key=len, default="")) < _SHORTEST_KEY:
+        return text
+    from commonplace.notes import redact
+
+    return redact.redact(text)[0]

@@ -166,7 +166,7 @@ def _write(
 ) -> None:
     """Write what has changed to the user's file, and say so if something stronger decides all the same."""
     from commonplace import config
-    from commonplace.config import keys
+    from commonplace.config import keys, loading
 
     values, told = {}, []
     for name in names:
@@ -177,12 +177,13 @@ def _write(
         values[key.name] = None if unset else value
         shown = ", ".join(value) if isinstance(value, tuple) else value
         told.append(f"no {name}" if unset else f"{name} {shown}")
-    file = config.set_values(values)
-    session.write(screen.one_line(f"set in {file}: {', '.join(told)}"))
+    agent = session.agent(ctx) or ""
+    place = loading.origin(config.set_values(values, agent=agent), agent)
+    session.write(screen.one_line(f"set in {place}: {', '.join(told)}"))
     loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
     for name in names:
         stronger = loaded.origins.get(f"{table}.{name}", "")
-        if stronger not in ("", str(file)):
+        if stronger not in ("", place):
             failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
 
 

@@ -11,6 +11,7 @@ import click
 
 from commonplace import render, screen
 from commonplace.cli import failures, session
+from commonplace.cli.editor import edit
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option, option
 from commonplace.errors import ConfigError
@@ -52,14 +53,16 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
     """Show the value of one setting, and nothing else."""
     from commonplace.config import keys
 
-    key, loaded = keys.find(name, "as a key"), _loaded(ctx)
+    key, loaded = keys.find(name), _loaded(ctx)
     value = _value(key, loaded)
     if form == "json":
         session.write(render.to_json(_data(key, loaded)))
     else:
         lines = value if isinstance(value, list) else [] if value is None else [value]
-        said = [screen.one_line(str(line)) for line in map(_plain, lines)]
-        session.write("\n".join([*said, *([_origin(key, loaded)] if origin else [])]))
+        if origin:
+            lines = [*lines, _origin(key, loaded)]
+        clean = screen.one_line if session.is_terminal(sys.stdout) else str  # a script gets every space
+        session.write("\n".join(clean(str(_plain(line))) for line in lines))
 
 
 @command("set")
@@ -68,13 +71,19 @@ def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
 @option("--in-workspace", is_flag=True, help="Set it in the workspace's file; otherwise in your own.")
 @click.pass_context
 def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: bool) -> None:
-    """Set one setting in your own file; several values make a list."""
+    """Set one setting in your own file; several values make a list, `--` goes before one with a dash.
+
+    With --agent it is set for that agent alone.
+    """
     from commonplace.config import keys
 
-    key = keys.find(name, "as a key")
+    key = keys.find(name)
     several = key.kind in ("texts", "names", "command")
     if not several and len(values) > 1:
         raise click.UsageError(f"{name} takes one value", ctx)
+    if any(map(_is_secret, values)):
+        remedy = "name a file (key_file) or an entry of the keyring (`commonplace config key NAME`) instead"
+        raise ConfigError(name, f"holds what looks like a key, which no settings file should; {remedy}")
     _change(ctx, key, values if several else values[0], in_workspace)
 
 
@@ -83,10 +92,13 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
 @option("--in-workspace", is_flag=True, help="Remove it from the workspace's file; otherwise from your own.")
 @click.pass_context
 def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
-    """Remove one setting from your own file, so that the default applies again."""
+    """Remove one setting from your own file, so that what is weaker applies again.
+
+    With --agent it is removed from that agent's tables alone.
+    """
     from commonplace.config import keys
 
-    _change(ctx, keys.find(name, "as a key"), None, in_workspace)
+    _change(ctx, keys.find(name), None, in_workspace)
 
 
 @command("path")
@@ -106,36 +118,6 @@ def path(ctx: click.Context, form: str) -> None:
         )
 
 
-@command("edit")
-@option("--in-workspace", is_flag=True, help="Edit the workspace's file; otherwise your own.")
-@click.pass_context
-def edit(ctx: click.Context, in_workspace: bool) -> None:
-    """Edit a settings file with VISUAL, EDITOR, or what there is; it is checked before it is kept.
-
-    A text that cannot be loaded is kept beside the file, whose old content stays in force.
-    """
-    from commonplace import config
-    from commonplace.paths import Workspace
-
-    root = Path(session.workspace_root(ctx)) if in_workspace else None
-    file = Workspace(root).settings if root else config.user_file()
-    before = file.read_bytes() if file.exists() else b""
-    text = before.decode("utf-8-sig", "surrogateescape") or _template(own=root is None)
-    while (edited := click.edit(text, extension=".toml", require_save=True)) is not None and edited != text:
-        after = edited.encode("utf-8", "surrogateescape")
-        try:
-            session.write(f"wrote {config.rewrite(before, after, workspace=root)}")
-        except ConfigError as error:
-            kept = _keep(file, after)
-            if session.is_terminal(sys.stdin) and _again(error):
-                text = edited
-                continue
-            problem = str(error).removeprefix(f"{error.key}: ")
-            raise ConfigError(error.key, f"{problem}; your text is kept in {kept}") from error
-        return
-    session.write("nothing was changed")
-
-
 @command("key")
 @click.argument("entry", metavar="NAME")
 @option("--remove", is_flag=True, help="Take the entry out of the keyring.")
@@ -146,18 +128,18 @@ def key(entry: str, remove: bool) -> None:
     """
     from commonplace.config import credentials
 
+    name = screen.one_line(entry)
+    if not name or _is_secret(entry):
+        raise ConfigError("key", "NAME is what to call the entry; the key itself is asked for")
     if remove:
-        credentials.keep(entry, credentials.NO_KEY)
-        session.write(f"removed {screen.one_line(entry)} from the keyring")
+        credentials.forget(entry)
+        session.write(f"removed {name} from the keyring")
         return
     given = click.prompt("Key", hide_input=True) if session.is_terminal(sys.stdin) else sys.stdin.readline()
-    secret = credentials.Secret(given)
-    if not secret or len(given.split()) != 1:
+    if len(given.split()) != 1:
         raise ConfigError("key", "one key is wanted, on one line")
-    credentials.keep(entry, secret)
-    session.write(
-        f"kept; `commonplace config set embedding.keyring {screen.one_line(entry)}` makes use of it"
-    )
+    credentials.keep(entry, credentials.Secret(given))
+    session.write(f"kept; `commonplace config set embedding.keyring {name}`, or llm.keyring, makes use of it")
 
 
 config = Group(
@@ -177,7 +159,18 @@ def _loaded(ctx: click.Context) -> Loaded:
 def _value(key: Key, loaded: Loaded) -> object:
     group, _, name = key.name.partition(".")
     value = getattr(getattr(loaded.settings, group), name)
-    return list(value) if isinstance(value, tuple) else value
+    return [_redacted(one) for one in value] if isinstance(value, tuple) else _redacted(value)
+
+
+def _redacted(value: object) -> object:
+    """A value without what looks like a key or a password, which may have been put there by mistake."""
+    from commonplace.notes import redact
+
+    return redact.redact(value)[0] if isinstance(value, str) else value
+
+
+def _is_secret(text: str) -> bool:
+    return _redacted(text) != text
 
 
 def _origin(key: Key, loaded: Loaded) -> str:
@@ -209,47 +202,32 @@ def _shown(value: object) -> str:
 def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> None:
     """Set or remove a key, and say so if it makes no difference."""
     from commonplace import config
+    from commonplace.config import loading
+    from commonplace.paths import Workspace
 
     root = Path(session.workspace_root(ctx)) if in_workspace else None
-    file = config.set_values({key.name: value}, workspace=root)
-    done = f"set {key.name} in {file}" if value is not None else f"removed {key.name} from {file}"
-    session.write(screen.one_line(done))
-    stronger = _origin(key, _loaded(ctx))
-    if stronger not in (_DEFAULT, str(file)):
-        failures.warn(f"{key.name} is set by {screen.one_line(stronger)} all the same, which is stronger")
+    agent = session.agent(ctx) or ""
+    file = Workspace(root).settings if root else config.user_file()
+    before = loading.content(file)
+    place = loading.origin(config.set_values({key.name: value}, workspace=root, agent=agent), agent)
+    if value is not None:
+        session.write(f"set {key.name} in {place}")
+    elif loading.content(file) != before:
+        session.write(f"removed {key.name} from {place}")
+    else:
+        session.write(f"{key.name} is not set in {place}")
+    _warn(ctx, key, place, unset=value is None)
 
 
-def _template(*, own: bool) -> str:
-    """A settings file that changes nothing: every key with its default, commented out."""
-    import json
-
-    from commonplace.config import KEYS
-
-    lines, group = ["# Settings of commonplace. What is not set has the default that stands here."], ""
-    for key in KEYS:
-        if not (own or key.harmless):
-            continue
-        table, _, name = key.name.partition(".")
-        lines += ["", f"[{table}]"] if table != group else []
-        group = table
-        default = "" if key.default is None else json.dumps(key.default)
-        lines += [f"# {key.doc}", f"# {name} = {default}".rstrip()]
-    return "\n".join(lines) + "\n"
-
-
-def _keep(file: Path, text: bytes) -> Path:
-    """Put a text that was refused beside its file."""
-    from commonplace import atomic
-
-    kept = file.with_suffix(".rejected.toml")
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    atomic.replace(kept, lambda _: text, lock=kept.with_suffix(".lock"))
-    return kept
-
-
-def _again(error: ConfigError) -> bool:
-    failures.report(error)
-    return click.confirm("Edit it again?", default=True, err=True)
+def _warn(ctx: click.Context, key: Key, place: str, *, unset: bool) -> None:
+    """Tell what decides about a key other than the place that was changed, or why nothing can be said."""
+    try:
+        other = _origin(key, _loaded(ctx))
+    except ConfigError as error:
+        failures.warn(f"the settings cannot be loaded as they are: {error}")
+        return
+    if other not in (_DEFAULT, place):
+        failures.warn(f"{key.name} is set by {other}" + ("" if unset else " all the same, which is stronger"))
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
-        rewrite,
-        set_values,
     )
+    from commonplace.config.values import rewrite, set_values
 
 __all__ = [
     "KEYS",
@@ -48,6 +47,6 @@ def __getattr__(name: str) -> object:
     """Import what changes the files when it is first used; a search only reads them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from commonplace.config import editing
+    from commonplace.config import editing, values
 
-    return getattr(editing, name)
+    return getattr(values if name in ("rewrite", "set_values") else editing, name)

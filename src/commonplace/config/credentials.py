@@ -12,8 +12,15 @@ from commonplace import paths
 from commonplace.errors import CommonplaceError, ConfigError, MissingExtra
 
 SERVICE = "commonplace"  # under which keys lie in the system keyring
-KEYRING_S = 20.0  # long enough for somebody to unlock it
+KEYRING_S = 5.0  # a question may be waiting for the key, and its answer does not depend on it
+KEEPING_S = 60.0  # whoever stores one is there to unlock it
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
+_SHORTEST = 20  # characters of a key; a name this long that is no path may be a key put into the wrong place
+_INSTEAD = "use a file (key_file) or the provider's variable instead"
+_PLACES = (
+    "if that is a key itself, its place is a file, the system keyring (`commonplace config key NAME`) or the"
+    " provider's variable"
+)
 
 
 class Secret:
@@ -76,6 +83,8 @@ def named(file: str, keyring: str, table: str) -> Secret:
 def from_file(file: str, setting: str) -> Secret:
     """Return the one key in a file that the owner names. Raises ConfigError."""
     path = Path(os.path.abspath(os.path.expanduser(file)))
+    if _may_be_a_key(file) and not os.path.lexists(path):
+        raise ConfigError(setting, f"names no file; {_PLACES}")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
@@ -88,26 +97,42 @@ def from_file(file: str, setting: str) -> Secret:
 
 def from_keyring(entry: str, setting: str) -> Secret:
     """Return an entry of `commonplace` in the system keyring. Raises ConfigError, MissingExtra."""
-    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry))
-    if not found:
-        remedy = f"put it there with `commonplace config key {entry}`"
-        raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedy}")
-    return Secret(str(found))
+    found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S)
+    if found:
+        return Secret(str(found))
+    if _may_be_a_key(entry):
+        raise ConfigError(setting, f"names no entry of the keyring; {_PLACES}")
+    remedy = f"put it there with `commonplace config key {entry}`"
+    raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedy}")
 
 
 def keep(entry: str, key: Secret) -> None:
-    """Put a key into the system keyring, or take one out (NO_KEY). Raises ConfigError, MissingExtra."""
-    if key:
-        _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()))
-    else:
-        _with_keyring("keyring", lambda keyring: keyring.delete_password(SERVICE, entry))
+    """Put a key into the system keyring. Raises ConfigError, MissingExtra."""
+    _with_keyring("keyring", lambda keyring: keyring.set_password(SERVICE, entry, key.reveal()), KEEPING_S)
 
 
-def _with_keyring(setting: str, ask: Callable[[Any], object]) -> object:
+def forget(entry: str) -> None:
+    """Take a key out of the system keyring. Raises ConfigError where there is none, MissingExtra."""
+
+    def remove(keyring: Any) -> bool:  # noqa: ANN401 - the module
+        if keyring.get_password(SERVICE, entry) is None:
+            return False
+        keyring.delete_password(SERVICE, entry)
+        return True
+
+    if not _with_keyring("keyring", remove, KEEPING_S):
+        raise ConfigError("keyring", f"there is no entry {entry!r}")
+
+
+def _may_be_a_key(name: str) -> bool:
+    return len(name) >= _SHORTEST and not any(c.isspace() or c in "/\\" for c in name)
+
+
+def _with_keyring(setting: str, ask: Callable[[Any], object], wait_s: float) -> object:
     """Ask in a thread that is left behind: a locked keyring may wait for somebody who is not there."""
     try:
         import keyring
-        from keyring.errors import KeyringError
+        import keyring.errors
     except ImportError as error:
         raise MissingExtra("a key in the system keyring", "keyring") from error
     outcome: list[object] = []
@@ -120,13 +145,19 @@ def _with_keyring(setting: str, ask: Callable[[Any], object]) -> object:
 
     thread = threading.Thread(target=run, name="commonplace-keyring", daemon=True)
     thread.start()
-    thread.join(KEYRING_S)
+    thread.join(wait_s)
     if not outcome:
-        raise ConfigError(setting, f"the system keyring did not answer within {KEYRING_S:g} s; is it locked?")
+        waited = f"the system keyring did not answer within {wait_s:g} s; is it locked?"
+        raise ConfigError(setting, f"{waited} Unlock it, or {_INSTEAD}")
     if isinstance(outcome[0], Exception):
-        kind = type(outcome[0]).__name__
-        known = isinstance(outcome[0], KeyringError) and kind != "NoKeyringError"
-        told = str(outcome[0]).splitlines()[0] if known and str(outcome[0]) else kind
-        remedy = "use a file (key_file) or the provider's variable instead"
-        raise ConfigError(setting, f"the system keyring cannot be used ({told}); {remedy}") from outcome[0]
+        raise ConfigError(setting, _refusal(outcome[0], keyring.errors)) from outcome[0]
     return outcome[0]
+
+
+def _refusal(error: Exception, errors: Any) -> str:  # noqa: ANN401 - the module
+    """Say why a keyring gave no answer, in its own words where they are meant for people."""
+    if isinstance(error, errors.NoKeyringError):
+        return f"there is no system keyring here; {_INSTEAD}"
+    own = str(error).splitlines() if isinstance(error, errors.KeyringError) else []
+    remedy = f"unlock it, or {_INSTEAD}" if isinstance(error, errors.KeyringLocked) else _INSTEAD
+    return f"the system keyring cannot be used ({own[0] if own else type(error).__name__}); {remedy}"

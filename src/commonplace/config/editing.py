@@ -1,16 +1,16 @@
-"""Changing the settings files: collections and contexts, by comment-keeping edits of the right file."""
+"""Collections and contexts, added, changed and removed in the right settings file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace import paths
-from commonplace.config import keys
+from commonplace.config import documents, keys
 from commonplace.config.collections import check_name, contexts_in, normal_prefix
-from commonplace.config.loading import check, load, parse, user_file
+from commonplace.config.loading import load
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.errors import ConfigError, UnknownCollection
 
@@ -48,9 +48,9 @@ def add_collection(
         table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
 
     def change(document: TOMLDocument) -> None:
-        _nested(document, _home_of(document, root, outside), "collections", name).update(table)
+        documents.nested(document, *_home_of(document, root, outside), "collections", name).update(table)
 
-    _edit(root, outside, environ, change)
+    documents.edit(_owner(root, outside), environ, change)
     return load(root, environ).collections[name]
 
 
@@ -59,11 +59,11 @@ def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | Non
     found = _known(root, name, environ)
 
     def change(document: TOMLDocument) -> None:
-        home = _nested(document, _home_of(document, root, found.outside))
-        _drop(home, "collections", lambda key: key == name)
-        _drop(home, "contexts", lambda key: _is_below(key, name))
+        home = documents.nested(document, *_home_of(document, root, found.outside))
+        documents.drop(home, "collections", lambda key: key == name)
+        documents.drop(home, "contexts", lambda key: _is_below(key, name))
 
-    _edit(root, found.outside, environ, change)
+    documents.edit(_owner(root, found.outside), environ, change)
     return found
 
 
@@ -77,13 +77,13 @@ def rename_collection(
         raise ConfigError("collection", f"{new!r} is taken; choose another name")
 
     def change(document: TOMLDocument) -> None:
-        home = _nested(document, _home_of(document, root, found.outside))
+        home = documents.nested(document, *_home_of(document, root, found.outside))
         home["collections"][new] = home["collections"].pop(name)
         contexts = home.get("contexts", {})
         for key in [key for key in contexts if _is_below(key, name)]:
             contexts[new + normal_prefix(key)[len(name) :]] = contexts.pop(key)
 
-    _edit(root, found.outside, environ, change)
+    documents.edit(_owner(root, found.outside), environ, change)
     return load(root, environ).collections[new]
 
 
@@ -101,9 +101,9 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str
     outside = head in collections and collections[head].outside
 
     def change(document: TOMLDocument) -> None:
-        _nested(document, _home_of(document, root, outside), "contexts")[key] = text.strip()
+        documents.nested(document, *_home_of(document, root, outside), "contexts")[key] = text.strip()
 
-    _edit(root, outside, environ, change)
+    documents.edit(_owner(root, outside), environ, change)
     return key
 
 
@@ -116,72 +116,16 @@ def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
 
     def change(document: TOMLDocument) -> None:
-        _drop(document, "contexts", lambda k: normal_prefix(k) == key)
+        documents.drop(document, "contexts", lambda k: normal_prefix(k) == key)
         home = _real_key(document, root)
         if home:
             workspaces: Any = document["workspaces"]
-            _drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
+            documents.drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
 
     for outside in (False, True):
-        if os.path.lexists(_file(root, outside, environ)):
-            _edit(root, outside, environ, change)
+        if os.path.lexists(documents.location(_owner(root, outside), environ)):
+            documents.edit(_owner(root, outside), environ, change)
     return key
-
-
-def set_values(
-    values: Mapping[str, object],
-    *,
-    workspace: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-) -> Path:
-    """Set several keys at once in the user's file, or in that of `workspace`; None removes a key.
-
-    A text is read as from the environment. Returns the file; it is changed as a whole or not at all. Raises
-    ConfigError for what is not allowed there, or where the file could not be loaded afterwards.
-    """
-    found = {keys.find(name, "as a flag"): value for name, value in values.items()}
-    for key in found:
-        if workspace is not None and not key.harmless:
-            raise ConfigError(key.name, "may not stand in a workspace's file; set it in your own")
-    checked = {key: value if value is None else _read_value(key, value) for key, value in found.items()}
-
-    def change(document: TOMLDocument) -> None:
-        for key, value in checked.items():
-            group, _, name = key.name.partition(".")
-            if value is None:
-                _drop(document, group, lambda known, name=name: known == name)  # type: ignore[misc]
-            else:
-                _nested(document, (), group)[name] = list(value) if isinstance(value, tuple) else value
-
-    root = workspace or Path(os.sep)
-    _edit(root, workspace is None, environ, change)
-    return _file(root, workspace is None, environ)
-
-
-def rewrite(
-    before: bytes, after: bytes, *, workspace: Path | None = None, environ: Mapping[str, str] | None = None
-) -> Path:
-    """Replace the user's file, or that of a workspace, by a text of its owner's; return the file.
-
-    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
-    """
-    root = workspace or Path(os.sep)
-    file = _file(root, workspace is None, environ)
-
-    def compose(data: bytes) -> bytes:
-        if data != before:
-            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
-        check(after, file, root, own=workspace is None)
-        return after
-
-    _replace(root, workspace is None, environ, compose)
-    return file
-
-
-def _read_value(key: keys.Key, value: object) -> object:
-    if isinstance(value, str) and key.variable:
-        return keys.from_text(key, value, "as a flag")
-    return keys.checked(key, value, "as a flag")
 
 
 def _known(root: Path, name: str, environ: Mapping[str, str] | None) -> Collection:
@@ -195,60 +139,9 @@ def _is_below(key: str, name: str) -> bool:
     return f"{normal_prefix(key)}/".startswith(f"{name}/")
 
 
-def _file(root: Path, outside: bool, environ: Mapping[str, str] | None) -> Path:
-    return user_file(environ) if outside else paths.Workspace(root).settings
-
-
-def _edit(
-    root: Path, outside: bool, environ: Mapping[str, str] | None, change: Callable[[TOMLDocument], None]
-) -> None:
-    """Change one settings file under its lock; comments and order stay."""
-    import tomlkit
-
-    file = _file(root, outside, environ)
-
-    def compose(data: bytes) -> bytes:
-        parse(data, file)
-        document = tomlkit.parse(data.decode("utf-8-sig"))
-        change(document)
-        text = tomlkit.dumps(document)
-        if not _says(text, document):
-            way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
-            raise ConfigError("settings", f"{paths.shown(file)} {way}")
-        try:
-            changed = text.encode()
-        except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
-            raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
-        check(changed, file, root, own=outside)
-        return changed
-
-    _replace(root, outside, environ, compose)
-
-
-def _replace(
-    root: Path, outside: bool, environ: Mapping[str, str] | None, compose: Callable[[bytes], bytes]
-) -> None:
-    from commonplace import atomic
-
-    own_lock = paths.user_config_dir(environ) / "config.lock"
-    lock = own_lock if outside else paths.lock_file(paths.Workspace(root), "settings")
-    atomic.replace(_file(root, outside, environ), compose, lock=lock)
-
-
-def _says(text: str, document: TOMLDocument) -> bool:
-    """Tell whether a text says what a document does: a table put between dotted keys swallows those below."""
-    import tomlkit
-
-    try:
-        return _filled(tomlkit.parse(text).unwrap()) == _filled(document.unwrap())
-    except ValueError:
-        return False
-
-
-def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table without the empty ones in it, which may leave no trace in a text."""
-    inner = {key: _filled(value) if isinstance(value, Mapping) else value for key, value in table.items()}
-    return {key: value for key, value in inner.items() if value != {}}
+def _owner(root: Path, outside: bool) -> Path | None:
+    """Say whose file it is, as documents take it: the workspace's, or None for the user's."""
+    return None if outside else root
 
 
 def _real_key(document: Mapping[str, Any], root: Path) -> str | None:
@@ -262,28 +155,3 @@ def _home_of(document: TOMLDocument, root: Path, outside: bool) -> tuple[str, ..
     if not outside:
         return ()
     return ("workspaces", _real_key(document, root) or os.path.realpath(root))
-
-
-def _nested(document: TOMLDocument, home: tuple[str, ...], *names: str) -> Any:  # noqa: ANN401 - tomlkit's own
-    """Return a table of tables, made where it is missing."""
-    import tomlkit
-    from tomlkit.items import InlineTable
-
-    table: Any = document
-    steps = (*home, *names)
-    for depth, name in enumerate(steps):
-        if name not in table:
-            inline = isinstance(table, InlineTable)  # which can hold no other kind of table
-            super_table = depth < len(steps) - 1
-            table[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=super_table)
-        table = table[name]
-    return table
-
-
-def _drop(home: MutableMapping[str, Any], name: str, unwanted: Callable[[str], bool]) -> None:
-    """Remove keys of a table, and the table itself once it is empty."""
-    table = home.get(name, {})
-    for key in [key for key in table if unwanted(key)]:
-        del table[key]
-    if name in home and not table:
-        del home[name]

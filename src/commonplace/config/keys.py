@@ -127,7 +127,7 @@ KEYS = (
 _BY_NAME = {key.name: key for key in KEYS}
 
 
-def from_text(key: Key, text: str, where: str) -> object:
+def from_text(key: Key, text: str, where: str = "") -> object:
     """Read a value that came as text, from the environment or a flag."""
     value: object = text
     try:
@@ -141,7 +141,7 @@ def from_text(key: Key, text: str, where: str) -> object:
     return checked(key, value, where)
 
 
-def checked(key: Key, value: object, where: str) -> object:
+def checked(key: Key, value: object, where: str = "") -> object:
     """Return a value that fits its key. Raises ConfigError."""
     if key.kind == "texts":
         return globs(key.name, value, where)
@@ -177,7 +177,11 @@ def _installed(group: str) -> set[str]:
 
 
 def _not_allowed(key: Key, value: object, where: str) -> ConfigError:
-    return ConfigError(key.name, f"{quoted(value)} {where} is not allowed; it must be {key.allowed}")
+    return ConfigError(key.name, f"{_placed(value, where)} is not allowed; it must be {key.allowed}")
+
+
+def _placed(value: object, where: str) -> str:
+    return f"{quoted(value)} {where}".rstrip()
 
 
 def _names(key: Key, value: object, where: str) -> tuple[str, ...]:
@@ -187,7 +191,7 @@ def _names(key: Key, value: object, where: str) -> tuple[str, ...]:
         raise _not_allowed(key, value, where)
     for name in names:
         if name.partition("/")[0] not in EMBEDDERS:
-            raise ConfigError(key.name, f"unknown provider {quoted(name)} {where}{near(name, EMBEDDERS)}")
+            raise ConfigError(key.name, f"unknown provider {_placed(name, where)}{near(name, EMBEDDERS)}")
     return tuple(names)
 
 
@@ -197,10 +201,10 @@ def globs(name: str, value: object, where: str) -> tuple[str, ...]:
     if not isinstance(patterns, list | tuple) or not all(
         isinstance(p, str) and _spelled(p) for p in patterns
     ):
-        raise ConfigError(name, f"{quoted(value)} {where} is not allowed; it must be a list of globs")
+        raise ConfigError(name, f"{_placed(value, where)} is not allowed; it must be a list of globs")
     for pattern in patterns:
         if os.path.isabs(pattern) or pattern.startswith("~") or ".." in re.split(r"[/\\]", pattern):
-            raise ConfigError(name, f"{quoted(pattern)} {where} must be relative and without '..'")
+            raise ConfigError(name, f"{_placed(pattern, where)} must be relative and without '..'")
     return tuple(map(_spelled, patterns))
 
 
@@ -209,10 +213,11 @@ def _spelled(glob: str) -> str:
     return _EMPTY_STEPS.sub("", glob)
 
 
-def find(name: str, where: str) -> Key:
+def find(name: str, where: str = "") -> Key:
     """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
     if name not in _BY_NAME:
-        raise ConfigError(paths.shown(name), f"unknown key {where}{near(name, _BY_NAME)}")
+        hint = near(name, _BY_NAME, "`commonplace config list` shows all")
+        raise ConfigError(paths.shown(name), f"unknown key {where}".rstrip() + hint)
     return _BY_NAME[name]
 
 
@@ -222,10 +227,12 @@ def quoted(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:76]}…"
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def near(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return the end of a message that suggests the nearest of the known names, or lists them."""
     from difflib import get_close_matches
 
     known = sorted(known)
     close = get_close_matches(name, known, 1, 0.5)
-    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+    if close:
+        return f"; did you mean {close[0]}?"
+    return f"; {otherwise or 'known: ' + ', '.join(known)}"

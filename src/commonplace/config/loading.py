@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ def trace(
     """Read settings as `load` does, and note what set each key."""
     environ = os.environ if environ is None else environ
     user, workspace = _files(root, environ)
-    name = _agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     layers = [
         Layer({}, {key.name: key.default for key in keys.KEYS}),
         *_layers(user, workspace, name),
@@ -105,12 +105,13 @@ def _agents(file: File) -> dict[str, Layer]:
     """The tables `[agents.NAME.GROUP]` of a file, by agent."""
     found = {}
     for name, content in table("agents", file.content.get("agents", {}), file.path).items():
-        place = f"agents.{_agent_name(name)}"
+        place = f"agents.{agent_name(name)}"
         found[name] = _scalars(file, table(place, content, file.path), place)
     return found
 
 
-def _agent_name(name: str) -> str:
+def agent_name(name: str) -> str:
+    """Return the name of an agent, or the empty one. Raises ConfigError for what cannot be one."""
     if name and not _AGENT.fullmatch(name):
         allowed = "letters, digits, - _ and ., at most 64, a letter or digit first"
         raise ConfigError("agent", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
@@ -124,13 +125,18 @@ def _files(root: Path, environ: Mapping[str, str]) -> tuple[File, File]:
 
 def read(path: Path) -> Mapping[str, Any]:
     """Parse a TOML file; a missing one is empty. Raises ConfigError."""
+    data = content(path)
+    return parse(data, path) if data else {}
+
+
+def content(path: Path) -> bytes:
+    """Return the bytes of a settings file; a missing one has none. Raises ConfigError."""
     if not os.path.lexists(path):
-        return {}
+        return b""
     try:
-        data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])
+        return paths.read_contained(path, [Path(os.path.realpath(path)).parent])
     except CommonplaceError as error:
         raise ConfigError("settings", str(error)) from error
-    return parse(data, path)
 
 
 def parse(data: bytes, path: Path) -> Mapping[str, Any]:
@@ -146,15 +152,21 @@ def parse(data: bytes, path: Path) -> Mapping[str, Any]:
         raise ConfigError(paths.shown(path), f"not valid TOML: {str(error).splitlines()[0]}") from error
 
 
-def check(data: bytes, path: Path, root: Path, *, own: bool) -> None:
-    """See that a settings file with this content could be loaded. Raises ConfigError."""
-    file = File(path, own, parse(data, path))
+def check(data: bytes, path: Path, workspace: Path | None) -> None:
+    """See that a file with this content could be loaded, a workspace's or (None) the user's.
+
+    Raises ConfigError.
+    """
+    file = File(path, workspace is None, parse(data, path))
     _scalars(file, file.content, "")
     _agents(file)
     contexts_in(file.content, path)
-    of_workspace = _of_workspace(file, root) if own else file.content
-    collections_in(of_workspace, root, path, outside=own)
-    contexts_in(of_workspace, path)
+    if workspace is not None:
+        collections_in(file.content, workspace, path, outside=False)
+        return
+    for folder, content in _workspaces(file):
+        collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
+        contexts_in(content, path)
 
 
 def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
@@ -171,8 +183,16 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
             )
         for name, value in table(_below(place, group), inner, file.path).items():
             values[f"{group}.{name}"] = _value(f"{group}.{name}", value, file)
-    told = paths.shown(file.path) + (f" [{place}]" if place else "")
-    return Layer(dict.fromkeys(values, told), values)
+    return Layer(dict.fromkeys(values, _told(file.path, place)), values)
+
+
+def origin(path: Path, agent: str = "") -> str:
+    """Name a settings file, and an agent's tables in it, as the origin of a value."""
+    return _told(path, f"agents.{agent}" if agent else "")
+
+
+def _told(path: Path, place: str) -> str:
+    return paths.shown(path) + (f" [{place}]" if place else "")
 
 
 def _below(place: str, name: str) -> str:
@@ -214,10 +234,8 @@ def _flags(overrides: Mapping[str, object]) -> Layer:
     return Layer(dict.fromkeys(values, "flag"), values)
 
 
-def _of_workspace(user: File, root: Path) -> Mapping[str, Any]:
-    """Return what the user's file says about this workspace, by real path."""
-    real = os.path.realpath(root)
-    found: dict[str, Any] = {}
+def _workspaces(user: File) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What the user's file says about each workspace, by the folder as it stands there."""
     for folder, content in table("workspaces", user.content.get("workspaces", {}), user.path).items():
         for name in table(f'workspaces."{folder}"', content, user.path):
             if name not in _WORKSPACE_TABLES:
@@ -225,6 +243,14 @@ def _of_workspace(user: File, root: Path) -> Mapping[str, Any]:
                 raise ConfigError(
                     f'workspaces."{folder}".{name}', f"unknown table in {paths.shown(user.path)}{near}"
                 )
+        yield folder, content
+
+
+def _of_workspace(user: File, root: Path) -> Mapping[str, Any]:
+    """Return what the user's file says about this workspace, by real path."""
+    real = os.path.realpath(root)
+    found: dict[str, Any] = {}
+    for folder, content in _workspaces(user):
         if os.path.realpath(os.path.expanduser(folder)) == real:
             found |= content
     return found

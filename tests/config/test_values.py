@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -125,6 +127,96 @@ def test_processes_that_set_at_the_same_time_lose_nothing(root: Path) -> None:
     assert (settings.watch.debounce_s, settings.embedding.model, settings.output.color) == (2, "e", "never")
 
 
+def test_removing_what_is_not_there_makes_no_file(root: Path) -> None:
+    assert config.set_values({"search.limit": None}) == config.user_file()
+    config.set_values({"search.limit": None}, workspace=root)
+    assert not config.user_file().exists()
+    assert not (root / "commonplace.toml").exists()
+
+
+def test_a_mistake_about_another_workspace_is_told_before_anything_is_written() -> None:
+    file = config.user_file()
+    file.parent.mkdir(parents=True)
+    broken = '[workspaces."/elsewhere".collections.x]\npath = "relative"\n'
+    file.write_text(broken)
+    with pytest.raises(ConfigError, match="must be absolute"):
+        config.set_values({"search.limit": 5})
+    assert file.read_text() == broken
+
+
+def test_a_mistake_can_be_mended_by_setting_the_key(root: Path) -> None:
+    config.user_file().parent.mkdir(parents=True)
+    config.user_file().write_text("[search]\nlimit = 0\n")
+    config.set_values({"search.limit": 5})
+    assert config.load(root).search.limit == 5
+
+
+class TestValuesOfAnAgent:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "# mine\n[search] # everybody\nlimit = 2\n\n# last\n",
+            "[agents.scout.recall]\nbudget = 300 # less\n[search]\nlimit = 2\n[agents.scout.watch]\ninterval_s = 9\n",
+            "[agents.scout]\nsearch = {limit = 4}\nrecall = {budget = 300}\n",
+            "agents = {scout = {recall = {budget = 300}}}\n",
+        ],
+        ids=["none", "others", "apart", "inline", "all inline"],
+    )
+    def test_one_key_is_set_and_removed_and_the_rest_stays(self, root: Path, text: str) -> None:
+        file = config.user_file()
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        everybody, before = config.load(root), config.load(root, agent="scout")
+        assert config.set_values({"search.limit": "17", "recall.budget": 170}, agent="scout") == file
+        after = config.load(root, agent="scout")
+        assert after == before._replace(
+            search=before.search._replace(limit=17), recall=before.recall._replace(budget=170)
+        )
+        assert config.load(root) == everybody
+        for comment in re.findall(r"#.*", text):
+            assert comment in file.read_text()
+        config.set_values({"search.limit": None, "recall.budget": None}, agent="scout")
+        assert config.load(root) == everybody
+        emptied = config.load(root, agent="scout")
+        assert (emptied.search, emptied.recall, emptied.watch) == (
+            everybody.search,
+            everybody.recall,
+            before.watch,
+        )
+
+    def test_dotted_keys_are_left_to_their_owner(self) -> None:
+        text = "[agents]\nscout.recall.budget = 300\n"
+        config.user_file().parent.mkdir(parents=True)
+        config.user_file().write_text(text)
+        with pytest.raises(ConfigError, match="edit it by hand"):
+            config.set_values({"search.limit": 7}, agent="scout")
+        assert config.user_file().read_text() == text
+
+    def test_a_table_that_is_empty_goes_with_its_last_key(self) -> None:
+        config.set_values({"search.limit": 7})
+        before = config.user_file().read_text()
+        config.set_values({"recall.budget": 70, "watch.interval_s": 7}, agent="scout")
+        config.set_values({"recall.budget": None, "watch.interval_s": None}, agent="scout")
+        assert config.user_file().read_text().strip() == before.strip()
+
+    def test_one_in_a_workspace_stays_harmless(self, root: Path) -> None:
+        with pytest.raises(ConfigError, match="may not stand in a workspace's file"):
+            config.set_values({"llm.keyring": "x"}, workspace=root, agent="scout")
+        config.set_values({"search.limit": 7}, workspace=root, agent="scout")
+        assert (
+            config.trace(root, agent="scout")
+            .origins["search.limit"]
+            .endswith("commonplace.toml [agents.scout]")
+        )
+
+    @pytest.mark.parametrize("name", ["a b", "../x", "x" * 65])
+    def test_a_name_that_is_none_writes_nothing(self, name: str) -> None:
+        with pytest.raises(ConfigError, match="is no name for one"):
+            config.set_values({"search.limit": 7}, agent=name)
+        assert not config.user_file().exists()
+
+
 class TestAgents:
     @pytest.fixture(autouse=True)
     def files(self, root: Path) -> None:
@@ -156,11 +248,13 @@ class TestAgents:
         )
         assert config.load(root, environ, {"search.limit": 8}).search.limit == 8
 
-    @pytest.mark.parametrize("table", ["[agents.x.embedding]\nprovider = 'none'", "[agents.x.remember]\nredact = false",
-                                       "[agents.x.llm]\ncommand = ['rm']"])  # fmt: skip
-    def test_one_in_a_workspace_may_set_what_the_workspace_may(self, root: Path, table: str) -> None:
-        (root / "commonplace.toml").write_text(table)
-        with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+    @pytest.mark.parametrize("key", [key for key in KEYS if not key.harmless], ids=lambda key: key.name)
+    def test_one_in_a_workspace_may_set_what_the_workspace_may(self, root: Path, key: Key) -> None:
+        group, name = key.name.split(".")
+        lists = {"names": ["fake"], "command": ["/bin/cat"]}
+        value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
+        (root / "commonplace.toml").write_text(f"[agents.x.{group}]\n{name} = {value}\n")
+        with pytest.raises(ConfigError, match=f"^{key.name}: .* comes with the folder and may not set it"):
             config.load(root)
 
     @pytest.mark.parametrize(
