@@ -20,7 +20,7 @@ from commonplace import Memory, config, errors
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import store, vectors
-from commonplace.search import disclose
+from commonplace.search import disclose, pipeline
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Floats
@@ -578,3 +578,22 @@ def test_status_says_when_most_of_the_text_is_in_a_script_the_model_does_not_ser
     with Memory.open(tmp_path) as memory:
         memory.sync()
         assert memory.status().warnings == ()
+
+
+def test_a_search_sees_one_state_of_the_index(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process takes away what was found, between finding it and showing it."""
+    settings = {"embedding.provider": "fake"}
+    with Memory.open(root, overrides=settings) as memory, Memory.open(root, overrides=settings) as other:
+        memory.sync()
+        memory.search("certificate release")
+        rank = pipeline.ranking.rank
+
+        def meanwhile(*arguments: object) -> object:
+            (root / "memory" / "2026-02-13.md").unlink(missing_ok=True)
+            other.sync()
+            return rank(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(pipeline.ranking, "rank", meanwhile)
+        assert "certificate" in memory.search("certificate release").hits[0].text
+        monkeypatch.undo()
+        assert not any("certificate" in hit.text for hit in memory.search("certificate release").hits)

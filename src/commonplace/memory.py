@@ -312,7 +312,8 @@ class Memory:
     def _search(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Outcome:
         index, vectors = self._store.index, self._store.vectors
         embed = self._question_embedder(parsed, request)
-        outcome = pipeline.search(index, vectors, embed, parsed, request)
+        with index.reading():
+            outcome = pipeline.search(index, vectors, embed, parsed, request)
         if request.mode == "semantic" and embed is None:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)

@@ -330,3 +330,16 @@ def test_status_tells_the_level_that_a_question_gets(root: Path, settings: dict[
         assert state.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
         memory.sync()
         assert (memory.status().level, memory.status().warnings) == (0, ())
+
+
+def test_a_new_key_begins_anew_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = set()
+    for key in ("", "sk-one", "sk-two"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        names.add(configured.breaker_name(Spec("openai")))
+    elsewhere = Spec("openai", base_url="http://127.0.0.1:1/v1")
+    names.add(configured.breaker_name(elsewhere))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-three")
+    assert len(names) == 4
+    assert configured.breaker_name(elsewhere) in names  # which gets no key of the environment
+    assert not any("sk-" in name for name in names)

@@ -193,5 +193,10 @@ def breaker() -> Breaker:
 
 
 def breaker_name(spec: Spec) -> str:
-    """Return under which name the failures of a model are noted."""
-    return name_of(spec.provider, spec.model, spec.base_url, spec.key.reveal())
+    """Return under which name the failures of a model are noted; a new key begins anew, wherever it is."""
+    key = spec.key
+    with suppress(ConfigError):
+        row = registry.find(spec.provider)
+        if not key and spec.base_url.rstrip("/") in ("", row.base_url):
+            key = credentials.from_environment(row.keys)
+    return name_of(spec.provider, spec.model, spec.base_url, key.reveal())

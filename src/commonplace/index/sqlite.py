@@ -118,6 +118,19 @@ class SqliteIndex:
         with schema.translated(self.path), schema.transaction(self.connection):
             yield
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the index for several questions, whatever others write. Raises IndexUnavailable."""
+        with schema.translated(self.path):
+            own = not self.connection.in_transaction
+            if own:
+                self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if own:
+                    schema.rollback(self.connection)
+
     # --- what is known ------------------------------------------------------------------------------
 
     def meta(self, key: str) -> str | bytes | None:
