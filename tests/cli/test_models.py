@@ -267,6 +267,18 @@ def test_back_to_nothing_and_to_the_bundled_model(run: Run, server: Server) -> N
     assert written()["embedding"] == {"provider": "builtin"}
 
 
+def test_the_model_of_an_agent_is_its_own(run: Run, workspace: Path) -> None:
+    general = {"provider": "compatible", "model": "m", "base_url": "http://127.0.0.1:9/v1"}
+    write(embedding=general)
+    result = run("--agent", "scout", "models", "use", "builtin")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"set in {config.user_file()} [agents.scout]" in result.stdout
+    assert written()["embedding"] == general
+    own = config.load(workspace, agent="scout").embedding
+    assert (own.provider, own.model, own.base_url) == ("builtin", "", "")
+    assert config.load(workspace).embedding.base_url == general["base_url"]
+
+
 def test_what_is_stronger_than_the_file_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
     result = run("models", "use", "builtin")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from commonplace.config import Settings
+    from commonplace.config import Loaded, Settings
     from commonplace.config.settings import Embedding, Llm
     from commonplace.costs.accounts import Accounts
     from commonplace.embedding.base import Spec
@@ -164,27 +164,34 @@ def _of_files(ctx: click.Context, table: str) -> Settings:
 def _write(
     ctx: click.Context, table: str, former: Embedding | Llm, chosen: Embedding | Llm, names: Collection[str]
 ) -> None:
-    """Write what has changed to the user's file, and say so if something stronger decides all the same."""
+    """Write what has changed to the user's file, and say so if something stronger decides all the same.
+
+    What an agent is to have unset is written as its default: the tables of everybody would decide otherwise.
+    """
     from commonplace import config
     from commonplace.config import keys, loading
 
     values, told = {}, []
+    agent = session.agent(ctx) or ""
     for name in names:
         key, value = keys.find(f"{table}.{name}", "as a flag"), getattr(chosen, name)
         if value == getattr(former, name) and name != "provider":
             continue
         unset = value == key.default and name != "provider"
-        values[key.name] = None if unset else value
+        values[key.name] = None if unset and not agent else value
         shown = ", ".join(value) if isinstance(value, tuple) else value
         told.append(f"no {name}" if unset else f"{name} {shown}")
-    agent = session.agent(ctx) or ""
     place = loading.origin(config.set_values(values, agent=agent), agent)
     session.write(screen.one_line(f"set in {place}: {', '.join(told)}"))
     loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
     for name in names:
         stronger = loaded.origins.get(f"{table}.{name}", "")
-        if stronger not in ("", place):
+        if stronger not in ("", place) and (not agent or _differs(loaded, table, name, chosen)):
             failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
+
+
+def _differs(loaded: Loaded, table: str, name: str, chosen: Embedding | Llm) -> bool:
+    return bool(getattr(getattr(loaded.settings, table), name) != getattr(chosen, name))
 
 
 def _say_what_follows(ctx: click.Context, chosen: tuple[Embedding, str], *, sync: bool) -> None:
