@@ -597,3 +597,14 @@ def test_a_search_sees_one_state_of_the_index(root: Path, monkeypatch: pytest.Mo
         assert "certificate" in memory.search("certificate release").hits[0].text
         monkeypatch.undo()
         assert not any("certificate" in hit.text for hit in memory.search("certificate release").hits)
+
+
+def test_a_full_disk_before_anything_is_indexed_leaves_the_files(root: Path) -> None:
+    (root / "memory" / "2026-02-20.md").write_text("# 2026-02-20\n\n" + "- rain and wind\n" * 20_000, "utf-8")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        connection = memory._store.index.connection
+        connection.execute(f"PRAGMA max_page_count={connection.execute('PRAGMA page_count').get}").fetchall()
+        found = memory.search("certificate release")
+        assert (found.level, found.stale) == (3, 0)
+        assert "certificate" in found.hits[0].text
+        assert "the disk is full" in found.warnings[0]

@@ -240,14 +240,17 @@ class Store:
         return self._attempt(lambda: sync.sync_text(self.index, states, self.chunks))
 
     def _attempt(self, work: Callable[[], object]) -> bool:
-        """Write in passing; where that cannot be, what is indexed answers. A damaged index is told."""
+        """Write in passing; where that cannot be, what is indexed answers.
+
+        A damaged index is told, and one that holds nothing: then only the files can answer.
+        """
         try:
             with self._locked(0):
                 work()
         except (NoteUnreadable, ProviderError):
             return False  # another process is at it, the lock cannot be opened, or the model failed
         except IndexUnavailable as error:
-            if error.reason == "damaged":
+            if error.reason == "damaged" or self.empty:
                 raise
             return False  # a full disk or a locked file
         return True
