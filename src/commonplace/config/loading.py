@@ -18,6 +18,7 @@ AGENT_VARIABLE = "COMMONPLACE_AGENT"
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables that hold no keys of the table of keys
 _WORKSPACE_TABLES = ("collections", "contexts")
+_ATTEMPTS = 20  # a file may be replaced while it is being opened, which is refused
 
 
 class File(NamedTuple):
@@ -133,10 +134,13 @@ def content(path: Path) -> bytes:
     """Return the bytes of a settings file; a missing one has none. Raises ConfigError."""
     if not os.path.lexists(path):
         return b""
-    try:
-        return paths.read_contained(path, [Path(os.path.realpath(path)).parent])
-    except CommonplaceError as error:
-        raise ConfigError("settings", str(error)) from error
+    trouble: CommonplaceError | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            return paths.read_contained(path, [Path(os.path.realpath(path)).parent])
+        except CommonplaceError as error:
+            trouble = error
+    raise ConfigError("settings", str(trouble)) from trouble
 
 
 def parse(data: bytes, path: Path) -> Mapping[str, Any]:
