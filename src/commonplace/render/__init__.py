@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING
 
 # fmt: off
 if TYPE_CHECKING:
+    from commonplace.render.briefs import (
+        ROW_TOKENS,
+        Row,
+        row,
+        row_data,
+        rows,
+    )
     from commonplace.render.reports import (
         collections_text,
         estimate_data,
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
         NOT_XML,
         PASSAGE_ROWS,
         SEARCH_FORMATS,
+        XML_ATTRIBUTE,
         Locate,
         about,
         count,
@@ -48,14 +56,18 @@ if TYPE_CHECKING:
         shares,
         timings,
         to_json,
+        xml_text,
     )
 
 __all__ = [
     "INDENT",
     "NOT_XML",
     "PASSAGE_ROWS",
+    "ROW_TOKENS",
     "SEARCH_FORMATS",
+    "XML_ATTRIBUTE",
     "Locate",
+    "Row",
     "about",
     "collections_text",
     "count",
@@ -78,6 +90,9 @@ __all__ = [
     "place",
     "recall_data",
     "recall_footer",
+    "row",
+    "row_data",
+    "rows",
     "shares",
     "status_data",
     "status_text",
@@ -86,19 +101,23 @@ __all__ = [
     "timings",
     "to_json",
     "written_text",
+    "xml_text",
 ]
 
 _MODULES = {
+    "briefs": {
+        "ROW_TOKENS", "Row", "row", "row_data", "rows",
+    },
     "reports": {
         "collections_text", "estimate_data", "estimate_text", "excerpt_data", "excerpt_text",
         "recall_data", "recall_footer", "status_data", "status_text", "sync_data", "sync_text",
         "written_text",
     },
     "results": {
-        "INDENT", "Locate", "NOT_XML", "PASSAGE_ROWS", "SEARCH_FORMATS", "about", "count",
-        "explanation", "footer", "headline", "hit_data", "hits", "hits_csv", "hits_files",
-        "hits_markdown", "hits_text", "hits_xml", "nowhere", "passage", "place", "shares",
-        "timings", "to_json",
+        "INDENT", "Locate", "NOT_XML", "PASSAGE_ROWS", "SEARCH_FORMATS", "XML_ATTRIBUTE",
+        "about", "count", "explanation", "footer", "headline", "hit_data", "hits", "hits_csv",
+        "hits_files", "hits_markdown", "hits_text", "hits_xml", "nowhere", "passage", "place",
+        "shares", "timings", "to_json", "xml_text",
     },
 }
 # fmt: on

@@ -20,6 +20,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
         "query": recall.query,
         "text": recall.text,
         "tokens": recall.tokens,
+        "all_tokens": recall.all_tokens,
         "budget": recall.budget,
         "level": recall.level,
         "left_out": recall.left_out,
@@ -35,6 +36,7 @@ def recall_footer(recall: Recall) -> str:
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
         f"{count(len(recall.hits), 'passage')}{left_out}",
+        *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         LEVEL_NAMES[recall.level],
     ]
     if recall.stale:

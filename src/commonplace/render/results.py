@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace import screen
+from commonplace import estimates, screen
 from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, Hit
 
@@ -20,7 +20,7 @@ _COMMENT = r"(?s)[ \t]*<!--.*?-->"
 # XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
 NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
-_XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
+XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
     "citation", "text",
@@ -58,6 +58,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "docid": hit.docid,
         "citation": hit.citation,
         "contexts": list(hit.contexts),
+        "tokens": estimates.about(hit.text),
         "text": hit.text,
     }
     if explain:
@@ -118,15 +119,16 @@ def _xml(hit: Hit) -> Iterator[str]:
     data = hit_data(hit)
     names = ("path", "start_line", "end_line", "score", "title", "date", "collection", "docid", "citation")
     attributes = "".join(
-        f' {name}="{_xml_text(str(data[name]), _XML_ATTRIBUTE)}"' for name in names if data[name] is not None
+        f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"' for name in names if data[name] is not None
     )
     yield f"  <hit{attributes}>"
     for tag, values in (("heading", hit.headings), ("context", hit.contexts), ("text", (hit.text,))):
-        yield from (f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for value in values)
+        yield from (f"    <{tag}>{xml_text(value, _XML)}</{tag}>" for value in values)
     yield "  </hit>"
 
 
-def _xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+def xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+    """Escape a text for XML; what no document may hold is left out."""
     return re.sub(NOT_XML, "", text).translate(dict(escapes))
 
 
@@ -245,9 +247,12 @@ def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, st
     return rounded
 
 
-def footer(result: SearchResult) -> str:
-    """Return how many hits, which level answered, in what time; and what is stale."""
-    parts = [count(len(result.hits), "hit"), LEVEL_NAMES[result.level]]
+def footer(result: SearchResult, tokens: int = 0) -> str:
+    """Return how many hits, the tokens shown of them, which level answered, in what time; what is stale."""
+    parts = [count(len(result.hits), "hit")]
+    if result.hits and result.all_tokens:
+        parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
+    parts.append(LEVEL_NAMES[result.level])
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
     if result.stale:
