@@ -22,7 +22,7 @@ from commonplace.errors import (
     UnknownCollection,
 )
 from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID
+from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import FOREIGN_SHARE, Vectors
 from commonplace.notes.scan import Source, sources
@@ -36,7 +36,20 @@ if TYPE_CHECKING:
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
-    from commonplace.types import Estimate, Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
+    from commonplace.types import (
+        Estimate,
+        Excerpt,
+        Gathered,
+        Hit,
+        Level,
+        Mode,
+        NoteInfo,
+        Recall,
+        Status,
+        SyncReport,
+        Timeline,
+        Written,
+    )
 
 OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
 MODES = ("hybrid", "lexical", "semantic")
@@ -226,6 +239,43 @@ class Memory:
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
         return excerpt.cut(parse(decode(data), shown), shown, content_hash(data)[:DOCID], wanted)
 
+    def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
+        """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
+
+        What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
+        """
+        from commonplace.search import listing
+
+        with self._lock:
+            wanted = listing.expand(references, listing.notes(self._fresh()))
+        return listing.gather(wanted, self.get, max_bytes)
+
+    def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
+        """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
+        from commonplace.search import listing
+
+        with self._lock:
+            return tuple(listing.below(listing.notes(self._fresh()), under))
+
+    def timeline(self, anchor: str, *, before: int = 3, after: int = 3) -> Timeline:
+        """Show what surrounds an anchor in time: a reference as `get` takes it, or a day.
+
+        Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
+        """
+        from commonplace.notes import excerpt
+        from commonplace.search import timeline
+        from commonplace.types import Timeline
+
+        with self._lock:
+            stale, index = self._store.freshen(), self._store.index
+            if day := timeline.day(anchor.strip()):
+                return Timeline(day, tuple(timeline.around_day(index, day, before, after)), stale)
+            wanted = excerpt.parse_reference(anchor)
+            shown, _ = places.find(self._store, wanted)
+            key = places.key_of(self._store, shown)
+            moments = timeline.around_note(index, key, wanted, before, after)
+        return Timeline(anchor, tuple(moments), stale)
+
     # --- keeping up ---------------------------------------------------------------------------------
 
     def sync(
@@ -271,6 +321,10 @@ class Memory:
         return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
+
+    def _fresh(self) -> SqliteIndex:
+        self._store.freshen()
+        return self._store.index
 
     @contextmanager
     def _store_to_sync(self) -> Iterator[Store]:

@@ -56,6 +56,20 @@ class Source(NamedTuple):
     importance: int | None
 
 
+class NoteRow(NamedTuple):
+    """A file as the index holds it; its passages have consecutive ids."""
+
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    hash: str
+    size: int
+    lines: int
+    first_passage: int
+    last_passage: int
+
+
 class SqliteIndex:
     """One open index file; safe to share between threads (one statement at a time)."""
 
@@ -194,6 +208,22 @@ class SqliteIndex:
             (json.dumps(sorted(set(docids))),),
         )
         return {row[0] for row in rows}
+
+    def notes(self) -> list[NoteRow]:
+        """Every indexed file."""
+        columns = ", ".join(NoteRow._fields)
+        return [NoteRow(*row) for row in self._rows(f"SELECT {columns} FROM notes ORDER BY collection, path")]
+
+    def passages_of(self, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
+        """First and last line, text and headings of a file's passages, in order."""
+        rows = self._rows(
+            "SELECT p.start_line, p.end_line, p.text, s.headings FROM passages p"
+            " JOIN sections s ON s.id = p.section_id WHERE p.id BETWEEN ? AND ?"
+            " ORDER BY p.start_line, p.id",
+            (note.first_passage, note.last_passage),
+        )
+        with schema.translated(self.path):
+            return [(start, end, text, tuple(json.loads(headings))) for start, end, text, headings in rows]
 
     def hash_of(self, key: Key) -> str:
         """The content hash of a file; empty for one that is not indexed."""

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
         row_data,
         rows,
     )
+    from commonplace.render.listings import (
+        ANCHOR,
+        gathered_data,
+        gathered_text,
+        notes_data,
+        notes_text,
+        timeline_data,
+        timeline_text,
+    )
     from commonplace.render.reports import (
         collections_text,
         estimate_data,
@@ -60,6 +69,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ANCHOR",
     "INDENT",
     "NOT_XML",
     "PASSAGE_ROWS",
@@ -77,6 +87,8 @@ __all__ = [
     "excerpt_text",
     "explanation",
     "footer",
+    "gathered_data",
+    "gathered_text",
     "headline",
     "hit_data",
     "hits",
@@ -85,6 +97,8 @@ __all__ = [
     "hits_markdown",
     "hits_text",
     "hits_xml",
+    "notes_data",
+    "notes_text",
     "nowhere",
     "passage",
     "place",
@@ -98,6 +112,8 @@ __all__ = [
     "status_text",
     "sync_data",
     "sync_text",
+    "timeline_data",
+    "timeline_text",
     "timings",
     "to_json",
     "written_text",
@@ -107,6 +123,10 @@ __all__ = [
 _MODULES = {
     "briefs": {
         "ROW_TOKENS", "Row", "row", "row_data", "rows",
+    },
+    "listings": {
+        "ANCHOR", "gathered_data", "gathered_text", "notes_data", "notes_text", "timeline_data",
+        "timeline_text",
     },
     "reports": {
         "collections_text", "estimate_data", "estimate_text", "excerpt_data", "excerpt_text",
