@@ -29,7 +29,7 @@ HITS = (
     Hit("docs/long.md", 3, 10, "\n".join(f"row {n} of a long passage about the deploy" for n in range(8)),
         0.049951, "Long", ("Long",), None, "docs", "123456", (Factor("words", 0.9),)),
 )  # fmt: skip
-FOUND = SearchResult("deploy", HITS, 1, 3, ("one warning",), {"full text": 2.04, "vectors": 10.0})
+FOUND = SearchResult("deploy", HITS, 1, 3, ("one warning",), {"full text": 2.04, "vectors": 10.0}, 1234)
 STATUS = Status(
     "/home/ann/notes", "/home/ann/notes/.commonplace/index.sqlite", 0,
     (CollectionInfo("memory", "/home/ann/notes", ("MEMORY.md", "memory/**/*.md"), (), 1234, 56789),
@@ -37,7 +37,9 @@ STATUS = Status(
     1236, 8000, 56792, 50000, 6792, 1, 123_456_789, "builtin",
 )  # fmt: skip
 REPORT = SyncReport(1, 2, 3, 4, 5, (), 6, 7, 8, "the model changed", ("one warning",), 1.23456)
-RECALL = Recall("deploy", "<recalled-notes>…</recalled-notes>", 480, 500, HITS[:1], 2, 3, 1, ("one warning",))
+RECALL = Recall(
+    "deploy", "<recalled-notes>…</recalled-notes>", 480, 500, HITS[:1], 2, 3, 1, ("one warning",), 1234
+)
 EXCERPT = Excerpt("memory/2026-02-13.md", 9, ("# 九", "", "ten\x1b"), 120, "a1b2c3")
 TERMINAL = Look(color=True, links=True, width=72)
 

@@ -15,11 +15,12 @@ from commonplace import errors
 
 SOURCE = Path(commonplace.__file__).parent
 ORDER = [
+    {"estimates"},
     {"types", "errors"},
     {"paths", "screen"},
     {"atomic", "database"},
     {"config", "render"},
-    {"addresses", "catalog", "deadline", "estimates", "refusals"},
+    {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
     {"notes", "embedding", "llm"},
     {"chunking"},

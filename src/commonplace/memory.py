@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.embedding.current import CurrentModel
 from commonplace.errors import (
     ConfigError,
     IndexUnavailable,
-    NoteNotFound,
     UnknownCollection,
 )
 from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID
+from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import FOREIGN_SHARE, Vectors
 from commonplace.notes.scan import Source, sources
-from commonplace.search import pipeline, query
+from commonplace.search import pipeline, places, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
@@ -38,10 +36,25 @@ if TYPE_CHECKING:
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
-    from commonplace.types import Estimate, Excerpt, Hit, Level, Mode, Recall, Status, SyncReport, Written
+    from commonplace.types import (
+        Estimate,
+        Excerpt,
+        Gathered,
+        Hit,
+        Level,
+        Mode,
+        NoteInfo,
+        Recall,
+        Status,
+        SyncReport,
+        Timeline,
+        Written,
+    )
 
 OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
 MODES = ("hybrid", "lexical", "semantic")
+LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
+BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -197,9 +210,17 @@ class Memory:
         budget = self.settings.recall.budget if budget is None else budget
         result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
         block, hits, left_out = disclose.compose(result.hits, budget)
-        tokens = disclose.estimate_tokens(block)
         return Recall(
-            text, block, tokens, budget, hits, result.level, left_out, result.stale, result.warnings
+            query=text,
+            text=block,
+            tokens=disclose.estimate_tokens(block),
+            budget=budget,
+            hits=hits,
+            level=result.level,
+            left_out=left_out,
+            stale=result.stale,
+            warnings=result.warnings,
+            all_tokens=result.all_tokens,
         )
 
     def get(self, reference: str) -> Excerpt:
@@ -213,9 +234,47 @@ class Memory:
         from commonplace.notes.parse import decode, parse
 
         wanted = excerpt.parse_reference(reference)
-        shown, absolute = self._find_docid(wanted.docid) if wanted.docid else self._find_path(wanted.path)
+        with self._lock:
+            shown, absolute = places.find(self._store, wanted)
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
         return excerpt.cut(parse(decode(data), shown), shown, content_hash(data)[:DOCID], wanted)
+
+    def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
+        """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
+
+        What cannot be read, and what does not fit `max_bytes` any more, is named with the reason.
+        """
+        from commonplace.search import listing
+
+        with self._lock:
+            wanted = listing.expand(references, listing.notes(self._fresh()))
+        return listing.gather(wanted, self.get, max_bytes)
+
+    def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
+        """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
+        from commonplace.search import listing
+
+        with self._lock:
+            return tuple(listing.below(listing.notes(self._fresh()), under))
+
+    def timeline(self, anchor: str, *, before: int = 3, after: int = 3) -> Timeline:
+        """Show what surrounds an anchor in time: a reference as `get` takes it, or a day.
+
+        Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
+        """
+        from commonplace.notes import excerpt
+        from commonplace.search import timeline
+        from commonplace.types import Timeline
+
+        with self._lock:
+            stale, index = self._store.freshen(), self._store.index
+            if day := timeline.day(anchor.strip()):
+                return Timeline(day, tuple(timeline.around_day(index, day, before, after)), stale)
+            wanted = excerpt.parse_reference(anchor)
+            shown, _ = places.find(self._store, wanted)
+            key = places.key_of(self._store, shown)
+            moments = timeline.around_note(index, key, wanted, before, after)
+        return Timeline(anchor, tuple(moments), stale)
 
     # --- keeping up ---------------------------------------------------------------------------------
 
@@ -263,6 +322,10 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
+    def _fresh(self) -> SqliteIndex:
+        self._store.freshen()
+        return self._store.index
+
     @contextmanager
     def _store_to_sync(self) -> Iterator[Store]:
         store = self._make_store()
@@ -286,10 +349,13 @@ class Memory:
                 if last:
                     raise
                 self._store.recover(error)
-        hits = tuple(self._shown(hit) for hit in outcome.hits)
+        index = self._store.index
+        shared = index.shared_docids(hit.docid for hit in outcome.hits)
+        hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
         warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
-        return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
+        everything = -(-index.text_bytes() // BYTES_A_TOKEN)
+        return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
 
     def _ask(self, parsed: query.Query, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well.
@@ -359,51 +425,20 @@ class Memory:
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
 
-    def _shown(self, hit: Hit) -> Hit:
-        """A hit with its path as people write it, and the contexts that apply to it."""
-        path = self._shown_path(hit.collection, hit.path)
-        return replace(hit, path=path, contexts=config.contexts_for(self.settings, path, hit.collection))
-
-    @staticmethod
-    def _shown_path(collection: str, path: str) -> str:
-        return path if collection == WORKSPACE else f"{collection}/{path}"
+    def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
+        """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""
+        path = places.shown(hit.collection, hit.path)
+        docid = hit.docid
+        if docid in shared:
+            docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid
+        contexts = config.contexts_for(self.settings, path, hit.collection)
+        return replace(hit, path=path, docid=docid, contexts=contexts)
 
     def _check_collections(self, names: Sequence[str]) -> None:
         known = [source.name for source in self._store.sources]
         for name in names:
             if name not in known:
                 raise UnknownCollection(name, known)
-
-    def _find_docid(self, prefix: str) -> tuple[str, str]:
-        with self._lock:
-            self._store.freshen()
-            found = self._store.index.find_docid(prefix)
-        if len(found) != 1:
-            shown = [self._shown_path(*key) for key in found[:5]]
-            raise NoteNotFound(f"#{prefix}", shown, "several notes have it" if found else "no such note")
-        collection, path = found[0]
-        return self._shown_path(collection, path), os.path.join(self._root(collection), path)
-
-    def _find_path(self, path: str) -> tuple[str, str]:
-        """Resolve a path as shown by a hit: relative to the workspace, or below a collection's name."""
-        head, _, rest = path.partition("/")
-        own = os.path.join(self.workspace.root, path)
-        if rest and not os.path.lexists(own) and any(s.name == head for s in self._store.sources[1:]):
-            return path, os.path.join(self._root(head), rest)
-        if not os.path.lexists(own) and ".." not in path.split("/") and not os.path.isabs(path):
-            raise NoteNotFound(paths.shown(path), self._near_misses(path))
-        return path, own
-
-    def _near_misses(self, path: str) -> list[str]:
-        from difflib import get_close_matches
-
-        known = {self._shown_path(state.collection, state.path) for state in self._store.scan()}
-        named = {name.rpartition("/")[2]: name for name in sorted(known)}
-        close = get_close_matches(path, known, 3) or get_close_matches(path.rpartition("/")[2], named, 3)
-        return [named.get(name, name) for name in close]
-
-    def _root(self, collection: str) -> str:
-        return next(source.root for source in self._store.sources if source.name == collection)
 
     def _left_alone(self) -> list[str]:
         from commonplace.embedding import configured

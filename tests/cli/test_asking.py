@@ -143,3 +143,46 @@ def test_stale_files_are_told(run: Run, workspace: Path, monkeypatch: pytest.Mon
 def test_output_is_utf8_whatever_the_locale(program: Program) -> None:
     result = program("search", "部署")
     assert "周五下午不部署".encode() in result.stdout
+
+
+# --- layers -------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_the_index_layer_leads_to_its_lines(run: Run) -> None:
+    result = run("search", "deploy", "Thursday", "--layer", "index")
+    reference, day, heading, _ = result.stdout.splitlines()[0].split()
+    assert (day, heading) == ("2026-02-13", "Deploy")
+    assert json.loads(run("get", reference, "--format", "json").stdout)["lines"] == [
+        "- The deploy moved to Thursday.",
+        "- Lin signs it off.",
+    ]
+    (row, *_) = json.loads(run("search", "deploy", "--layer", "index", "--format", "json").stdout)
+    assert (row["ref"], row["date"]) == (reference, "2026-02-13")
+
+
+def test_a_row_of_one_of_two_equal_notes_leads_to_the_same_words(run: Run, workspace: Path) -> None:
+    for name in ("2026-03-01.md", "2026-03-02.md"):
+        (workspace / "memory" / name).write_text("# Desk\n\n- The walnut desk.\n")
+    references = [line.split()[0] for line in run("search", "walnut", "--layer", "index").stdout.splitlines()]
+    assert references
+    for reference in references:
+        assert "walnut" in run("get", reference).stdout
+
+
+def test_the_full_layer_shows_what_the_snippet_cuts(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "2026-03-01.md").write_text("".join(f"- walnut {n}\n" for n in range(9)))
+    shown = {layer: run("search", "walnut", "--layer", layer).stdout for layer in ("snippet", "full")}
+    assert run("search", "walnut").stdout == shown["snippet"]
+    assert run("search", "walnut", "--full").stdout == shown["full"]
+    assert "…" in shown["snippet"]
+    assert "walnut 8" in shown["full"]
+
+
+def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspace: Path) -> None:
+    everything = -(-sum(note.stat().st_size for note in workspace.rglob("*.md")) // 4)
+    assert f"tokens of {everything:,} in all notes" in run("search", "deploy").stderr
+    assert f"all notes: {everything:,} tokens" in run("recall", "deploy").stderr
+    assert json.loads(run("recall", "deploy", "--format", "json").stdout)["all_tokens"] == everything
+    assert "tokens" not in run("search", NONSENSE).stderr
+    (hit, *_) = json.loads(run("search", "deploy", "--format", "json").stdout)
+    assert hit["tokens"] == -(-len(hit["text"]) // 4)

@@ -14,7 +14,7 @@ from commonplace.cli.searching import Search
 
 _ARGUMENTS = (
     "search deploy -n 3 0 --limit --limit=5 -c memory --collection=a --lexical --semantic --full --explain "
-    "--format json --format=xml --min-score 0.5 -- -lin - -w /notes --workspace=/notes --workspace --debug "
+    "--format json --format=xml --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes --workspace=/notes --workspace --debug "
     "--help --x 中文 = -n5"
 )
 WORDS = st.sampled_from([*_ARGUMENTS.split(), ""])

@@ -22,6 +22,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
         "get": ("asking:get", "Show lines of a note."),
+        "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
+        "timeline": ("listing:timeline", "Show what surrounds a note or a day in time."),
+        "ls": ("listing:ls", "List notes with date, size and title."),
     },
     "Write": {
         "init": ("writing:init", "Make a workspace; touch nothing that exists."),

@@ -22,7 +22,12 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @option("--lexical", "mode", flag_value="lexical", help="Full text alone.")
 @option("--semantic", "mode", flag_value="semantic", help="Vectors alone.")
 @option("--min-score", type=click.FloatRange(0, 1), metavar="X", help="Leave out hits below this score.")
-@option("--full", is_flag=True, help="Show whole passages.")
+@option(
+    "--layer",
+    type=click.Choice(searching.LAYERS),
+    help="How much of each hit: a row with its reference, some rows of it (if not said), all of it.",
+)
+@option("--full", is_flag=True, help="Show whole passages: --layer full.")
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
 @click.pass_context
@@ -33,6 +38,7 @@ def search(
     collections: tuple[str, ...],
     mode: Mode | None,
     min_score: float | None,
+    layer: str | None,
     full: bool,
     explain: bool,
     form: str,
@@ -54,6 +60,7 @@ def search(
         full,
         explain,
         form,
+        layer,
     )
     ctx.exit(searching.search(ask))
 

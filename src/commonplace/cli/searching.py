@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.cli import failures, session
 
 if TYPE_CHECKING:
+    from commonplace.memory import Memory
     from commonplace.types.results import Mode, SearchResult
 
 MOST_HITS = 1000
+LAYERS = ("index", "snippet", "full")  # rows with references, a few rows of each passage, whole passages
 
 
 class Search(NamedTuple):
@@ -26,12 +28,14 @@ class Search(NamedTuple):
     full: bool = False
     explain: bool = False
     form: str = "text"
+    layer: str | None = None
 
 
 def is_valid(ask: Search) -> bool:
     """Tell whether every value is within its limits."""
     return (
         (ask.form == "text" or _is_format(ask.form))
+        and (ask.layer is None or ask.layer in LAYERS)
         and (ask.limit is None or 1 <= ask.limit <= MOST_HITS)
         and (ask.min_score is None or 0 <= ask.min_score <= 1)
     )
@@ -57,17 +61,25 @@ def search(ask: Search) -> int:
             min_score=ask.min_score,
         )
         session.tell(result, stale=ask.form != "text")
-        if ask.form != "text":
+        if ask.layer == "index":
+            session.write(render.rows(result.hits, ask.form, session.look(memory.settings)))
+        elif ask.form != "text":
             session.write(render.hits(result, ask.form, explain=ask.explain))
         elif result.hits:
-            look = session.look(memory.settings)
-            rows = None if ask.full else render.PASSAGE_ROWS
-            words = session.words(question) if look.color or rows else ()
-            locate = session.locator(memory) if look.links else render.nowhere
-            shown = render.hits_text(result, look, words=words, rows=rows, explain=ask.explain, locate=locate)
-            session.write(shown)
+            session.write(_passages(memory, result, ask, question))
     _close(result, ask)
     return 0 if result.hits else failures.NOTHING_FOUND
+
+
+def _passages(memory: Memory, result: SearchResult, ask: Search, question: str) -> str:
+    """Hits as text: a few rows of each passage, or all of them."""
+    from commonplace import render
+
+    look = session.look(memory.settings)
+    rows = None if ask.full or ask.layer == "full" else render.PASSAGE_ROWS
+    words = session.words(question) if look.color or rows else ()
+    locate = session.locator(memory) if look.links else render.nowhere
+    return render.hits_text(result, look, words=words, rows=rows, explain=ask.explain, locate=locate)
 
 
 def _close(result: SearchResult, ask: Search) -> None:
@@ -76,7 +88,8 @@ def _close(result: SearchResult, ask: Search) -> None:
 
     sys.stdout.flush()
     if ask.form == "text":
-        session.note(("\n" if result.hits else "") + render.footer(result))
+        tokens = sum(render.row(hit).tokens for hit in result.hits) if ask.layer == "index" else 0
+        session.note(("\n" if result.hits else "") + render.footer(result, tokens))
     elif ask.form == "md" and not result.hits:
         session.note(render.footer(result))
     if ask.explain:

@@ -17,7 +17,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-n": ("limit", int), "--limit": ("limit", int),
     "-w": ("workspace", str), "--workspace": ("workspace", str),
     "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
-    "--min-score": ("min_score", float), "--format": ("form", str),
+    "--min-score": ("min_score", float), "--format": ("form", str), "--layer": ("layer", str),
 }  # fmt: skip
 
 

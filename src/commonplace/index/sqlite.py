@@ -56,6 +56,20 @@ class Source(NamedTuple):
     importance: int | None
 
 
+class NoteRow(NamedTuple):
+    """A file as the index holds it; its passages have consecutive ids."""
+
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    hash: str
+    size: int
+    lines: int
+    first_passage: int
+    last_passage: int
+
+
 class SqliteIndex:
     """One open index file; safe to share between threads (one statement at a time)."""
 
@@ -74,7 +88,7 @@ class SqliteIndex:
         self._own = False  # whether `publish` is to end the transaction that `stage` began
         self._manifest: tuple[int, dict[Key, Known]] | None = None
         self._orphans: set[int] = set()
-        self._counted: tuple[int, int, dict[str, int]] = (-1, 0, {})
+        self._counted: tuple[int, int, int, dict[str, int]] = (-1, 0, 0, {})
         try:
             with schema.translated(path):
                 self._check_identity()
@@ -198,6 +212,37 @@ class SqliteIndex:
         upper = prefix + "g"
         return self._rows("SELECT collection, path FROM notes WHERE hash >= ? AND hash < ?", (prefix, upper))
 
+    def shared_docids(self, docids: Iterable[str]) -> set[str]:
+        """Which of these docids several files of different content have."""
+        rows = self._rows(
+            "SELECT w.value FROM json_each(?) AS w"
+            " JOIN notes n ON n.hash >= w.value AND n.hash < w.value || 'g'"
+            " GROUP BY w.value HAVING count(DISTINCT n.hash) > 1",
+            (json.dumps(sorted(set(docids))),),
+        )
+        return {row[0] for row in rows}
+
+    def notes(self) -> list[NoteRow]:
+        """Every indexed file."""
+        columns = ", ".join(NoteRow._fields)
+        return [NoteRow(*row) for row in self._rows(f"SELECT {columns} FROM notes ORDER BY collection, path")]
+
+    def passages_of(self, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
+        """First and last line, text and headings of a file's passages, in order."""
+        rows = self._rows(
+            "SELECT p.start_line, p.end_line, p.text, s.headings FROM passages p"
+            " JOIN sections s ON s.id = p.section_id WHERE p.id BETWEEN ? AND ?"
+            " ORDER BY p.start_line, p.id",
+            (note.first_passage, note.last_passage),
+        )
+        with schema.translated(self.path):
+            return [(start, end, text, tuple(json.loads(headings))) for start, end, text, headings in rows]
+
+    def hash_of(self, key: Key) -> str:
+        """The content hash of a file; empty for one that is not indexed."""
+        rows = self._rows("SELECT hash FROM notes WHERE collection = ? AND path = ?", key)
+        return str(rows[0][0]) if rows else ""
+
     # --- changes ------------------------------------------------------------------------------------
 
     def stage(self, entries: Sequence[Entry]) -> None:
@@ -299,16 +344,25 @@ class SqliteIndex:
 
     def frequencies(self, expressions: Sequence[str]) -> tuple[list[int], int]:
         """How many passages match each FTS5 expression, and how many there are; remembered until a change."""
-        version = self.version()
-        if self._counted[0] != version:
-            total = self._rows("SELECT coalesce(sum(last_passage - first_passage + 1), 0) FROM notes")[0][0]
-            self._counted = (version, total, {})
-        _, total, known = self._counted
+        _, total, _, known = self._count()
         sql = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ?"
         for expression in expressions:
             if expression not in known:
                 known[expression] = self._rows(sql, (expression,))[0][0]
         return [known[expression] for expression in expressions], total
+
+    def text_bytes(self) -> int:
+        """How many bytes all indexed files have together; remembered until a change."""
+        return self._count()[2]
+
+    def _count(self) -> tuple[int, int, int, dict[str, int]]:
+        version = self.version()
+        if self._counted[0] != version:
+            sums = (
+                "SELECT coalesce(sum(last_passage - first_passage + 1), 0), coalesce(sum(size), 0) FROM notes"
+            )
+            self._counted = (version, *self._rows(sums)[0], {})
+        return self._counted
 
     def matching(self, ids: Sequence[int], expression: str) -> set[int]:
         """Which of these passages match an FTS5 expression."""

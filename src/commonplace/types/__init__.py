@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.types.findings import Finding, State
+    from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
     from commonplace.types.reports import (
         CollectionInfo,
@@ -31,11 +32,14 @@ __all__ = [
     "Factor",
     "FileFailure",
     "Finding",
+    "Gathered",
     "Heading",
     "Hit",
     "Level",
     "Mode",
+    "Moment",
     "Note",
+    "NoteInfo",
     "NoteKind",
     "Passage",
     "Recall",
@@ -44,11 +48,13 @@ __all__ = [
     "State",
     "Status",
     "SyncReport",
+    "Timeline",
     "Written",
 ]
 
 _MODULES = {
     "findings": {"Finding", "State"},
+    "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
     "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
     "reports": {

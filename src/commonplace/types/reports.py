@@ -9,7 +9,10 @@ from commonplace.types.results import Hit, Level
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget."""
+    """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
+
+    `all_tokens` is what reading every note would take, about.
+    """
 
     query: str
     text: str
@@ -20,6 +23,7 @@ class Recall:
     left_out: int = 0
     stale: int = 0
     warnings: tuple[str, ...] = ()
+    all_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

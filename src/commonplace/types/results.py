@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from commonplace import estimates
+
 Level = Literal[0, 1, 2, 3]
 Mode = Literal["hybrid", "lexical", "semantic"]
 LEVEL_NAMES: Mapping[int, str] = {
@@ -57,7 +59,7 @@ class SearchResult:
     """Hits, best first, with the level that answered and anything the reader should know.
 
     `stale` counts files changed since they were indexed and not re-read in this call. `timings_ms` names
-    the stages in order.
+    the stages in order. `all_tokens` is what reading every note would take, about.
     """
 
     query: str
@@ -66,3 +68,9 @@ class SearchResult:
     stale: int = 0
     warnings: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    all_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the text of the hits is."""
+        return sum(estimates.about(hit.text) for hit in self.hits)

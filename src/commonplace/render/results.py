@@ -1,4 +1,4 @@
-"""Results as text, JSON, CSV, Markdown, XML or a list of files: well-formed for any text, at every edge."""
+"""Hits as text, JSON, CSV, Markdown, XML or a list of files: well-formed for any text, at every edge."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace import screen
+from commonplace import estimates, screen
 from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, Hit
 
 if TYPE_CHECKING:
-    from commonplace.types import (
-        CollectionInfo,
-        Estimate,
-        Excerpt,
-        Factor,
-        Hit,
-        Recall,
-        SearchResult,
-        Status,
-        SyncReport,
-        Written,
-    )
+    from commonplace.types import Factor, Hit, SearchResult
 
 SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
@@ -31,7 +20,7 @@ _COMMENT = r"(?s)[ \t]*<!--.*?-->"
 # XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
 NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
-_XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
+XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
     "citation", "text",
@@ -43,9 +32,6 @@ Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for lin
 def nowhere(hit: Hit) -> str:
     """Return no path: links are left out."""
     return ""
-
-
-# --- hits ---------------------------------------------------------------------------------------------
 
 
 def hits(result: SearchResult, form: str, *, explain: bool = False) -> str:
@@ -72,6 +58,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "docid": hit.docid,
         "citation": hit.citation,
         "contexts": list(hit.contexts),
+        "tokens": estimates.about(hit.text),
         "text": hit.text,
     }
     if explain:
@@ -132,15 +119,16 @@ def _xml(hit: Hit) -> Iterator[str]:
     data = hit_data(hit)
     names = ("path", "start_line", "end_line", "score", "title", "date", "collection", "docid", "citation")
     attributes = "".join(
-        f' {name}="{_xml_text(str(data[name]), _XML_ATTRIBUTE)}"' for name in names if data[name] is not None
+        f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"' for name in names if data[name] is not None
     )
     yield f"  <hit{attributes}>"
     for tag, values in (("heading", hit.headings), ("context", hit.contexts), ("text", (hit.text,))):
-        yield from (f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for value in values)
+        yield from (f"    <{tag}>{xml_text(value, _XML)}</{tag}>" for value in values)
     yield "  </hit>"
 
 
-def _xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+def xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+    """Escape a text for XML; what no document may hold is left out."""
     return re.sub(NOT_XML, "", text).translate(dict(escapes))
 
 
@@ -259,9 +247,12 @@ def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, st
     return rounded
 
 
-def footer(result: SearchResult) -> str:
-    """Return how many hits, which level answered, in what time; and what is stale."""
-    parts = [count(len(result.hits), "hit"), LEVEL_NAMES[result.level]]
+def footer(result: SearchResult, tokens: int = 0) -> str:
+    """Return how many hits, the tokens shown of them, which level answered, in what time; what is stale."""
+    parts = [count(len(result.hits), "hit")]
+    if result.hits and result.all_tokens:
+        parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
+    parts.append(LEVEL_NAMES[result.level])
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
     if result.stale:
@@ -274,147 +265,6 @@ def timings(result: SearchResult) -> str:
     return " · ".join(f"{stage} {spent:.1f} ms" for stage, spent in result.timings_ms.items())
 
 
-# --- everything else ----------------------------------------------------------------------------------
-
-
 def count(number: int, noun: str) -> str:
     """Return `1,234 hits`, `1 hit`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def recall_data(recall: Recall) -> dict[str, Any]:
-    """Return a recall as plain data."""
-    return {
-        "query": recall.query,
-        "text": recall.text,
-        "tokens": recall.tokens,
-        "budget": recall.budget,
-        "level": recall.level,
-        "left_out": recall.left_out,
-        "stale": recall.stale,
-        "warnings": list(recall.warnings),
-        "hits": [hit_data(hit) for hit in recall.hits],
-    }
-
-
-def recall_footer(recall: Recall) -> str:
-    """Return how much of the budget a recall took, from how many passages, and which level answered."""
-    left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
-    parts = [
-        f"{recall.tokens:,} of {count(recall.budget, 'token')}",
-        f"{count(len(recall.hits), 'passage')}{left_out}",
-        LEVEL_NAMES[recall.level],
-    ]
-    if recall.stale:
-        parts.append(f"stale: {count(recall.stale, 'file')}, run `commonplace sync`")
-    return " · ".join(parts)
-
-
-def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) -> str:
-    """Render lines of a note, numbered unless that is not wanted."""
-    if not numbers:
-        return "\n".join(map(screen.clean, excerpt.lines))
-    width = len(str(excerpt.end_line))
-    numbered = enumerate(excerpt.lines, excerpt.start_line)
-    return "\n".join(f"{look.style(f'{n:>{width}}', 'dim')}  {screen.clean(line)}" for n, line in numbered)
-
-
-def excerpt_data(excerpt: Excerpt) -> dict[str, Any]:
-    """Return lines of a note as plain data."""
-    return {
-        "path": excerpt.path,
-        "docid": excerpt.docid,
-        "start_line": excerpt.start_line,
-        "end_line": excerpt.end_line,
-        "total_lines": excerpt.total_lines,
-        "lines": list(excerpt.lines),
-    }
-
-
-def written_text(written: Written) -> str:
-    """Say where an entry went: `path:12-18`."""
-    last = f"-{written.end_line}" if written.end_line != written.start_line else ""
-    return f"{screen.one_line(written.path)}:{written.start_line}{last}"
-
-
-def sync_text(report: SyncReport) -> str:
-    """Say on one line what a sync did; on more what went wrong with it."""
-    changes = ("added", "changed", "moved", "removed")
-    told = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
-    told = [*told, f"{report.unchanged:,} unchanged"] if report.unchanged else told or ["no notes"]
-    if report.embedded or report.reused:
-        told.append(f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused")
-    if report.pending:
-        told.append(f"{report.pending:,} still without a vector")
-    why = [f"rebuilt: {report.rebuilt}"] if report.rebuilt else []
-    return " · ".join([f"synced in {report.seconds:.1f} s", *why, *told])
-
-
-def sync_data(report: SyncReport) -> dict[str, Any]:
-    """Return what a sync did as plain data."""
-    from dataclasses import asdict
-
-    return {**asdict(report), "seconds": round(report.seconds, 3)}
-
-
-def estimate_text(estimate: Estimate) -> str:
-    """Say on one line what a sync would take."""
-    fresh = estimate.texts - estimate.known
-    told = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
-    if estimate.known:
-        told.append(f"{estimate.known:,} more are known from the cache")
-    if estimate.local:
-        told.append("on this machine, at no cost")
-    else:
-        price = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
-        told.append(f"about {count(estimate.tokens, 'token')}, {price}")
-        told += ["by batches"] if estimate.batched else []
-    return " · ".join(told)
-
-
-def estimate_data(estimate: Estimate) -> dict[str, Any]:
-    """Return what a sync would take as plain data."""
-    from dataclasses import asdict
-
-    return asdict(estimate)
-
-
-def status_data(status: Status) -> dict[str, Any]:
-    """Return the state of a workspace as plain data."""
-    from dataclasses import asdict
-
-    return asdict(status)
-
-
-def status_text(status: Status, look: Look = PLAIN) -> str:
-    """Render the state of a workspace as a short table."""
-    fresh = f"stale: {count(status.stale, 'file')}" if status.stale else "up to date"
-    pending = f", {status.pending:,} to come" if status.pending and status.model != "none" else ""
-    rows = [
-        ("workspace", screen.one_line(status.workspace)),
-        ("index", f"{screen.one_line(status.index)}  {status.index_bytes / 1e6:,.1f} MB, {fresh}"),
-        ("answers", f"{LEVEL_NAMES[status.level]}  (level {status.level})"),
-        ("model", screen.one_line(status.model)),
-        ("holds", f"{count(status.notes, 'note')} · {count(status.sections, 'section')} · "
-                  f"{count(status.passages, 'passage')} · {count(status.vectors, 'vector')}{pending}"),
-    ]  # fmt: skip
-    table = [f"{look.style(name.ljust(11), 'dim')}{value}" for name, value in rows]
-    return "\n".join([*table, "", collections_text(status.collections, look)])
-
-
-def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) -> str:
-    """Render collections as a table: name, notes, passages, patterns, folder."""
-    table = [("collection", "notes", "passages", "files", "folder")]
-    for one in collections:
-        patterns = screen.one_line(" ".join([*one.globs, *(f"!{name}" for name in one.ignore)]))
-        table.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
-    widths = [max(screen.cells(row[column]) for row in table) for column in range(5)]
-    lines = []
-    for number, row in enumerate(table):
-        fields = [
-            cell.rjust(width) if column in (1, 2) else screen.pad(cell, width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        line = "  ".join(fields).rstrip()
-        lines.append(look.style(line, "dim") if number == 0 else line)
-    return "\n".join(lines)

@@ -133,7 +133,7 @@ def test_json_has_the_documented_keys() -> None:
     data = json.loads(render.hits(found(hit()), "json"))[0]
     assert list(data) == [
         "path", "start_line", "end_line", "score", "title", "headings", "date", "collection", "docid",
-        "citation", "contexts", "text",
+        "citation", "contexts", "tokens", "text",
     ]  # fmt: skip
     assert data["score"] == 0.8235
     assert data["citation"] == "memory/2026-02-13.md#L12-L18"
@@ -185,6 +185,8 @@ def test_matches_are_marked() -> None:
 
 def test_footer_names_the_level_and_what_is_stale() -> None:
     assert render.footer(found(hit())) == "1 hit · vectors + full text · 12 ms"
+    told = "1 hit · 13 tokens of 1,234 in all notes · vectors + full text · 12 ms"
+    assert render.footer(found(hit(), all_tokens=1234)) == told
     assert render.footer(found(stale=3)).endswith("stale: 3 files, run `commonplace sync`")
     assert render.timings(found()) == "full text 2.0 ms · vectors 10.0 ms"
 

@@ -1,0 +1,136 @@
+"""timeline, ls, multi-get, and what `collection` and `context` say of what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+DAY = "memory/2026-02-13.md"
+
+
+@pytest.fixture
+def days(workspace: Path) -> Path:
+    """Further dated notes around those of the workspace, with a private part and a secret."""
+    for day, text in {
+        "11": "one",
+        "12": "two <private>hidden</private>",
+        "15": "token ghp_" + "a1B2" * 9,
+    }.items():
+        (workspace / "memory" / f"2026-02-{day}.md").write_text(f"# 2026-02-{day}\n\n- {text}\n")
+    return workspace
+
+
+def moments(run: Run, *arguments: str) -> list[tuple[str, bool]]:
+    data = json.loads(run("timeline", *arguments, "--format", "json").stdout)
+    return [(one["citation"], one["is_anchor"]) for one in data["moments"]]
+
+
+def test_a_timeline_shows_what_was_before_and_after_a_line(days: Path, run: Run) -> None:
+    assert moments(run, f"{DAY}:5", "--before", "2", "--after", "1") == [
+        ("memory/2026-02-11.md#L3", False),
+        ("memory/2026-02-12.md#L3", False),
+        (f"{DAY}#L5-L6", True),
+        (f"{DAY}#L10", False),
+    ]
+    assert moments(run, f"{DAY}:10", "--before", "1", "--after", "1") == [
+        (f"{DAY}#L5-L6", False),
+        (f"{DAY}#L10", True),
+        ("memory/2026-02-14.md#L3", False),
+    ]
+
+
+def test_a_timeline_takes_a_day_a_note_and_a_docid(days: Path, run: Run) -> None:
+    whole = [(f"{DAY}#L5-L6", True), (f"{DAY}#L10", True)]
+    docid = json.loads(run("get", DAY, "--format", "json").stdout)["docid"]
+    for anchor in ("2026-02-13", DAY, f"#{docid}"):
+        assert moments(run, anchor, "--before", "0", "--after", "0") == whole
+    assert moments(run, f"#{docid}:10-10", "--before", "0", "--after", "0") == whole[1:]
+
+
+def test_a_day_without_a_note_stands_between_its_neighbours(days: Path, run: Run) -> None:
+    (days / "memory" / "2026-02-12.md").unlink()
+    around = ["memory/2026-02-11.md#L3", f"{DAY}#L5-L6"]
+    assert moments(run, "2026-02-12", "--before", "1", "--after", "1") == [(one, False) for one in around]
+    assert "nothing was written down for 2026-02-12" in run("timeline", "2026-02-12").stderr
+
+
+def test_a_timeline_marks_its_anchor_and_hides_what_get_hides(days: Path, run: Run) -> None:
+    text = run("timeline", "2026-02-13", "--before", "9", "--after", "9").stdout
+    assert f"\n2026-02-13\n▶ {DAY}:5-6  Deploy\n    - The deploy moved to Thursday.\n" in text
+    assert f"  {DAY.replace('13', '14')}:3\n" in text
+    assert "hidden" not in text
+    assert "ghp_" not in text
+    assert "[REDACTED:github-token]" in text
+    assert "Aged white tea" not in text  # of a note without a date
+
+
+@pytest.mark.parametrize(
+    ("anchor", "reason"),
+    [
+        ("MEMORY.md", "MEMORY.md: has no date"),
+        ("MEMORY.md:5", "MEMORY.md: has no date"),
+        ("memory/2026-02-31.md", "no such note"),
+        ("../MEMORY.md", "is not indexed"),
+        ("#abcdef", "no such note"),
+    ],
+)
+def test_an_anchor_without_a_place_in_time_is_one_line(run: Run, anchor: str, reason: str) -> None:
+    result = run("timeline", anchor)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert reason in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_without_dated_notes_there_is_no_timeline(run: Run, workspace: Path) -> None:
+    for note in (workspace / "memory").iterdir():
+        note.unlink()
+    result = run("timeline", "2026-02-13")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "no note has a date" in result.stderr
+
+
+def test_ls_lists_notes_with_date_size_and_title(run: Run, workspace: Path, tmp_path: Path) -> None:
+    lines = run("ls").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["MEMORY.md", DAY, "memory/2026-02-14.md"]
+    assert lines[0].split()[1:] == [str((workspace / "MEMORY.md").stat().st_size), "bytes", "Memory"]
+    assert lines[1].split()[1] == "2026-02-13"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A title\n")
+    run("collection", "add", str(tmp_path / "docs"), "--name", "docs")
+
+    def paths(under: str) -> list[str]:
+        return [one["path"] for one in json.loads(run("ls", under, "--format", "json").stdout)]
+
+    assert paths("docs") == ["docs/a.md"]
+    assert paths("memory/") == paths("memory") == ["MEMORY.md", DAY, "memory/2026-02-14.md"]
+    assert paths("./MEMORY.md") == ["MEMORY.md"]
+    assert paths("**/*14.md") == ["memory/2026-02-14.md"]
+    assert paths(".") == ["MEMORY.md", "docs/a.md", DAY, "memory/2026-02-14.md"]
+    assert (run("ls", "nowhere").exit_code, run("ls", "nowhere").stdout) == (3, "")
+
+
+def test_multi_get_takes_globs_lists_and_docids(run: Run) -> None:
+    docid = json.loads(run("get", "MEMORY.md", "--format", "json").stdout)["docid"]
+    data = json.loads(run("multi-get", "memory/*.md", f"#{docid}:3-3,{DAY}:10-10", "--format", "json").stdout)
+    assert [(one["path"], one["start_line"], one["end_line"]) for one in data["notes"]] == [
+        (DAY, 1, 10), ("memory/2026-02-14.md", 1, 3), ("MEMORY.md", 3, 3), (DAY, 10, 10),
+    ]  # fmt: skip
+    text = run("multi-get", f"#{docid}:3-3", f"{DAY}:10-10", "--no-numbers").stdout
+    assert text == f"==> MEMORY.md:3-3 <==\n## Tea\n\n==> {DAY}:10-10 <==\n- 周五下午不部署。\n"
+
+
+def test_multi_get_names_what_it_leaves_out(run: Run) -> None:
+    result = run(
+        "multi-get", "nothing.md", "MEMORY.md", "none/*.md", DAY, "memory/2026-02-14.md", "--max-bytes", "90"
+    )
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if line.startswith("==>")] == [
+        "==> MEMORY.md:1-5 <==", "==> memory/2026-02-14.md:1-3 <==",
+    ]  # fmt: skip
+    told = result.stderr.splitlines()
+    assert len(told) == 3
+    assert all(name in line for name, line in zip(("nothing.md", "none/*.md", "bytes"), told, strict=True))
