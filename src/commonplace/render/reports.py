@@ -94,6 +94,8 @@ def sync_data(report: SyncReport) -> dict[str, Any]:
 def estimate_text(estimate: Estimate) -> str:
     """Say on one line what a sync would take."""
     fresh = estimate.texts - estimate.known
+    if not fresh:
+        return f"nothing to embed with {screen.one_line(estimate.model)}"
     told = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
     if estimate.known:
         told.append(f"{estimate.known:,} more are known from the cache")
