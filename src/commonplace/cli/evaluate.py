@@ -49,13 +49,7 @@ def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     show_default=True,
     help="Ours, or another system's settings through the same engine.",
 )
-@option(
-    "--mode",
-    type=click.Choice(["hybrid", "lexical", "semantic"]),
-    default="hybrid",
-    show_default=True,
-    help="What answers: both lists, words alone, meaning alone.",
-)
+@questions.mode_option()
 @option(
     "--limit",
     type=click.IntRange(min=LEAST_RESULTS),

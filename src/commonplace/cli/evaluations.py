@@ -7,6 +7,7 @@ import click
 from commonplace.cli.comparing import compare
 from commonplace.cli.evaluate import evaluate
 from commonplace.cli.groups import Group
+from commonplace.cli.rejecting import reject
 
 DEFAULT = "run"
 
@@ -36,6 +37,6 @@ class Evaluations(Group):
 
 evaluations = Evaluations(
     "eval",
-    commands=(evaluate, compare),
+    commands=(evaluate, compare, reject),
     help="Score the search against questions with known evidence: `eval QUERIES` is `eval run QUERIES`.",
 )

@@ -28,6 +28,17 @@ def workspaces_option() -> Callable[[_Decorated], _Decorated]:
     )
 
 
+def mode_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--mode`."""
+    return option(
+        "--mode",
+        type=click.Choice(["hybrid", "lexical", "semantic"]),
+        default="hybrid",
+        show_default=True,
+        help="What answers: both lists, words alone, meaning alone.",
+    )
+
+
 def read(ctx: click.Context, queries: Path, workspaces: Path | None) -> QuestionSet:
     """Read a question set; one about `.` is about the workspace that the options name, or that it lies in."""
     from commonplace.bench import sets
