@@ -23,7 +23,10 @@ SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known wo
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the lines that answer it; `stale` are lines that once did."""
+    """A question with the lines that answer it; `stale` are lines that once did.
+
+    `review` marks one that was made by a program and that nobody has looked at.
+    """
 
     id: str
     workspace: str
@@ -31,6 +34,7 @@ class Question:
     category: str
     evidence: tuple[Span, ...]
     stale: tuple[Span, ...] = ()
+    review: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +206,10 @@ def _question(record: Mapping[str, Any]) -> Question:
     category = str(record.get("category") or "-")
     if "evidence" not in record:
         raise ValueError("'evidence' is missing")
-    return Question(id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"))
+    review = record.get("review") is True
+    return Question(
+        id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"), review
+    )
 
 
 def _string(record: Mapping[str, Any], key: str) -> str:

@@ -116,6 +116,10 @@ def evaluate(
         click.echo(questions.as_json(how | report.as_record(found)))
     else:
         click.echo(f"preset {preset}: {options.preset.summary}; {mode}\n\n{report.as_text(found)}")
+    if unseen := sum(question.review for question in asked.questions):
+        failures.warn(
+            f"{unseen} of {len(asked.questions)} questions wait for review: nobody has looked at them"
+        )
     short = report.short_of(found, least)
     for line in short:
         failures.warn(line)

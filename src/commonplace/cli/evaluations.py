@@ -6,6 +6,7 @@ import click
 
 from commonplace.cli.comparing import compare
 from commonplace.cli.evaluate import evaluate
+from commonplace.cli.gold import init
 from commonplace.cli.groups import Group
 from commonplace.cli.rejecting import reject
 
@@ -37,6 +38,6 @@ class Evaluations(Group):
 
 evaluations = Evaluations(
     "eval",
-    commands=(evaluate, compare, reject),
+    commands=(evaluate, compare, reject, init),
     help="Score the search against questions with known evidence: `eval QUERIES` is `eval run QUERIES`.",
 )
