@@ -48,6 +48,14 @@ def test_figures_of_ranks(results: list[Span], evidence: list[Span], stale: list
     answer = set().union(*map(lines, evidence))
     ranks = [rank for rank, span in enumerate(results[: max(KS)], 1) if lines(span) & answer]
     assert found["mrr"] == (1 / ranks[0] if ranks else 0.0)
+    gains = [
+        any(lines(span) & lines(result) and not any(lines(span) & lines(before) for before in results[:place])
+            for span in evidence)
+        for place, result in enumerate(results[: max(KS)])
+    ]  # fmt: skip
+    gained = sum(1 / math.log2(place + 2) for place, gain in enumerate(gains) if gain)
+    ideal = sum(1 / math.log2(place + 2) for place in range(min(len(evidence), max(KS))))
+    assert found[f"ndcg@{max(KS)}"] == pytest.approx(gained / ideal)
     old = set().union(*map(lines, stale))
     older = [rank for rank, span in enumerate(results[: max(KS)], 1) if lines(span) & old]
     assert ("fresh1st" in found) is bool(stale)

@@ -27,7 +27,7 @@ def test_every_preset_finds_what_words_can_find(queries: Path, preset: str) -> N
     assert record["preset"] == preset
     assert (figures["n"], record["skipped"], record["levels"]) == (5, 1, {"2": 5})
     assert figures["hit@10"] == 1.0
-    names = [*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr"]
+    names = [*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", "ndcg@10"]
     assert set(figures) == {"n", *names, *(f"r@{budget}c" for budget in metrics.BUDGETS)}
     assert all(0 <= value <= 1 for name, value in figures.items() if name != "n")
 

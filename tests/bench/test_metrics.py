@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,7 +86,7 @@ def test_the_newer_statement_must_rank_above_the_older(results: str, expected: f
 def test_score_names_every_figure() -> None:
     figures = metrics.score(spans("a1"), spans("a1"), sizes, spans("b1"))
     assert list(figures) == [
-        "recall@1", "recall@5", "recall@10", "hit@1", "hit@5", "hit@10", "mrr", "fresh1st",
+        "recall@1", "recall@5", "recall@10", "hit@1", "hit@5", "hit@10", "mrr", "ndcg@10", "fresh1st",
         "r@1000c", "r@2000c", "r@4000c", "r@8000c",
     ]  # fmt: skip
     assert set(figures.values()) == {1.0}
@@ -142,6 +144,20 @@ def test_reciprocal_rank_says_where_the_first_hit_is(
         assert metrics.hit_at(results, evidence, round(1 / value) - 1) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("results", "evidence", "expected"),
+    [
+        ("a1 a2", "a1 a2", 1.0),
+        ("b1 a1", "a1", 1 / math.log2(3)),
+        ("a1 a1 a2", "a1 a2", (1 + 1 / math.log2(4)) / (1 + 1 / math.log2(3))),  # a span counts once
+        ("a1-2", "a1 a2", 1 / (1 + 1 / math.log2(3))),  # a result gains 1, however much it reaches
+        ("b1 b2", "a1", 0.0),
+    ],
+)
+def test_gain_falls_with_the_rank(results: str, evidence: str, expected: float) -> None:
+    assert metrics.discounted_gain(spans(results), spans(evidence), 10) == pytest.approx(expected)
+
+
 @given(rankings, evidences)
 def test_every_figure_is_a_share(results: list[Span], evidence: list[Span]) -> None:
-    assert all(0.0 <= value <= 1.0 for value in metrics.score(results, evidence, sizes).values())
+    assert all(0.0 <= value <= 1.0 + 1e-9 for value in metrics.score(results, evidence, sizes).values())

@@ -35,11 +35,18 @@ def test_rows_are_all_questions_then_each_category() -> None:
     assert rows["(all)"] == {"n": 2, "recall@1": 0.5, "r@1000c": 0.75}
 
 
+def test_languages_are_shown_where_there_are_two() -> None:
+    mixed = evaluated(languages={"a": "cjk", "b": "other"})
+    assert report.by_language(mixed)["cjk"] == {"n": 1, "recall@1": 1.0, "r@1000c": 0.5}
+    assert "(cjk)" in report.as_text(mixed)
+    assert "(other)" not in report.as_text(evaluated(languages={"a": "other", "b": "other"}))
+
+
 def test_text_shows_only_what_was_measured() -> None:
     text = report.as_text(evaluated())
     assert "recall@1" in text
     assert "fresh1st" not in text
-    assert "latency  p50 2.00 ms, p95 9.00 ms" in text
+    assert "latency  p50 2.00 ms, p90 9.00 ms, p99 9.00 ms" in text
     assert "skipped  2 questions" in text
     assert "note     something to know" in text
 
@@ -47,7 +54,7 @@ def test_text_shows_only_what_was_measured() -> None:
 def test_a_single_question_has_no_warm_latency() -> None:
     found = evaluated(warm_ms=())
     assert "latency" not in report.as_text(found)
-    assert report.as_record(found)["latency_ms"] == {"p50": None, "p95": None}
+    assert report.as_record(found)["latency_ms"] == {"p50": None, "p90": None, "p99": None}
 
 
 def test_a_set_without_evidence_reports_that() -> None:

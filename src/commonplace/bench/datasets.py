@@ -8,18 +8,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from commonplace import paths
+from commonplace.bench import qmd
 from commonplace.bench.metrics import LineSizes, Span
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable
 
+CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
+SELF = "."  # the workspace of questions that are about the very folder
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the lines that answer it; `stale` are lines that once did."""
+    """A question with the lines that answer it; `stale` are lines that once did.
+
+    `review` marks one that was made by a program and that nobody has looked at.
+    """
 
     id: str
     workspace: str
@@ -27,6 +34,7 @@ class Question:
     category: str
     evidence: tuple[Span, ...]
     stale: tuple[Span, ...] = ()
+    review: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +47,38 @@ class Answer:
 
 
 def read_questions(path: Path) -> list[Question]:
-    """Read a question set.
+    """Read a question set, or a fixture of QMD's.
 
     Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
     """
     questions: list[Question] = []
     known: set[str] = set()
-    for number, record in _records(path):
+    for place, record in _question_records(path):
         try:
             question = _question(record)
             if question.id in known:
                 raise ValueError(f"the id {question.id!r} occurs twice")
         except ValueError as error:
-            raise ConfigError(f"{path}:{number}", str(error)) from error
+            raise ConfigError(place, str(error)) from error
         known.add(question.id)
         questions.append(question)
     if not questions:
         raise ConfigError(str(path), "holds no questions")
     return questions
+
+
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
+    answers: dict[str, Answer] = {}
+    for number, record in _records(path):
+        try:
+            id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
+            if isinstance(latency, bool) or not isinstance(latency, int | float):
+                raise ValueError("'latency_ms' must be a number")
+            answers[id_] = Answer(id_, _spans(record, "results"), latency)
+        except ValueError as error:
+            raise ConfigError(f"{path}:{number}", str(error)) from error
+    return answers
 
 
 def check_writable(path: Path) -> None:
@@ -94,13 +116,18 @@ def workspace_folder(workspaces: Path, name: str) -> Path:
     return folder
 
 
-def line_sizes(folder: Path) -> LineSizes:
-    """Return a function from a path to its lines' sizes in characters; files are read once."""
+def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) -> LineSizes:
+    """Return a function from a path to its lines' sizes in characters; files are read once.
+
+    `roots` are the folders of collections, whose paths start with their name.
+    """
 
     @lru_cache(maxsize=SIZES_KEPT)
     def sizes(path: str) -> Sequence[int]:
+        name, _, rest = path.partition("/")
+        file = Path(roots[name], rest) if name in roots else folder / path
         try:
-            text = (folder / path).read_text(encoding="utf-8", errors="replace")
+            text = file.read_text(encoding="utf-8", errors="replace")
         except (OSError, ValueError):  # a NUL in its name
             return ()
         lines = text.removesuffix("\n").split("\n") if text else []
@@ -115,6 +142,37 @@ def by_workspace(questions: Iterable[Question]) -> dict[str, list[Question]]:
     for question in questions:
         groups.setdefault(question.workspace, []).append(question)
     return groups
+
+
+def language(text: str) -> str:
+    """Tell in which of two ways a text is written: `cjk` where most letters are, otherwise `other`."""
+    from commonplace.index.vectors import is_foreign
+
+    return CJK if is_foreign(text) else OTHER
+
+
+def _question_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield questions in our form, each with the place that an error names."""
+    fixture = _fixture(path)
+    if fixture is None:
+        yield from ((f"{path}:{number}", record) for number, record in _records(path))
+        return
+    collection = fixture.get("collection") or SELF
+    for number, query in enumerate(fixture[qmd.QUERIES], 1):
+        place = f"{path}: query {number}"
+        try:
+            yield place, qmd.as_record(query, collection)
+        except ValueError as error:
+            raise ConfigError(place, str(error)) from error
+
+
+def _fixture(path: Path) -> dict[str, Any] | None:
+    """A file as one object that holds queries, or None."""
+    try:
+        record = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None  # read as lines, which tells what is wrong with it
+    return record if qmd.is_fixture(record) else None
 
 
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -148,7 +206,10 @@ def _question(record: Mapping[str, Any]) -> Question:
     category = str(record.get("category") or "-")
     if "evidence" not in record:
         raise ValueError("'evidence' is missing")
-    return Question(id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"))
+    review = record.get("review") is True
+    return Question(
+        id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"), review
+    )
 
 
 def _string(record: Mapping[str, Any], key: str) -> str:

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.types import Estimate
 
-# Every Markdown file of the folder, whatever the user's own settings say, and no look at the files between
-# two questions: they are synced once.
-OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "index.sync_on_search": False}
+# No look at the files between two questions: they are synced once.
+SYNCED: Mapping[str, object] = {"index.sync_on_search": False}
+# Every Markdown file of the folder, whatever the user's own settings say.
+OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], **SYNCED}
 
 # Workspaces with fewer passages to embed are done before a bar for them could be read.
 WORTH_TELLING = 1000
@@ -37,7 +38,10 @@ WORTH_TELLING = 1000
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key."""
+    """How to ask; `cache` is where indexes are kept, `settings` further settings by dotted key.
+
+    `own` searches the files that the workspace's own settings name, rather than every Markdown file.
+    """
 
     preset: Preset = DEFAULT
     mode: Mode = "hybrid"
@@ -45,11 +49,12 @@ class Options:
     fresh: bool = False
     cache: Path | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Every question's answer and figures, by id in the order of the set.
+    """Every question's answer and figures, by id in the order of the set, with its category and language.
 
     `skipped` counts questions without evidence, which are not asked; `warm_ms` leaves out the first
     question of each workspace, which opens its index; `levels` says what answered, by level.
@@ -64,6 +69,7 @@ class Evaluation:
     warnings: tuple[str, ...] = ()
     index_s: float = 0.0
     search_s: float = 0.0
+    languages: Mapping[str, str] = field(default_factory=dict)
 
 
 def evaluate(
@@ -90,6 +96,7 @@ def evaluate(
         warnings=tuple(dict.fromkeys(run.warnings)),
         index_s=run.index_s,
         search_s=run.search_s,
+        languages={question.id: datasets.language(question.text) for question in asked},
     )
 
 
@@ -99,9 +106,9 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     Raises as `evaluate` does.
     """
     asked = [question for question in questions if question.evidence and options.mode != "lexical"]
-    run, found = _Run(options, silent, 0), []
+    found = []
     for name, group in datasets.by_workspace(asked).items():
-        with run.open(datasets.workspace_folder(workspaces, name)) as memory:
+        with open_workspace(datasets.workspace_folder(workspaces, name), options) as memory:
             found.append(memory.estimate([question.text for question in group]))
     return _total(found)
 
@@ -130,6 +137,39 @@ def cache_folder(folder: Path, options: Options, model: str) -> Path:
     return root / hashlib.sha256(repr(identity).encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
+def open_workspace(folder: Path, options: Options) -> Memory:
+    """Open a workspace as the options say, its index in the cache; nothing is read yet."""
+    overrides = {**(SYNCED if options.own else OVERRIDES), **options.settings}
+    memory = Memory.open(folder, overrides=overrides)
+    provider = automatic.choose(memory.settings.embedding).provider
+    kept = cache_folder(folder, options, provider)
+    if options.fresh:
+        shutil.rmtree(kept, ignore_errors=True)
+    return Memory.open(
+        folder,
+        overrides=overrides,
+        index_path=kept / "index.sqlite",
+        chunks=options.preset.chunks,
+        ranking=options.preset.ranking,
+        embedder=_every_script(memory.settings, kept, options),
+    )
+
+
+def _every_script(settings: Settings, kept: Path, options: Options) -> Embedder | None:
+    """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
+    if not options.preset.every_script or options.mode == "lexical":
+        return None
+    if settings.embedding.provider == "none":
+        return None
+    from commonplace.costs.accounts import Accounts
+    from commonplace.embedding import configured
+
+    accounts = Accounts(paths.Workspace(kept), settings.embedding, kept)
+    models = configured.models(settings.embedding, accounts)
+    model = next((model for model in models if not isinstance(model, str)), None)
+    return EveryScript(model) if model else None
+
+
 class _Run:
     """What is gathered over the workspaces of one evaluation."""
 
@@ -146,8 +186,8 @@ class _Run:
 
     def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
         """Index one workspace and ask its questions."""
-        sizes = datasets.line_sizes(folder)
-        with self.open(folder) as memory:
+        with open_workspace(folder, self.options) as memory:
+            sizes = datasets.line_sizes(folder, {source.name: source.root for source in memory.sources()[1:]})
             self._sync(memory)
             for place, question in enumerate(questions):
                 answer = self._ask(memory, question)
@@ -158,38 +198,6 @@ class _Run:
                 if place:
                     self.warm_ms.append(answer.latency_ms)
                 self.progress("questions", len(self.answers), self.total)
-
-    def open(self, folder: Path) -> Memory:
-        """Open a workspace as the options say, its index in the cache."""
-        options = self.options
-        overrides = {**OVERRIDES, **options.settings}
-        memory = Memory.open(folder, overrides=overrides)
-        provider = automatic.choose(memory.settings.embedding).provider
-        kept = cache_folder(folder, options, provider)
-        if options.fresh:
-            shutil.rmtree(kept, ignore_errors=True)
-        return Memory.open(
-            folder,
-            overrides=overrides,
-            index_path=kept / "index.sqlite",
-            chunks=options.preset.chunks,
-            ranking=options.preset.ranking,
-            embedder=self._every_script(memory.settings, kept),
-        )
-
-    def _every_script(self, settings: Settings, kept: Path) -> Embedder | None:
-        """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
-        if not self.options.preset.every_script or self.options.mode == "lexical":
-            return None
-        if settings.embedding.provider == "none":
-            return None
-        from commonplace.costs.accounts import Accounts
-        from commonplace.embedding import configured
-
-        accounts = Accounts(paths.Workspace(kept), settings.embedding, kept)
-        models = configured.models(settings.embedding, accounts)
-        model = next((model for model in models if not isinstance(model, str)), None)
-        return EveryScript(model) if model else None
 
     def _sync(self, memory: Memory) -> None:
         def tell(stage: str, done: int, total: int) -> None:

@@ -1,12 +1,14 @@
 """What a ranked list of line ranges is worth against the lines that hold the answer: pure functions.
 
 A result reaches an evidence span when both lie in the same file and their line ranges overlap. Two kinds of
-figures: the first k results (`recall@k`, `hit@k`, `mrr`), and the first c characters when the results are
-read in order (`r@2000c`). The second compares systems whose results differ in size; whole files lose on it.
+figures: the first k results (`recall@k`, `hit@k`, `mrr`, `ndcg@10`), and the first c characters when the
+results are read in order (`r@2000c`). The second compares systems whose results differ in size; whole files
+lose on it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -64,6 +66,22 @@ def reciprocal_rank(results: Sequence[Span], evidence: Sequence[Span], k: int) -
     return 1 / rank if rank else 0.0
 
 
+def discounted_gain(results: Sequence[Span], evidence: Sequence[Span], k: int) -> float:
+    """Normalised discounted cumulative gain of the first k results (nDCG@k), 0..1.
+
+    A result gains 1 when it reaches a span that no better-ranked one reached, and 0 otherwise, so that a span
+    counts once: sum of gain / log2(rank + 1), divided by that sum for a ranking that reaches a new span at
+    each of its first ranks (Järvelin and Kekäläinen, ACM TOIS 20(4), 2002, with this gain).
+    """
+    found: set[int] = set()
+    total = 0.0
+    for rank, result in enumerate(results[:k], 1):
+        fresh = reached([result], evidence) - found
+        total += 1 / math.log2(rank + 1) if fresh else 0.0
+        found |= fresh
+    return total / sum(1 / math.log2(rank + 1) for rank in range(1, min(len(evidence), k) + 1))
+
+
 def newer_first(results: Sequence[Span], evidence: Sequence[Span], stale: Sequence[Span], k: int) -> float:
     """1 if the evidence is found and no older, superseded statement ranks above it, else 0."""
     new, old = first_rank(results, evidence, k), first_rank(results, stale, k)
@@ -103,6 +121,7 @@ def score(
     figures = {f"recall@{k}": recall_at(results, evidence, k) for k in KS}
     figures |= {f"hit@{k}": hit_at(results, evidence, k) for k in KS}
     figures["mrr"] = reciprocal_rank(results, evidence, max(KS))
+    figures[f"ndcg@{max(KS)}"] = discounted_gain(results, evidence, max(KS))
     if stale:
         figures["fresh1st"] = newer_first(results, evidence, stale, max(KS))
     return figures | {f"r@{b}c": recall_within(results, evidence, sizes, b) for b in BUDGETS}

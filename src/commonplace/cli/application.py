@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
         "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
-        "eval": ("evaluate:evaluate", "Score the search against questions with known evidence."),
+        "eval": ("evaluations:evaluations", "Score the search against questions with known evidence."),
         "bench": ("benchmarks:bench", "Measure speed, size and memory on your own notes."),
     },
 }

@@ -1,0 +1,100 @@
+"""`eval compare` and `--fail-under`: what a run is worth beside another, and beside a floor."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace.bench import comparison, datasets, sets
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "commonplace", "eval", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ}, check=False)
+
+
+@pytest.fixture
+def results(queries: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A run, and the same with every answer turned round and one left out."""
+    one, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    assert run(queries, "--mode", "lexical", "--out", one).returncode == 0
+    lines = [json.loads(line) for line in one.read_text("utf-8").splitlines()]
+    turned = [{**line, "results": line["results"][::-1]} for line in lines[1:]]
+    turned.append({"id": "unheard-of", "results": []})
+    other.write_text("".join(json.dumps(line) + "\n" for line in turned), encoding="utf-8")
+    return one, other
+
+
+def test_every_figure_has_means_difference_interval_and_p(queries: Path, results: tuple[Path, Path]) -> None:
+    done = run("compare", *results, "--queries", queries, "--json")
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    asked = sets.read(queries)
+    scored = [comparison.score(asked, datasets.read_answers(path)) for path in results]
+    for name, row in record["figures"].items():
+        means = [sum(figures[name] for figures in one.values()) / len(one) for one in scored]
+        assert [row["a"], row["b"]] == pytest.approx(means)
+        assert row["difference"] == pytest.approx(means[1] - means[0])
+        assert row["low"] <= row["difference"] <= row["high"]
+        assert 0 < row["p"] <= 1
+    assert record["figures"]["mrr"]["difference"] < 0
+    assert (record["missing"], record["unknown"]) == ({"a": 0, "b": 1}, {"a": 0, "b": 1})
+
+
+def test_a_run_beside_itself_differs_in_nothing(queries: Path, results: tuple[Path, Path]) -> None:
+    done = run("compare", results[0], results[0], "--queries", queries)
+    assert done.returncode == 0
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("r@", "recall", "ndcg"))]
+    assert len(rows) == 8
+    assert all(row[4] == "+0.0000" and row[-1] == "1.0000" for row in rows)
+
+
+def test_the_text_says_which_lines_were_missing(queries: Path, results: tuple[Path, Path]) -> None:
+    told = run("compare", *results, "--queries", queries).stdout
+    assert "B has no line for 1 questions" in told
+    assert "B has 1 lines for questions not in the set" in told
+
+
+def test_figures_of_some_questions_are_compared_on_those(queries: Path, results: tuple[Path, Path]) -> None:
+    lines = [json.loads(line) for line in queries.read_text("utf-8").splitlines()]
+    lines[0]["stale"] = [{"path": "gone.md", "start_line": 1, "end_line": 1}]
+    queries.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    rows = json.loads(run("compare", *results, "--queries", queries, "--json").stdout)["figures"]
+    assert (rows["fresh1st"]["n"], rows["mrr"]["n"]) == (1, 5)
+
+
+def test_a_bad_result_line_is_one_line_of_error(queries: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "ada-1", "results": [], "latency_ms": "soon"}\n')
+    done = run("compare", bad, bad, "--queries", queries)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"commonplace: error: {bad}:1: 'latency_ms' must be a number\n"
+
+
+def test_figures_that_fall_short_end_with_one(queries: Path) -> None:
+    done = run(queries, "--mode", "lexical", "--fail-under", "hit@10=1", "--fail-under", "recall@1=0.99")
+    assert done.returncode == 1
+    assert "r@2000c" in done.stdout  # the tables are there all the same
+    told = [line for line in done.stderr.splitlines() if line.startswith("commonplace: ")]
+    assert told == ["commonplace: recall@1 is 0.8000, under 0.99"]
+    assert run(queries, "--mode", "lexical", "--fail-under", "hit@10=1").returncode == 0
+    unmeasured = run(queries, "--mode", "lexical", "--fail-under", "fresh1st=0")
+    assert (unmeasured.returncode, "was not measured" in unmeasured.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("value", ["magic=1", "mrr", "mrr=high", "mrr=2", "mrr=nan"])
+def test_a_floor_that_is_none_is_wrong_usage(queries: Path, value: str) -> None:
+    done = run(queries, "--fail-under", value)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("before", [[], ["-w", "."], ["--workspace=."], ["--agent", "compare"], ["--debug"]])
+def test_a_set_is_scored_where_no_command_is_named(queries: Path, before: list[str]) -> None:
+    assert json.loads(run(*before, queries, "--mode", "lexical", "--json").stdout)["skipped"] == 1
+    assert "resamples" not in run(*before, "--help").stdout
+    assert run(*before, "compare", "--help").stdout.startswith("Usage: commonplace eval compare")

@@ -1,0 +1,202 @@
+"""`eval init`: questions from notes that a search can be asked, without what is private."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.bench import datasets, drafting, gold
+from commonplace.notes.scan import Source
+
+SECRET = "ghp_" + "a1B2" * 9
+NOTES = {
+    "MEMORY.md": "# Memory\n\n## People at work\n\n- Lena keeps the brass key in drawer 14.\n"
+    "- Her brother Tomas moved to Utrecht in the spring.\n"
+    "<private>\n- The alarm code at the cottage is 5512 these days.\n</private>\n"
+    f"- The deploy token of the gateway is {SECRET} until 3 May.\n",
+    "memory/2026-01-05.md": "# 2026-01-05\n\n- Moved the Kestrel gateway to port 8443.\n"
+    "- The same sentence stands twice on 7 June.\n\n```\nport of the example server = 9999\n```\n",
+    "memory/2026-01-06.md": "# 2026-01-06\n\n- The same sentence stands twice on 7 June.\n"
+    "- 妈妈的生日是三月十二日，要买蛋糕。\n- 张伟在北京大学教物理课。\n",
+    "draft.md": "- The draft is not indexed before 9 June at all.\n",
+}
+MODEL = """
+import json, sys
+prompt = sys.stdin.read()
+open(sys.argv[1], "a").write(prompt + "\\n=====\\n")
+passage = prompt.split("<passage>")[-1].split("</passage>")[0]
+if "8443" in passage:
+    answer = {"question": "Where does the Kestrel proxy listen for connections?", "answer": "8443"}
+elif "drawer 14" in passage:
+    answer = {"question": "In which drawer does Lena hide what opens the door?", "answer": "drawer 15"}
+else:
+    answer = {"question": "", "answer": ""}
+print(json.dumps(answer))
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root = tmp_path / "notes"
+    for name, text in NOTES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def run(workspace: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(workspace), "eval"]
+    return subprocess.run(
+        [*command, *map(str, arguments)], capture_output=True, text=True, env={**os.environ}, check=False
+    )
+
+
+def made(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_questions_are_exact_spread_and_marked_for_review(workspace: Path) -> None:
+    done = run(workspace, "init")
+    assert done.returncode == 0, done.stderr
+    records = made(workspace / "gold.jsonl")
+    assert done.stdout.startswith(f"{workspace / 'gold.jsonl'}: {len(records)} questions about 3 notes (")
+    for record in records:
+        (span,) = record["evidence"]
+        lines = NOTES[span["path"]].split("\n")[span["start_line"] - 1 : span["end_line"]]
+        assert record["answer"] in "\n".join(lines)
+        assert (record["review"], record["workspace"]) == (True, ".")
+    by_answer = {record["answer"]: record["question"] for record in records}
+    assert by_answer["8443"] == "Moved the Kestrel gateway to port ____?"
+    assert by_answer["三月十二日"] == "妈妈的生日是____，要买蛋糕？"
+    assert "What do the notes say about People at work (Memory)?" in by_answer.values()
+
+
+def test_private_parts_secrets_code_duplicates_and_drafts_are_left_out(workspace: Path) -> None:
+    run(workspace, "init")
+    text = (workspace / "gold.jsonl").read_text("utf-8")
+    for absent in ("5512", "alarm", SECRET, "deploy token", "REDACTED", "9999", "7 June", "draft"):
+        assert absent not in text
+
+
+def test_the_set_runs_and_says_that_it_waits_for_review(workspace: Path, tmp_path: Path) -> None:
+    out = tmp_path / "elsewhere" / "mine.jsonl"
+    out.parent.mkdir()
+    assert run(workspace, "init", "--out", out, "--questions", 3).returncode == 0
+    assert run(workspace, "init", "--questions", 4).returncode == 0
+    for path in (out, workspace / "gold.jsonl"):
+        done = run(workspace, path, "--json", "--mode", "lexical")
+        assert done.returncode == 0, done.stderr
+        number = len(made(path))
+        assert f"{number} of {number} questions wait" in done.stderr
+        assert json.loads(done.stdout)["figures"]["(all)"]["hit@10"] == 1.0
+    seen = [record | {"review": False} for record in made(out)]
+    out.write_text("".join(json.dumps(record) + "\n" for record in seen), encoding="utf-8")
+    assert "wait" not in run(workspace, out, "--mode", "lexical").stderr
+
+
+def test_the_same_seed_chooses_the_same_and_nothing_is_overwritten(workspace: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.jsonl" for name in "abc"]
+    for path, seed in zip(paths, (0, 0, 5), strict=True):
+        run(workspace, "init", "--out", path, "--seed", seed, "--questions", 3)
+    one, again, other = (path.read_text("utf-8") for path in paths)
+    assert one == again != other
+    assert {record["evidence"][0]["path"] for record in made(paths[0])} == NOTES.keys() - {"draft.md"}
+    done = run(workspace, "init", "--out", paths[0])
+    assert (done.returncode, "is there already" in done.stderr) == (1, True)
+    assert paths[0].read_text("utf-8") == one
+
+
+def test_notes_without_a_fact_give_no_file(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("nothing to see\n")
+    done = run(tmp_path, "init")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert not (tmp_path / "gold.jsonl").exists()
+
+
+def test_a_collection_is_asked_about_by_its_shown_paths(workspace: Path, tmp_path: Path) -> None:
+    other = tmp_path / "docs"
+    other.mkdir()
+    (other / "ferry.md").write_text("- The ferry to Harwich leaves at 21:15 from the east quay.\n")
+    sources = [Source("memory", str(workspace), ("MEMORY.md",)), Source("docs", str(other))]
+    found = gold.drafts(list(gold.read_notes(sources)))
+    assert "docs/ferry.md" in {draft.evidence.path for draft in found}
+
+
+@pytest.fixture
+def model(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set a program as the language model; return the file where it keeps what it was asked."""
+    script, log = tmp_path / "model.py", tmp_path / "asked.txt"
+    script.write_text(MODEL)
+    config = Path(os.environ["XDG_CONFIG_HOME"], "commonplace", "config.toml")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    command = json.dumps([sys.executable, str(script), str(log)])
+    config.write_text(f'[llm]\nprovider = "command"\ncommand = {command}\n')
+    return log
+
+
+def test_a_language_model_writes_what_can_be_checked(workspace: Path, model: Path) -> None:
+    done = run(workspace, "init", "--questions", 4)
+    assert done.returncode == 0, done.stderr
+    records = made(workspace / "gold.jsonl")
+    (written,) = [record for record in records if record["category"] == "model"]
+    assert written["evidence"] == [{"path": "memory/2026-01-05.md", "start_line": 3, "end_line": 3}]
+    assert "the passage does not hold the answer" in done.stderr
+    assert len(records) == 4  # sentences and headings fill up the rest
+    asked = model.read_text("utf-8")
+    for absent in (SECRET, "5512", "9999", "deploy token"):
+        assert absent not in asked
+
+
+def test_an_estimate_asks_nothing_and_writes_nothing(workspace: Path, model: Path) -> None:
+    done = run(workspace, "init", "--estimate")
+    assert done.returncode == 0, done.stderr
+    assert "calls to command/" in done.stdout
+    assert not model.exists()
+    assert not (workspace / "gold.jsonl").exists()
+    assert "no language model is asked" in run(workspace, "init", "--estimate", "--no-llm").stdout
+
+
+def test_a_cap_ends_the_asking_and_not_the_command(
+    workspace: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_LLM_MAX_TOKENS_A_RUN", "10")
+    done = run(workspace, "init", "--questions", 3)
+    assert done.returncode == 0, done.stderr
+    assert "llm.max_tokens_a_run" in done.stderr
+    assert not model.exists()
+    assert len(made(workspace / "gold.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wrong"),
+    [
+        ("Which harbour number serves the gateway now?", "8443", ""),
+        ("", "", "nothing to ask for"),
+        ("Which harbour number serves the gateway now?", "8444", "does not hold"),
+        ("Does the gateway harbour really serve port 8443?", "port 8443", "names the answer"),
+        ("Who moved the Kestrel gateway to another port?", "8443", "quotes"),
+        ("Which one is it?", "8443", "too few words"),
+    ],
+)
+def test_what_a_model_writes_is_checked(question: str, answer: str, wrong: str) -> None:
+    told = drafting.problem(question, answer, "- Moved the Kestrel gateway to port 8443.")
+    assert (wrong in told) if wrong else not told
+
+
+def test_a_quotation_in_chinese_is_counted_in_characters() -> None:
+    passage = "张伟去年开始在北京大学教物理课"
+    assert drafting.quotes("张伟去年开始在北京大学教什么课？", passage)
+    assert not drafting.quotes("张伟现在在哪所大学当老师？", passage)
+
+
+def test_ids_and_spans_are_read_back(workspace: Path) -> None:
+    run(workspace, "init")
+    questions = datasets.read_questions(workspace / "gold.jsonl")
+    assert all(question.review and question.evidence for question in questions)
