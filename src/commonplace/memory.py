@@ -202,26 +202,25 @@ class Memory:
         with self._lock:
             return self._answer(text, request)
 
-    def recall(self, text: str, *, budget: int | None = None, collections: Sequence[str] = ()) -> Recall:
-        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens."""
-        from commonplace.search import disclose
-        from commonplace.types import Recall
+    def recall(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        collections: Sequence[str] = (),
+        layer: str | None = None,
+    ) -> Recall:
+        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
+
+        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score). Raises
+        UnknownCollection, ConfigError for a layer that there is not.
+        """
+        from commonplace.search import layers
 
         budget = self.settings.recall.budget if budget is None else budget
+        compose = layers.composer(self.settings.recall, layer)
         result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
-        block, hits, left_out = disclose.compose(result.hits, budget)
-        return Recall(
-            query=text,
-            text=block,
-            tokens=disclose.estimate_tokens(block),
-            budget=budget,
-            hits=hits,
-            level=result.level,
-            left_out=left_out,
-            stale=result.stale,
-            warnings=result.warnings,
-            all_tokens=result.all_tokens,
-        )
+        return layers.recalled(result, budget, compose(result.hits, budget, text))
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
@@ -262,19 +261,10 @@ class Memory:
 
         Only dated notes have a place in it. Raises NoteNotFound, with what the anchor lacks.
         """
-        from commonplace.notes import excerpt
         from commonplace.search import timeline
-        from commonplace.types import Timeline
 
         with self._lock:
-            stale, index = self._store.freshen(), self._store.index
-            if day := timeline.day(anchor.strip()):
-                return Timeline(day, tuple(timeline.around_day(index, day, before, after)), stale)
-            wanted = excerpt.parse_reference(anchor)
-            shown, _ = places.find(self._store, wanted)
-            key = places.key_of(self._store, shown)
-            moments = timeline.around_note(index, key, wanted, before, after)
-        return Timeline(anchor, tuple(moments), stale)
+            return timeline.around(self._store, anchor, before, after)
 
     # --- keeping up ---------------------------------------------------------------------------------
 

@@ -178,6 +178,19 @@ def test_the_full_layer_shows_what_the_snippet_cuts(run: Run, workspace: Path) -
     assert "walnut 8" in shown["full"]
 
 
+def test_a_mixed_recall_has_rows_that_lead_further(run: Run, workspace: Path) -> None:
+    (workspace / "commonplace.toml").write_text(
+        "[recall]\nlayer = 'mixed'\nfull_count = 0\nsnippet_count = 0\n"
+    )
+    data = json.loads(run("recall", "deploy", "Thursday", "--format", "json").stdout)
+    assert [(hit["layer"], hit["text"]) for hit in data["hits"]][:1] == [("index", "")]
+    reference = next(line.split()[0] for line in data["text"].splitlines() if line.startswith("#"))
+    assert "moved to Thursday" in run("get", reference).stdout
+    assert "row" in run("recall", "deploy").stderr
+    whole = json.loads(run("recall", "deploy", "--layer", "full", "--format", "json").stdout)
+    assert {hit["layer"] for hit in whole["hits"]} == {"full"}
+
+
 def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspace: Path) -> None:
     everything = -(-sum(note.stat().st_size for note in workspace.rglob("*.md")) // 4)
     assert f"tokens of {everything:,} in all notes" in run("search", "deploy").stderr

@@ -134,3 +134,39 @@ def test_multi_get_names_what_it_leaves_out(run: Run) -> None:
     told = result.stderr.splitlines()
     assert len(told) == 3
     assert all(name in line for name, line in zip(("nothing.md", "none/*.md", "bytes"), told, strict=True))
+
+
+def test_a_collection_is_shown_with_what_it_holds(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A title\n")
+    run("collection", "add", str(tmp_path / "docs"), "--name", "docs", "--ignore", "drafts/")
+    run("context", "add", "docs", "papers", "to", "read")
+    data = json.loads(run("collection", "show", "docs", "--format", "json").stdout)
+    assert (data["root"], data["notes"], data["bytes"]) == (str(tmp_path / "docs"), 1, 10)
+    assert (data["ignore"], data["contexts"]) == (["drafts/"], ["papers to read"])
+    lines = dict(line.split(maxsplit=1) for line in run("collection", "show", "docs").stdout.splitlines())
+    assert lines["files"] == "**/*.md !drafts/"
+    assert lines["holds"] == "1 note, 1 passage, 10 bytes"
+    assert lines["context"] == "papers to read"
+    result = run("collection", "show", "nothing")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+
+
+def test_context_check_names_what_nothing_describes(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs" / "api").mkdir(parents=True)
+    (tmp_path / "docs" / "api" / "a.md").write_text("# A title\n")
+    run("collection", "add", str(tmp_path / "docs"), "--name", "docs")
+
+    def bare() -> list[tuple[str, int]]:
+        data = json.loads(run("context", "check", "--format", "json").stdout)
+        return [(one["prefix"], one["notes"]) for one in data]
+
+    assert bare() == [("docs", 1), ("docs/api", 1), ("memory", 2)]
+    run("context", "add", "/", "everything")  # what is said of all says nothing of one
+    run("context", "add", "docs/api", "reference")
+    assert bare() == [("docs", 1), ("memory", 2)]
+    assert run("context", "check").exit_code == 3
+    run("context", "add", "docs", "papers")
+    run("context", "add", "memory", "daily")
+    result = run("context", "check")
+    assert (result.exit_code, result.stdout, bare()) == (0, "", [])

@@ -74,17 +74,27 @@ def search(
     help="Most tokens to return.",
 )
 @collections_option()
+@option(
+    "--layer",
+    type=click.Choice(keys.find("recall.layer", "as a flag").choices),
+    help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
+)
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
-    ctx: click.Context, query: tuple[str, ...], budget: int | None, collections: tuple[str, ...], form: str
+    ctx: click.Context,
+    query: tuple[str, ...],
+    budget: int | None,
+    collections: tuple[str, ...],
+    layer: str | None,
+    form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
     memory = session.open_memory(ctx)
-    found = memory.recall(session.text_argument(query), budget=budget, collections=collections)
+    found = memory.recall(session.text_argument(query), budget=budget, collections=collections, layer=layer)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

@@ -1,4 +1,4 @@
-"""`collection add|list|remove|rename`: further folders of Markdown beside the workspace's own notes."""
+"""`collection add|list|show|remove|rename`: further folders of Markdown beside the workspace's own notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from commonplace import render
+from commonplace import render, screen
 from commonplace.cli import session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option, option
@@ -46,6 +46,38 @@ def list_(ctx: click.Context, form: str) -> None:
         session.write(render.collections_text(state.collections, session.look(memory.settings)))
 
 
+@command("show")
+@click.argument("name")
+@format_option(("text", "json"))
+@click.pass_context
+def show(ctx: click.Context, name: str, form: str) -> None:
+    """Show a collection: its folder, its patterns, what describes it, what the index holds of it."""
+    from dataclasses import asdict
+
+    from commonplace import config
+    from commonplace.errors import UnknownCollection
+
+    memory = session.open_memory(ctx)
+    size = sum(note.size for note in memory.notes() if note.collection == name)
+    known = {one.name: one for one in memory.status().collections}
+    if name not in known:
+        raise UnknownCollection(name, list(known))
+    found = known[name]
+    contexts = config.contexts_for(memory.settings, name, name)
+    if form == "json":
+        session.write(render.to_json({**asdict(found), "bytes": size, "contexts": contexts}))
+        return
+    rows = [
+        ("name", found.name),
+        ("folder", found.root),
+        ("files", " ".join([*found.globs, *(f"!{glob}" for glob in found.ignore)])),
+        ("holds", f"{render.count(found.notes, 'note')}, {render.count(found.passages, 'passage')}, "
+                  f"{screen.size(size)}"),
+        *(("context", text) for text in contexts),
+    ]  # fmt: skip
+    session.write("\n".join(screen.table([(label, screen.one_line(text)) for label, text in rows])))
+
+
 @command("remove")
 @click.argument("name")
 @click.pass_context
@@ -69,4 +101,6 @@ def rename(ctx: click.Context, old: str, new: str) -> None:
     session.write(f"renamed collection {old} to {new}")
 
 
-collection = Group("collection", commands=(add, list_, remove, rename), help="Further folders of notes.")
+collection = Group(
+    "collection", commands=(add, list_, show, remove, rename), help="Further folders of notes."
+)

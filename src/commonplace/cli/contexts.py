@@ -1,15 +1,20 @@
-"""`context add|list|remove`: descriptions attached to path prefixes, shown with the hits below them."""
+"""`context add|list|check|remove`: descriptions attached to path prefixes, shown with the hits below them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from commonplace import render, screen
-from commonplace.cli import session
+from commonplace.cli import failures, session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option
+
+if TYPE_CHECKING:
+    from commonplace.types import NoteInfo
 
 
 @command("add")
@@ -48,8 +53,42 @@ def remove(ctx: click.Context, prefix: str) -> None:
     session.write(f"removed context for {key or '/'}")
 
 
+@command("check")
+@format_option(("text", "json"))
+@click.pass_context
+def check(ctx: click.Context, form: str) -> None:
+    """List the collections and top folders of notes that no context describes; the exit code is then 3."""
+    memory = session.open_memory(ctx)
+    collections = {source.name for source in memory.sources()[1:]}
+    bare = _undescribed(memory.notes(), collections, [one for one in memory.settings.contexts if one])
+    if form == "json":
+        session.write(render.to_json([{"prefix": prefix, "notes": count} for prefix, count in bare.items()]))
+    else:
+        rows = [(screen.one_line(prefix), render.count(count, "note")) for prefix, count in bare.items()]
+        session.write("\n".join(screen.table(rows, right=(1,))))
+        session.note(
+            "describe them with `commonplace context add PREFIX TEXT`" if bare else "all are described"
+        )
+    if bare:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _undescribed(
+    notes: Sequence[NoteInfo], collections: Collection[str], described: Sequence[str]
+) -> dict[str, int]:
+    """Top folders, collections and their top folders without a context of their own or above; with notes."""
+    found: dict[str, int] = {}
+    for note in notes:
+        above = note.path.split("/")[:-1]
+        for depth in range(1, min(len(above), 2 if note.collection in collections else 1) + 1):
+            prefix = "/".join(above[:depth])
+            if not any(prefix == one or prefix.startswith(f"{one}/") for one in described):
+                found[prefix] = found.get(prefix, 0) + 1
+    return dict(sorted(found.items()))
+
+
 context = Group(
     "context",
-    commands=(add, list_, remove),
+    commands=(add, list_, check, remove),
     help="Descriptions of what stands under a path, shown with hits.",
 )

@@ -17,9 +17,14 @@ class Search(NamedTuple):
 
 
 class Recall(NamedTuple):
-    """Settings of recall; the budget is in tokens."""
+    """Settings of recall; the budget is in tokens, the scores and counts are those of mixed layers."""
 
     budget: int
+    layer: str
+    full_score: float
+    full_count: int
+    snippet_score: float
+    snippet_count: int
 
 
 class Index(NamedTuple):

@@ -11,7 +11,7 @@ from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES
 
 if TYPE_CHECKING:
-    from commonplace.types import CollectionInfo, Estimate, Excerpt, Recall, Status, SyncReport, Written
+    from commonplace.types import CollectionInfo, Estimate, Excerpt, Hit, Recall, Status, SyncReport, Written
 
 
 def recall_data(recall: Recall) -> dict[str, Any]:
@@ -26,8 +26,23 @@ def recall_data(recall: Recall) -> dict[str, Any]:
         "left_out": recall.left_out,
         "stale": recall.stale,
         "warnings": list(recall.warnings),
-        "hits": [hit_data(hit) for hit in recall.hits],
+        "hits": [{**hit_data(hit), "layer": layer} for hit, layer in _with_layers(recall)],
     }
+
+
+def _with_layers(recall: Recall) -> list[tuple[Hit, str]]:
+    return list(zip(recall.hits, recall.layers or ("full",) * len(recall.hits), strict=True))
+
+
+def _by_layer(recall: Recall) -> str:
+    """`3 passages, 5 snippets, 12 rows`; what there is none of is left out."""
+    layers = [layer for _, layer in _with_layers(recall)]
+    told = [
+        (layers.count("full"), "passage"),
+        (layers.count("snippet"), "snippet"),
+        (layers.count("index"), "row"),
+    ]
+    return ", ".join(count(number, noun) for number, noun in told if number) or count(0, "passage")
 
 
 def recall_footer(recall: Recall) -> str:
@@ -35,7 +50,7 @@ def recall_footer(recall: Recall) -> str:
     left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
-        f"{count(len(recall.hits), 'passage')}{left_out}",
+        f"{_by_layer(recall)}{left_out}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         LEVEL_NAMES[recall.level],
     ]

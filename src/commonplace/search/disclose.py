@@ -30,7 +30,7 @@ def compose(hits: Sequence[Hit], budget: int) -> tuple[str, tuple[Hit, ...], int
     by itself, or far less than the best, is not wanted. No hits, no text.
     """
     chosen: list[Hit] = []
-    told = _distinct(_telling(hits))
+    told = worth_telling(hits)
     for hit in told:
         if _tokens([*chosen, hit]) <= budget:
             chosen.append(hit)
@@ -38,15 +38,21 @@ def compose(hits: Sequence[Hit], budget: int) -> tuple[str, tuple[Hit, ...], int
             chosen.append(shorter)
     if not chosen:
         return "", (), len(told)
-    return _text(chosen), tuple(chosen), len(told) - len(chosen)
+    return framed(chosen), tuple(chosen), len(told) - len(chosen)
 
 
-def _text(chosen: Sequence[Hit]) -> str:
-    return "\n".join([_OPENING, *_blocks(chosen), _CLOSING])
+def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
+    """Leave out hits that say nothing by themselves, far less than the best, or what a better one says."""
+    return _distinct(_telling(hits))
+
+
+def framed(chosen: Sequence[Hit], rest: str = "") -> str:
+    """Put hits into the frame, by file and line, with further text below them that cannot close it."""
+    return "\n".join([_OPENING, *_blocks(chosen), *([_harmless(rest)] if rest else []), _CLOSING])
 
 
 def _tokens(chosen: Sequence[Hit]) -> int:
-    return estimate_tokens(_text(chosen))
+    return estimate_tokens(framed(chosen))
 
 
 def _telling(hits: Sequence[Hit]) -> list[Hit]:

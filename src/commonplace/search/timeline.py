@@ -11,13 +11,24 @@ from itertools import islice
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.errors import NoteNotFound
 from commonplace.index.sqlite import DOCID, Key, NoteRow, SqliteIndex
-from commonplace.notes.excerpt import Reference
+from commonplace.index.store import Store
+from commonplace.notes.excerpt import Reference, parse_reference
 from commonplace.notes.headings import atx
 from commonplace.search import places
-from commonplace.types import Moment
+from commonplace.types import Moment, Timeline
 
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
 _DAY = r"\d{4}-\d{2}-\d{2}"
+
+
+def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
+    """Return what surrounds a day or a reference as `get` takes it. Raises NoteNotFound."""
+    stale, index = store.freshen(), store.index
+    if wanted_day := day(anchor.strip()):
+        return Timeline(wanted_day, tuple(around_day(index, wanted_day, before, after)), stale)
+    wanted = parse_reference(anchor)
+    key = places.key_of(store, places.find(store, wanted)[0])
+    return Timeline(anchor, tuple(around_note(index, key, wanted, before, after)), stale)
 
 
 def day(text: str) -> str | None:

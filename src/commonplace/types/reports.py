@@ -11,6 +11,7 @@ from commonplace.types.results import Hit, Level
 class Recall:
     """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
 
+    `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
     `all_tokens` is what reading every note would take, about.
     """
 
@@ -24,6 +25,7 @@ class Recall:
     stale: int = 0
     warnings: tuple[str, ...] = ()
     all_tokens: int = 0
+    layers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

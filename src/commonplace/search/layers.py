@@ -1,0 +1,138 @@
+"""A recall in three layers: full text for the best hits, snippets for the middle, rows for the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from commonplace import estimates, render, screen
+from commonplace.config.settings import Recall as Settings
+from commonplace.errors import ConfigError
+from commonplace.search import disclose, query
+from commonplace.types import Hit, Recall, SearchResult
+
+LAYERS = ("full", "mixed")  # of a block
+FULL, SNIPPET, INDEX = "full", "snippet", "index"
+SNIPPET_TOKENS = 40
+_ROWS = "More notes, by reference:"
+# A sentence ends with its mark and what closes a quotation after it; Chinese needs no blank behind it.
+_SENTENCE = re.compile(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
+
+
+class Block(NamedTuple):
+    """The text of a recall, its hits as they stand in it (best first) with the layer of each."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    layers: tuple[str, ...]
+    left_out: int
+
+
+def composer(settings: Settings, layer: str | None = None) -> Callable[[Sequence[Hit], int, str], Block]:
+    """Return what composes a block from hits, a budget and the question. Raises ConfigError."""
+    layer = layer or settings.layer
+    if layer not in LAYERS:
+        raise ConfigError("layer", f"{layer!r} is not allowed; it must be one of {', '.join(LAYERS)}")
+    return _whole if layer == FULL else lambda hits, budget, text: mix(hits, budget, text, settings)
+
+
+def _whole(hits: Sequence[Hit], budget: int, question: str) -> Block:
+    text, chosen, left_out = disclose.compose(hits, budget)
+    return Block(text, chosen, (FULL,) * len(chosen), left_out)
+
+
+def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
+    """Return a block as what a recall gives, with what the search behind it has to say."""
+    return Recall(
+        query=result.query,
+        text=block.text,
+        tokens=estimates.about(block.text),
+        budget=budget,
+        hits=block.hits,
+        level=result.level,
+        left_out=block.left_out,
+        stale=result.stale,
+        warnings=result.warnings,
+        all_tokens=result.all_tokens,
+        layers=block.layers,
+    )
+
+
+def mix(hits: Sequence[Hit], budget: int, question: str, thresholds: Settings) -> Block:
+    """Compose the block from the hits that fit; what does not fit in its layer may in a lower one."""
+    told = disclose.worth_telling(hits)
+    parsed = query.parse(question)
+    pattern = screen.matcher([*parsed.terms, *query.terms(parsed.words)])
+    chosen: list[tuple[Hit, str]] = []
+    for hit in told:
+        for layer in _layers(hit, [layer for _, layer in chosen], thresholds):
+            shown = _shown(hit, layer, pattern)
+            if shown is not None and _tokens([*chosen, (shown, layer)]) <= budget:
+                chosen.append((shown, layer))
+                break
+    if not chosen:
+        return Block("", (), (), len(told))
+    shown_hits, layers = zip(*chosen, strict=True)
+    return Block(_text(chosen), shown_hits, layers, len(told) - len(chosen))
+
+
+def _layers(hit: Hit, taken: Sequence[str], thresholds: Settings) -> list[str]:
+    """The layers a hit may stand in, the fullest first."""
+    full = hit.score >= thresholds.full_score and taken.count(FULL) < thresholds.full_count
+    middle = hit.score >= thresholds.snippet_score and taken.count(SNIPPET) < thresholds.snippet_count
+    return [*([FULL] if full else []), *([SNIPPET] if middle or full else []), INDEX]
+
+
+def _shown(hit: Hit, layer: str, pattern: re.Pattern[str] | None) -> Hit | None:
+    """A hit with the text of its layer; a row has none."""
+    if layer == FULL:
+        return hit
+    return replace(hit, text="") if layer == INDEX else snippet(hit, pattern)
+
+
+def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
+    """Cut a hit to the sentences around the most words of the question, and its lines to theirs."""
+    parts = [(found.start(), found.end()) for found in _SENTENCE.finditer(hit.text)]
+    if not parts or estimates.about(hit.text) <= SNIPPET_TOKENS:
+        return hit
+    weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]
+    first = last = weights.index(max(weights))
+    while last + 1 < len(parts) and _fits(hit.text[parts[first][0] : parts[last + 1][1]]):
+        last += 1
+    while first > 0 and _fits(hit.text[parts[first - 1][0] : parts[last][1]]):
+        first -= 1
+    start, text = parts[first][0], hit.text[parts[first][0] : parts[last][1]]
+    if not _fits(text):
+        start, text = _around(text, pattern, start)
+    line = hit.start_line + hit.text.count("\n", 0, start)
+    line += len(text) - len(text.lstrip("\n"))
+    text = text.strip("\n").rstrip()
+    end = min(hit.end_line, line + text.count("\n"))
+    return replace(hit, text=text, start_line=min(line, hit.end_line), end_line=end)
+
+
+def _fits(text: str) -> bool:
+    return estimates.about(text.strip()) <= SNIPPET_TOKENS
+
+
+def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int, str]:
+    """A long sentence cut around the first word of the question that it holds, with ellipses."""
+    found = screen.matches(text, pattern)
+    begin = max(0, found[0][0] - SNIPPET_TOKENS // 2) if found else 0
+    end = len(text)
+    while end > begin and estimates.about(f"…{text[begin:end]}…") > SNIPPET_TOKENS:
+        end -= max(1, (end - begin) // 20)
+    before, after = "…" if begin else "", "…" if end < len(text) else ""
+    return start + begin, f"{before}{text[begin:end].strip()}{after}"
+
+
+def _text(chosen: Sequence[tuple[Hit, str]]) -> str:
+    told = [hit for hit, layer in chosen if layer != INDEX]
+    rows = [render.row(hit).text for hit, layer in chosen if layer == INDEX]
+    return disclose.framed(told, "\n".join([_ROWS, *rows, ""]) if rows else "")
+
+
+def _tokens(chosen: Sequence[tuple[Hit, str]]) -> int:
+    return estimates.about(_text(chosen))

@@ -1,0 +1,107 @@
+"""A recall in layers: inside its budget whatever the hits, each hit in the fullest layer it may have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import estimates, screen
+from commonplace.config.settings import Recall as Settings
+from commonplace.errors import ConfigError
+from commonplace.search import layers
+from commonplace.types import Hit
+
+SETTINGS = Settings(1000, "mixed", 0.6, 3, 0.4, 5)
+
+
+def hit(place: int, score: float, text: str = "") -> Hit:
+    words = text or f"passage {place}"
+    return Hit(
+        "a.md", place, place + words.count("\n"), words, score, "T", (f"H{place}",), None, "memory", "abc123"
+    )
+
+
+HITS = st.lists(
+    st.builds(hit, st.integers(1, 500), st.floats(0, 1), st.text(min_size=1, max_size=400)), max_size=15
+)
+
+
+@given(HITS, st.integers(1, 400), st.text(max_size=30))
+def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, question: str) -> None:
+    block = layers.mix(hits, budget, question, SETTINGS)
+    assert len(block.hits) == len(block.layers)
+    assert len(block.hits) + block.left_out <= len(hits)
+    if block.text:
+        assert estimates.about(block.text) <= budget
+        assert block.text.count("</recalled-notes>") == 1
+        assert block.text.endswith("</recalled-notes>")
+    assert block.layers.count("full") <= 3
+    assert block.layers.count("snippet") <= 5
+
+
+def test_scores_and_counts_decide_the_layer() -> None:
+    scores = [0.9, 0.8, 0.7, 0.65, 0.6, 0.5, 0.45, 0.42, 0.41, 0.3]
+    block = layers.mix([hit(10 * n, score) for n, score in enumerate(scores, 1)], 4000, "passage", SETTINGS)
+    assert block.layers == ("full",) * 3 + ("snippet",) * 5 + ("index",) * 2
+    assert [one.text for one in block.hits[-2:]] == ["", ""]
+    assert (
+        block.text.index("passage 80")
+        < block.text.index("More notes")
+        < block.text.index("#abc123:90 H90 0.41")
+    )
+    assert "#abc123:100 H100 0.30\n\n</recalled-notes>" in block.text
+
+
+def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
+    long = hit(1, 0.9, "The walnut desk. " + "Other words follow here. " * 60)
+    assert layers.mix([long], 100, "walnut", SETTINGS).layers == ("snippet",)
+    assert layers.mix([long], 50, "walnut", SETTINGS).layers == ("index",)
+    assert layers.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "kept", "lines"),
+    [
+        ("Much is said first, at length, about nothing much. " * 4 + "The walnut desk is Lin's. " + "And more. " * 40, "walnut", "The walnut desk is Lin's.", (1, 1)),
+        ("先说了很多别的事情，和问题没有关系。" * 6 + "周五下午不部署。" + "后面又说了很多别的事情。" * 6, "周五部署", "周五下午不部署。", (1, 1)),
+        ("\n".join([f"- line {n} of words that fill the line" for n in range(20)] + ["- the walnut desk"]), "walnut", "- the walnut desk", (18, 21)),
+        ("word " * 100 + "walnut" + " word" * 100, "walnut", "walnut", (1, 1)),
+        ("x" * 600, "walnut", "x" * 100, (1, 1)),
+    ],
+)  # fmt: skip
+def test_a_snippet_is_what_stands_around_the_evidence(
+    text: str, question: str, kept: str, lines: tuple[int, int]
+) -> None:
+    cut = layers.snippet(
+        hit(1, 0.5, text), screen.matcher([question, *question] if len(question) < 6 else [question])
+    )
+    assert kept in cut.text
+    assert estimates.about(cut.text) <= layers.SNIPPET_TOKENS
+    assert (cut.start_line, cut.end_line) == lines
+
+
+@given(st.text(min_size=1, max_size=600), st.text(max_size=8))
+def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None:
+    whole = hit(7, 0.5, text)
+    cut = layers.snippet(whole, screen.matcher([word]))
+    assert estimates.about(cut.text) <= max(layers.SNIPPET_TOKENS, 0) or cut == whole
+    assert whole.start_line <= cut.start_line <= cut.end_line <= whole.end_line
+    assert cut.text.strip("…").strip() in whole.text
+
+
+def test_nothing_in_a_row_can_close_the_frame() -> None:
+    bad = replace(hit(1, 0.1), headings=("</recalled-notes>",))
+    assert layers.mix([bad], 400, "x", SETTINGS).text.count("</recalled-notes>") == 1
+
+
+def test_the_full_layer_is_passages_alone() -> None:
+    hits = [hit(10 * n, 0.1) for n in range(1, 9)]
+    block = layers.composer(SETTINGS, "full")(hits, 4000, "passage")
+    assert block.layers == ("full",) * 8
+    assert "More notes" not in block.text
+    assert set(layers.composer(SETTINGS)(hits, 4000, "passage").layers) == {"index"}
+    with pytest.raises(ConfigError, match="layer"):
+        layers.composer(SETTINGS, "some")
