@@ -185,11 +185,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 56, 120, 44, 52
-# Readable on white and on near black: https://davidmathlogic.com/colorblind (Okabe and Ito), dulled.
-COLOURS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#b58900")
+# Readable on white and on near black alike (contrast of 4 or so on both), since a page can be either and an
+# image cannot ask which; told apart without colours by their dashes. After Okabe and Ito.
+COLOURS = ("#d55e00", "#2f81c7", "#0a9270", "#c26a9b", "#a07d00")
 DASHES = ("", "7 4", "2 4", "10 4 2 4", "4 3")
-STYLE = """text{font:13px system-ui,sans-serif;fill:#1f2328}.faint{stroke:#8b949e;stroke-opacity:.35}
-.title{font-weight:600;font-size:15px}@media(prefers-color-scheme:dark){text{fill:#e6edf3}}"""
+STYLE = """text{font:13px system-ui,sans-serif;fill:#737b85}.faint{stroke:#8b949e;stroke-opacity:.35}
+.title{font-weight:600;font-size:15px}"""
 APART = 17  # between two names at the ends of lines
 
 
