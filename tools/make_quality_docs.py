@@ -1,0 +1,296 @@
+"""Write docs/quality.md and docs/images/quality.svg from question sets: presets, ablation, recall by budget.
+
+    python tools/make_quality_docs.py SETS_DIR [--sets a,b] [--out DIR]
+
+Every folder of SETS_DIR that holds `queries.jsonl` or `dev/queries.jsonl`, with `workspaces/` beside it, is a set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from commonplace import __version__
+from commonplace.bench import bootstrap, evaluation, metrics, presets, rejection, sets
+from commonplace.bench.comparison import is_sure
+from commonplace.bench.evaluation import Evaluation, Options
+from commonplace.bench.presets import DEFAULT
+from commonplace.bench.sets import QuestionSet
+
+DOCS = Path(__file__).parents[1] / "docs"
+FIGURE = "r@2000c"
+BUDGETS = (500, 1000, 1500, 2000, 3000, 4000, 6000, 8000)  # characters; a token is some four
+CHARACTERS = 4  # a token
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One configuration: its name, and how questions are asked in it."""
+
+    name: str
+    options: Options
+
+
+def ranked(name: str, **changes: object) -> Step:
+    """The default with some of its weights changed."""
+    return Step(name, Options(preset=replace(DEFAULT, ranking=DEFAULT.ranking._replace(**changes))))
+
+
+PRESETS = tuple(Step(name, Options(preset=preset)) for name, preset in presets.ALL.items())
+ABLATION = (
+    Step("no vectors", Options(mode="lexical")),
+    Step("no full text", Options(mode="semantic")),
+    ranked("rank fusion (k 60) for calibrated scores", fusion="ranks", lexical=1 - DEFAULT.ranking.vector),
+    ranked("BM25 of the passage alone, no titles and headings", header=0.0),
+    ranked("no speaker", speaker=0.0),
+    ranked("no neighbours", turns=0.0),
+    Step("passages of 400 tokens for 60", Options(preset=replace(DEFAULT, chunks=presets.OPENCLAW.chunks))),
+)
+
+
+class Measured:
+    """Runs of one question set, each made once."""
+
+    def __init__(self, name: str, asked: QuestionSet) -> None:
+        self.name = name
+        self.asked = asked
+        self.runs: dict[str, Evaluation] = {}
+
+    def run(self, step: Step) -> Evaluation:
+        """Ask the set in one configuration."""
+        if step.name not in self.runs:
+            print(f"{self.name}: {step.name}", file=sys.stderr, flush=True)
+            self.runs[step.name] = evaluation.evaluate(self.asked.questions, self.asked.folder, step.options)
+        return self.runs[step.name]
+
+    def mean(self, step: Step, figure: str) -> float:
+        """The mean of a figure over the questions."""
+        return float(np.mean([figures[figure] for figures in self.run(step).figures.values()]))
+
+    def difference(self, step: Step, figure: str) -> bootstrap.Difference:
+        """What a step changes against the default, question by question."""
+        pairs = (self.run(PRESETS[0]).figures, self.run(step).figures)
+        first, second = ([figures[figure] for figures in one.values()] for one in pairs)
+        (found,) = bootstrap.paired(np.array(second)[:, None] - np.array(first)[:, None])
+        return found
+
+    def recall(self, step: Step) -> list[float]:
+        """Recall at each of BUDGETS."""
+        answers, sizes = self.run(step).answers, self.asked.line_sizes()
+        asked = [question for question in self.asked.questions if question.evidence]
+        return [
+            float(
+                np.mean(
+                    [
+                        metrics.recall_within(answers[q.id].results, q.evidence, sizes(q.workspace), budget)
+                        for q in asked
+                    ]
+                )
+            )
+            for budget in BUDGETS
+        ]
+
+
+# --- the page -------------------------------------------------------------------------------------------
+
+
+def page(measured: Sequence[Measured]) -> str:
+    """Return docs/quality.md."""
+    covered = ", ".join(f"{one.name} ({len(one.run(PRESETS[0]).figures)})" for one in measured)
+    parts = [
+        "# Quality\n",
+        "Made by `python tools/make_quality_docs.py SETS_DIR`; run it again instead of editing this page. What the figures"
+        " and presets mean stands in [measuring.md](measuring.md).\n",
+        f"commonplace {__version__}; sets and their questions: {covered}. The mean is over sets, each counting once.\n",
+        "![Recall against the token budget](images/quality.svg)\n",
+        f"## Presets, {FIGURE}\n",
+        table(["preset", *names(measured), "mean"], preset_rows(measured, FIGURE)),
+        "## Presets, ndcg@10\n",
+        table(["preset", *names(measured), "mean"], preset_rows(measured, "ndcg@10")),
+        f"## What each step brings, {FIGURE}\n",
+        "One part of the default is left out or replaced at a time; cells are the change against the default, with a star"
+        " where its 95 % interval (paired bootstrap over the questions) leaves zero out.\n",
+        table(["the default, but", *names(measured), "mean"], ablation_rows(measured)),
+        "## By language, the default\n",
+        table(["set", "language", "n", FIGURE, "ndcg@10"], language_rows(measured)),
+        *refused(measured),
+    ]
+    return "\n".join(parts)
+
+
+def names(measured: Iterable[Measured]) -> list[str]:
+    """The sets' names, as the head of a table."""
+    return [one.name for one in measured]
+
+
+def preset_rows(measured: Sequence[Measured], figure: str) -> list[list[str]]:
+    """One row a preset."""
+    rows = []
+    for step in PRESETS:
+        values = [one.mean(step, figure) for one in measured]
+        rows.append([f"`{step.name}`", *(f"{value:.3f}" for value in (*values, np.mean(values)))])
+    return rows
+
+
+def ablation_rows(measured: Sequence[Measured]) -> list[list[str]]:
+    """One row a step, as differences."""
+    rows = []
+    for step in ABLATION:
+        found = [one.difference(step, FIGURE) for one in measured]
+        cells = [f"{one.mean:+.3f}{'*' if is_sure(one) else ''}" for one in found]
+        rows.append([step.name, *cells, f"{np.mean([one.mean for one in found]):+.3f}"])
+    return rows
+
+
+def language_rows(measured: Sequence[Measured]) -> list[list[str]]:
+    """One row for each set and language of its questions."""
+    from commonplace.bench import report
+
+    return [
+        [one.name, language, f"{row['n']:.0f}", f"{row[FIGURE]:.3f}", f"{row['ndcg@10']:.3f}"]
+        for one in measured
+        for language, row in report.by_language(one.run(PRESETS[0])).items()
+    ]
+
+
+def refused(measured: Sequence[Measured]) -> list[str]:
+    """What happens to questions that nothing answers; needs two sets."""
+    if len(measured) < 2:
+        return []
+    rows = [
+        [name, str(row.wrong), f"{row.empty:.3f}", f"{row.answered:.3f}", f"{row.found:.3f}"]
+        for name, row in zip(
+            names(measured), rejection.measure([one.asked for one in measured], Options()), strict=True
+        )
+    ]
+    return [
+        "## Questions of another set\n",
+        table(["set", "wrong questions", "empty answers", "own answered", "own found"], rows),
+    ]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+# --- the chart ------------------------------------------------------------------------------------------
+
+WIDTH, HEIGHT = 760, 420
+LEFT, RIGHT, TOP, BOTTOM = 56, 120, 44, 52
+# Readable on white and on near black alike (contrast of 4 or so on both), since a page can be either and an
+# image cannot ask which; told apart without colours by their dashes. After Okabe and Ito.
+COLOURS = ("#d55e00", "#2f81c7", "#0a9270", "#c26a9b", "#a07d00")
+DASHES = ("", "7 4", "2 4", "10 4 2 4", "4 3")
+STYLE = """text{font:13px system-ui,sans-serif;fill:#737b85}.faint{stroke:#8b949e;stroke-opacity:.35}
+.title{font-weight:600;font-size:15px}"""
+APART = 17  # between two names at the ends of lines
+
+
+def chart(lines: Mapping[str, Sequence[float]]) -> str:
+    """Return an SVG of recall (0..1) at each of BUDGETS, one line a preset, without a background."""
+    tops = ends([ordinate(values[-1]) for values in lines.values()])
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
+        f' aria-label="Recall against the token budget"><style>{STYLE}</style>',
+        f'<text class="title" x="{LEFT}" y="24">Share of the evidence read within a budget (mean of the sets)</text>',
+        *grid(),
+    ]
+    for place, (name, values) in enumerate(lines.items()):
+        colour, dash = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
+        points = " ".join(
+            f"{abscissa(b):.1f},{ordinate(v):.1f}" for b, v in zip(BUDGETS, values, strict=True)
+        )
+        width = 3 if place == 0 else 2
+        parts.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"'
+            f' stroke-linejoin="round" stroke-dasharray="{dash or "none"}"/>'
+        )
+        x, y = abscissa(BUDGETS[-1]) + 10, tops[place]
+        parts.append(
+            f'<text x="{x:.1f}" y="{y + 4:.1f}" style="fill:{colour};font-weight:600">{escape(name)}</text>'
+        )
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def grid() -> Iterable[str]:
+    """Lines and numbers behind the curves."""
+    for tenth in range(0, 11, 2):
+        y = ordinate(tenth / 10)
+        yield f'<line class="faint" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tenth / 10:.1f}</text>'
+    for budget in BUDGETS:
+        if budget in (500, 1500, 3000):  # too near to their neighbours for a number
+            continue
+        x = abscissa(budget)
+        tokens = budget // CHARACTERS
+        yield f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{tokens:,}</text>'
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    yield f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">tokens (of four characters)</text>'
+
+
+def abscissa(budget: int) -> float:
+    """Where a budget stands from the left."""
+    return LEFT + (WIDTH - LEFT - RIGHT) * budget / BUDGETS[-1]
+
+
+def ordinate(recall: float) -> float:
+    """Where a recall stands from the top."""
+    return TOP + (HEIGHT - TOP - BOTTOM) * (1 - recall)
+
+
+def ends(wanted: Sequence[float]) -> list[float]:
+    """Move names apart that would lie on each other, the order kept, and none below the chart."""
+    placed: dict[int, float] = {}
+    last = -float(APART)
+    for place in sorted(range(len(wanted)), key=lambda at: wanted[at]):
+        last = placed[place] = max(wanted[place], last + APART)
+    over = max(0.0, last - (HEIGHT - BOTTOM))
+    return [placed[place] - over for place in range(len(wanted))]
+
+
+# --- the command ----------------------------------------------------------------------------------------
+
+
+def find(folder: Path, wanted: Sequence[str]) -> list[Measured]:
+    """Read the sets of a folder, those named or all."""
+    found = []
+    for one in sorted(path for path in folder.iterdir() if path.is_dir()):
+        queries = next(
+            (p for p in (one / "queries.jsonl", one / "dev" / "queries.jsonl") if p.is_file()), None
+        )
+        if queries is not None and (not wanted or one.name in wanted):
+            found.append(Measured(one.name, sets.read(queries)))
+    missing = set(wanted) - {one.name for one in found}
+    if missing or not found:
+        raise SystemExit(f"no sets in {folder}: {', '.join(sorted(missing)) or 'none at all'}")
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and write the page and the chart."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", metavar="SETS_DIR", type=Path)
+    parser.add_argument("--sets", default="", help="names of sets, with commas between; otherwise all")
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of quality.md and images/quality.svg")
+    given = parser.parse_args(arguments)
+    measured = find(given.folder, [name for name in given.sets.split(",") if name])
+    text = page(measured)
+    lines = {step.name: np.mean([one.recall(step) for one in measured], axis=0) for step in PRESETS}
+    (given.out / "images").mkdir(parents=True, exist_ok=True)
+    (given.out / "quality.md").write_text(text, encoding="utf-8")
+    (given.out / "images" / "quality.svg").write_text(chart(lines), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
