@@ -115,6 +115,9 @@ def test_every_format_that_is_named_is_answered_in(run: Run, words: tuple[str, .
         "search": ["tea"],
         "recall": ["tea"],
         "get": ["MEMORY.md"],
+        "multi-get": ["MEMORY.md"],
+        "timeline": ["2026-02-13"],
+        "collection show": ["memory"],
         "config get": ["search.limit"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
