@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import render, screen
-from commonplace.cli import failures, session
+from commonplace.cli import session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option
 
@@ -57,7 +57,7 @@ def remove(ctx: click.Context, prefix: str) -> None:
 @format_option(("text", "json"))
 @click.pass_context
 def check(ctx: click.Context, form: str) -> None:
-    """List the collections and top folders of notes that no context describes; the exit code is then 3."""
+    """List the collections and top folders of notes that no context describes."""
     memory = session.open_memory(ctx)
     collections = {source.name for source in memory.sources()[1:]}
     bare = _undescribed(memory.notes(), collections, [one for one in memory.settings.contexts if one])
@@ -69,8 +69,6 @@ def check(ctx: click.Context, form: str) -> None:
         session.note(
             "describe them with `commonplace context add PREFIX TEXT`" if bare else "all are described"
         )
-    if bare:
-        ctx.exit(failures.NOTHING_FOUND)
 
 
 def _undescribed(
