@@ -120,8 +120,6 @@ def test_every_format_that_is_named_is_answered_in(run: Run, words: tuple[str, .
         "timeline": ["2026-02-13"],
         "collection show": ["memory"],
         "config get": ["search.limit"],
-        "timeline": ["2026-02-13"],
-        "multi-get": ["MEMORY.md"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)
