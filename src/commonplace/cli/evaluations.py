@@ -17,8 +17,8 @@ class Evaluations(Group):
     """A group whose first command is meant where none is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the first command in front of what does not name one."""
-        if args and not self._names_a_command(args):
+        """Put the first command in front of words that do not name one; options alone are the group's."""
+        if any(not word.startswith("-") for word in args) and not self._names_a_command(args):
             args = [DEFAULT, *args]
         return super().parse_args(ctx, args)
 
