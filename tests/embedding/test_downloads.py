@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -224,3 +225,26 @@ def test_models_are_listed_with_what_is_told_of_them(server: Server) -> None:
         server.answer = lambda request: Reply({"models": "none"})
         with pytest.raises(ProviderError, match="lists no models"):
             ollama.models()
+
+
+def test_folders_that_vanish_while_they_are_measured_count_as_empty(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def churn() -> None:
+        number = 0
+        while not over.is_set():
+            folder = tmp_path / f"tmp{number % 7}"
+            folder.mkdir()
+            (folder / "part").write_bytes(b"x" * 10)
+            shutil.rmtree(folder)
+            number += 1
+
+    (tmp_path / "whole").write_bytes(b"x" * 1000)
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        sizes = {downloads.size_of(tmp_path) for _ in range(2000)}
+    finally:
+        over.set()
+        thread.join()
+    assert sizes <= {1000, 1010}

@@ -72,10 +72,10 @@ def work(name: str) -> None:
 def size_of(folder: Path) -> int:
     """Return the bytes of the files in a folder and those it links to, each file once."""
     seen: dict[tuple[int, int], int] = {}
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # renamed while we look
-            if path.is_file():
-                state = path.stat()
+    for parent, _, names in os.walk(folder):  # which passes over folders that vanish while we look
+        for name in names:
+            with suppress(OSError):  # so do files
+                state = os.stat(os.path.join(parent, name))
                 seen[state.st_dev, state.st_ino] = state.st_size
     return sum(seen.values())
 
