@@ -23,6 +23,7 @@ from commonplace.errors import (
     NoteNotFound,
     UnknownCollection,
 )
+from commonplace.index import scope
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID
 from commonplace.index.store import Store
@@ -34,7 +35,7 @@ from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
@@ -167,12 +168,14 @@ class Memory:
         mode: Mode = "hybrid",
         collections: Sequence[str] = (),
         min_score: float | None = None,
+        now: date | None = None,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
-        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold.
-        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
-        ConfigError for a mode or threshold that there is not.
+        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
+        `now` is the day that dates are told from (default: today in filters; in plain words, only dates that
+        need none count). Always answers from what works; `level` and `warnings` say what did. Raises
+        UnknownCollection, ConfigError for a mode, threshold or filter that there is not.
         """
         self._check_collections(collections)
         if mode not in MODES:
@@ -185,17 +188,28 @@ class Memory:
             collections=tuple(collections),
             min_score=self.settings.search.min_score if min_score is None else min_score,
             ranking=self.ranking,
+            now=now,
         )
         with self._lock:
             return self._answer(text, request)
 
-    def recall(self, text: str, *, budget: int | None = None, collections: Sequence[str] = ()) -> Recall:
-        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens."""
+    def recall(
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        collections: Sequence[str] = (),
+        now: date | None = None,
+    ) -> Recall:
+        """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
+
+        `now` and errors as in `search`.
+        """
         from commonplace.search import disclose
         from commonplace.types import Recall
 
         budget = self.settings.recall.budget if budget is None else budget
-        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
+        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now)
         block, hits, left_out = disclose.compose(result.hits, budget)
         tokens = disclose.estimate_tokens(block)
         return Recall(
@@ -276,11 +290,10 @@ class Memory:
 
     def _answer(self, text: str, request: pipeline.Request) -> SearchResult:
         """Search, recovering once from an index that fails in use."""
-        parsed = query.parse(text)
         for last in (False, True):
             self._store.settle()
             try:
-                outcome, stale = self._ask(parsed, request)
+                outcome, stale = self._ask(text, request)
                 break
             except IndexUnavailable as error:
                 if last:
@@ -291,7 +304,7 @@ class Memory:
         warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
         return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms)
 
-    def _ask(self, parsed: query.Query, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
+    def _ask(self, text: str, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well.
 
         While a scout is out to the files the index is searched as it stands, which nearly always is as it
@@ -301,16 +314,19 @@ class Memory:
         wanted = self.settings.index.sync_on_search or store.empty
         if wanted and store.scouted:
             index, version = store.index, store.index.version()
-            outcome = self._search(parsed, request)
+            outcome = self._search(text, request)
             stale = store.freshen()
             if store.index is index and index.version() == version:
                 return outcome, stale
         else:
             stale = store.freshen() if wanted else 0
-        return self._search(parsed, request), stale
+        return self._search(text, request), stale
 
-    def _search(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Outcome:
+    def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
         index, vectors = self._store.index, self._store.vectors
+        parsed = query.parse(text, lambda: scope.keys(index))
+        if parsed.filters:
+            self._check_filters(parsed, request)
         embed = self._question_embedder(parsed, request)
         outcome = pipeline.search(index, vectors, embed, parsed, request)
         if request.mode == "semantic" and embed is None:
@@ -372,6 +388,14 @@ class Memory:
         for name in names:
             if name not in known:
                 raise UnknownCollection(name, known)
+
+    def _check_filters(self, parsed: query.Query, request: pipeline.Request) -> None:
+        from datetime import date
+
+        from commonplace.search import filters
+
+        names = [source.name for source in self._store.sources]
+        filters.check(parsed.filters, names, request.now or date.today())
 
     def _find_docid(self, prefix: str) -> tuple[str, str]:
         with self._lock:

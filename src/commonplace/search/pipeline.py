@@ -9,6 +9,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.index import scope
+from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.search import ranking, terms
@@ -18,6 +20,8 @@ from commonplace.search.terms import Terms
 from commonplace.types.results import Factor, Hit, Level, Mode
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from commonplace.index.vectors import Nearest
 
 Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
@@ -34,6 +38,7 @@ class Request(NamedTuple):
     collections: tuple[str, ...] = ()
     min_score: float | None = None
     ranking: RankSettings = ranking.DEFAULT
+    now: date | None = None
 
 
 class Outcome:
@@ -67,19 +72,48 @@ def search(
     Raises IndexUnavailable.
     """
     outcome = Outcome()
+    covered = _scope(index, query, request)
+    if query.lists:
+        return _list(index, query, covered, request, outcome)
     with outcome.timed("terms"):
         weighed = terms.weigh(index, query)
-    lexical, semantic = _candidates(index, vectors, embed, query, weighed, request, outcome)
+    lexical, semantic = _candidates(index, vectors, embed, query, weighed, covered, request, outcome)
     with outcome.timed("ranking"):
         wanted = {*lexical, *semantic}
         if request.min_score is not None and request.min_score <= 0:
-            others = index.others(wanted, request.limit - len(wanted), request.collections)
+            others = index.others(wanted, request.limit - len(wanted), covered)
             allowed = _allowed(index, query, sorted(others))
             wanted |= others if allowed is None else allowed
         candidates = index.candidates(sorted(wanted))
         dates = index.dates([c.id for c in candidates]) if request.ranking.recency else {}
         evidence = Evidence(query, weighed, lexical, semantic, dates)
         kept = _select(ranking.rank(candidates, evidence, request.ranking), evidence, request)
+    return _finish(index, kept, outcome)
+
+
+def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
+    """The notes that the question and the request keep to."""
+    covered = scope.of_collections(request.collections)
+    if not query.filters:
+        return covered
+    from datetime import date
+
+    from commonplace.search import filters
+
+    return covered & filters.cover(index, query.filters, request.now or date.today())
+
+
+def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
+    """Answer filters alone with the newest passages; they have no score, as nothing was asked of them."""
+    with outcome.timed("ranking"):
+        found = scope.newest(index, covered, request.limit, query.excluded)
+        candidates = {candidate.id: candidate for candidate in index.candidates(found)}
+        kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
+    return _finish(index, kept, outcome)
+
+
+def _finish(index: SqliteIndex, kept: Sequence[Ranked], outcome: Outcome) -> Outcome:
+    """Make hits of what is kept."""
     with outcome.timed("hits"):
         sources = index.sources([r.candidate.id for r in kept])
         outcome.hits = [_hit(r, sources[r.candidate.id]) for r in kept]
@@ -92,17 +126,18 @@ def _candidates(
     embed: Embed | None,
     query: Query,
     weighed: Terms,
+    covered: Scope,
     request: Request,
     outcome: Outcome,
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both lists: BM25 and cosine by passage; the cosines of what full text found are filled in."""
     if embed is None or not query.words.strip() or request.mode == "lexical":
-        return _lexical(index, query, weighed, request, outcome), {}
-    nearest, level = vectors.ready(request.collections)
+        return _lexical(index, query, weighed, covered, request, outcome), {}
+    nearest, level = vectors.ready(covered)
     ask = _Asking(embed, nearest, query.words, request.ranking.candidates)
     if vectors.in_memory:
         ask.start()
-    lexical = _lexical(index, query, weighed, request, outcome)
+    lexical = _lexical(index, query, weighed, covered, request, outcome)
     with outcome.timed("vectors"):
         trouble = ask.wait()
         if trouble is not None:
@@ -153,7 +188,7 @@ class _Asking(Thread):
 
 
 def _lexical(
-    index: SqliteIndex, query: Query, weighed: Terms, request: Request, outcome: Outcome
+    index: SqliteIndex, query: Query, weighed: Terms, covered: Scope, request: Request, outcome: Outcome
 ) -> dict[int, float]:
     """The best passages by BM25; none for a question to the vectors alone."""
     with outcome.timed("full text"):
@@ -161,7 +196,7 @@ def _lexical(
         if not expression or request.mode == "semantic":
             return {}
         settings = request.ranking
-        found = dict(index.match(expression, settings.candidates, request.collections, settings.header))
+        found = dict(index.match(expression, settings.candidates, covered, settings.header))
         return terms.score(index, weighed, found)
 
 
