@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 
 import click
 
 from commonplace import render
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import collections_option, command, format_option, option
+from commonplace.cli.options import collections_option, command, format_option, now_option, option
 from commonplace.config import keys
 from commonplace.types import Mode
 
@@ -22,6 +23,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @option("--lexical", "mode", flag_value="lexical", help="Full text alone.")
 @option("--semantic", "mode", flag_value="semantic", help="Vectors alone.")
 @option("--min-score", type=click.FloatRange(0, 1), metavar="X", help="Leave out hits below this score.")
+@now_option()
 @option("--full", is_flag=True, help="Show whole passages.")
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
@@ -33,6 +35,7 @@ def search(
     collections: tuple[str, ...],
     mode: Mode | None,
     min_score: float | None,
+    now: date | None,
     full: bool,
     explain: bool,
     form: str,
@@ -40,8 +43,8 @@ def search(
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
-    beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. A single - reads the
-    question from standard input.
+    beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
+    before:, on: and keys of front matter are filters. A single - reads the question from standard input.
     """
     ask = searching.Search(
         query,
@@ -54,6 +57,7 @@ def search(
         full,
         explain,
         form,
+        now,
     )
     ctx.exit(searching.search(ask))
 
@@ -67,17 +71,24 @@ def search(
     help="Most tokens to return.",
 )
 @collections_option()
+@now_option()
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
-    ctx: click.Context, query: tuple[str, ...], budget: int | None, collections: tuple[str, ...], form: str
+    ctx: click.Context,
+    query: tuple[str, ...],
+    budget: int | None,
+    collections: tuple[str, ...],
+    now: date | None,
+    form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
 
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
     memory = session.open_memory(ctx)
-    found = memory.recall(session.text_argument(query), budget=budget, collections=collections)
+    asked = session.text_argument(query)
+    found = memory.recall(asked, budget=budget, collections=collections, now=now or date.today())
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from typing import Any, TypeVar
 
 import click
@@ -125,6 +126,20 @@ def collections_option() -> Callable[[_Decorated], _Decorated]:
         multiple=True,
         help="Keep to a collection; repeatable.",
     )
+
+
+def now_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--now DATE`, the day that dates in a question are told from."""
+    return option(
+        "--now", metavar="DATE", callback=_day, help="Tell last week and yesterday from this day, YYYY-MM-DD."
+    )
+
+
+def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+    try:
+        return date.fromisoformat(value) if value is not None else None
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no day; write it as 2026-02-13.") from error
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Command]:

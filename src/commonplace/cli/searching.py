@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.cli import failures, session
@@ -26,6 +27,7 @@ class Search(NamedTuple):
     full: bool = False
     explain: bool = False
     form: str = "text"
+    now: date | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -55,6 +57,7 @@ def search(ask: Search) -> int:
             mode=ask.mode or "hybrid",
             collections=ask.collections,
             min_score=ask.min_score,
+            now=ask.now or date.today(),  # who types a question here and now means this day
         )
         session.tell(result, stale=ask.form != "text")
         if ask.form != "text":
