@@ -21,6 +21,7 @@ from commonplace.errors import (
     IndexUnavailable,
     UnknownCollection,
 )
+from commonplace.index import scope
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
@@ -32,7 +33,7 @@ from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
@@ -180,12 +181,14 @@ class Memory:
         mode: Mode = "hybrid",
         collections: Sequence[str] = (),
         min_score: float | None = None,
+        now: date | None = None,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
-        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold.
-        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
-        ConfigError for a mode or threshold that there is not.
+        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
+        `now` is the day that dates are told from (default: today). Always answers from what works; `level`
+        and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode, threshold or filter
+        that there is not.
         """
         self._check_collections(collections)
         if mode not in MODES:
@@ -198,6 +201,7 @@ class Memory:
             collections=tuple(collections),
             min_score=self.settings.search.min_score if min_score is None else min_score,
             ranking=self.ranking,
+            now=now,
         )
         with self._lock:
             return self._answer(text, request)
@@ -209,17 +213,18 @@ class Memory:
         budget: int | None = None,
         collections: Sequence[str] = (),
         layer: str | None = None,
+        now: date | None = None,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
-        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score). Raises
-        UnknownCollection, ConfigError for a layer that there is not.
+        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now` as in
+        `search`. Raises UnknownCollection, ConfigError for a layer or filter that there is not.
         """
         from commonplace.search import layers
 
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections)
+        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now)
         return layers.recalled(result, budget, compose(result.hits, budget, text))
 
     def get(self, reference: str) -> Excerpt:
@@ -329,11 +334,10 @@ class Memory:
 
     def _answer(self, text: str, request: pipeline.Request) -> SearchResult:
         """Search, recovering once from an index that fails in use."""
-        parsed = query.parse(text)
         for last in (False, True):
             self._store.settle()
             try:
-                outcome, stale = self._ask(parsed, request)
+                outcome, stale = self._ask(text, request)
                 break
             except IndexUnavailable as error:
                 if last:
@@ -347,7 +351,7 @@ class Memory:
         everything = -(-index.text_bytes() // BYTES_A_TOKEN)
         return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
 
-    def _ask(self, parsed: query.Query, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
+    def _ask(self, text: str, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well.
 
         While a scout is out to the files the index is searched as it stands, which nearly always is as it
@@ -357,16 +361,19 @@ class Memory:
         wanted = self.settings.index.sync_on_search or store.empty
         if wanted and store.scouted:
             index, version = store.index, store.index.version()
-            outcome = self._search(parsed, request)
+            outcome = self._search(text, request)
             stale = store.freshen()
             if store.index is index and index.version() == version:
                 return outcome, stale
         else:
             stale = store.freshen() if wanted else 0
-        return self._search(parsed, request), stale
+        return self._search(text, request), stale
 
-    def _search(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Outcome:
+    def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
         index, vectors = self._store.index, self._store.vectors
+        parsed = query.parse(text, lambda: scope.keys(index))
+        if parsed.filters:
+            self._check_filters(parsed, request)
         embed = self._question_embedder(parsed, request)
         with index.reading():
             outcome = pipeline.search(index, vectors, embed, parsed, request)
@@ -429,6 +436,14 @@ class Memory:
         for name in names:
             if name not in known:
                 raise UnknownCollection(name, known)
+
+    def _check_filters(self, parsed: query.Query, request: pipeline.Request) -> None:
+        from datetime import date
+
+        from commonplace.search import filters
+
+        names = [source.name for source in self._store.sources]
+        filters.check(parsed.filters, names, request.now or date.today())
 
     def _left_alone(self) -> list[str]:
         from commonplace.embedding import configured

@@ -11,6 +11,7 @@ from commonplace.chunking.settings import DEFAULT
 from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import changes, sync
 from commonplace.index import vectors as vector_index
+from commonplace.index.scope import of_collections
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors, quantize, unit_rows
 from commonplace.notes.scan import Source, scan
@@ -38,10 +39,10 @@ def index(tmp_path: Path) -> SqliteIndex:
 def test_the_extension_and_the_matrix_agree(index: SqliteIndex, collections: tuple[str, ...]) -> None:
     asked = FakeEmbedder().embed(["word1 word2 word3"], "query")[0]
     vectors = Vectors(index)
-    scan_, level = vectors.ready(collections)
+    scan_, level = vectors.ready(of_collections(collections))
     scanned = scan_(asked, 80)
     assert level == 0
-    multiply, _ = vectors.ready(collections)
+    multiply, _ = vectors.ready(of_collections(collections))
     multiplied = multiply(asked, 80)
     assert vectors.in_memory
     assert len(scanned) == len(multiplied)
@@ -52,7 +53,7 @@ def test_the_extension_and_the_matrix_agree(index: SqliteIndex, collections: tup
 def test_a_collection_is_not_starved(index: SqliteIndex) -> None:
     vectors = Vectors(index)
     vectors.ready()
-    ask, _ = vectors.ready(("docs",))
+    ask, _ = vectors.ready(of_collections(("docs",)))
     assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 40)) == 40
 
 
@@ -166,7 +167,7 @@ def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
     vectors, asked = Vectors(made), FakeEmbedder().embed(["gpt"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     for collections in ((), (), ("memory",), ("none",)):
-        ask, _ = vectors.ready(collections)
+        ask, _ = vectors.ready(of_collections(collections))
         assert ask(asked, 10) == []
         assert vectors.cosines(asked, [1, 2]) == {}
 
@@ -182,5 +183,5 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     for _ in range(2):
-        found = [passage for passage, _ in vectors.ready(("docs",))[0](asked, 10)]
+        found = [passage for passage, _ in vectors.ready(of_collections(("docs",)))[0](asked, 10)]
         assert [made.sources(found)[passage].collection for passage in found] == ["docs"]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from commonplace import render
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import collections_option, command, format_option, option
+from commonplace.cli.options import collections_option, command, format_option, now_option, option
 from commonplace.config import keys
 from commonplace.types import Mode
+
+if TYPE_CHECKING:
+    from datetime import date
 
 _BUDGET = keys.find("recall.budget", "as a flag")
 
@@ -28,6 +32,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
     help="How much of each hit: a row with its reference, some rows of it (if not said), all of it.",
 )
 @option("--full", is_flag=True, help="Show whole passages: --layer full.")
+@now_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
 @click.pass_context
@@ -39,6 +44,7 @@ def search(
     mode: Mode | None,
     min_score: float | None,
     layer: str | None,
+    now: date | None,
     full: bool,
     explain: bool,
     form: str,
@@ -46,8 +52,8 @@ def search(
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
-    beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. A single - reads the
-    question from standard input.
+    beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
+    before:, on: and keys of front matter are filters. A single - reads the question from standard input.
     """
     ask = searching.Search(
         query,
@@ -61,6 +67,7 @@ def search(
         explain,
         form,
         layer,
+        now,
     )
     ctx.exit(searching.search(ask))
 
@@ -79,6 +86,7 @@ def search(
     type=click.Choice(keys.find("recall.layer", "as a flag").choices),
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
+@now_option()
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
@@ -87,6 +95,7 @@ def recall(
     budget: int | None,
     collections: tuple[str, ...],
     layer: str | None,
+    now: date | None,
     form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
@@ -94,7 +103,8 @@ def recall(
     The block goes to standard output as it is; what is said about it goes to standard error.
     """
     memory = session.open_memory(ctx)
-    found = memory.recall(session.text_argument(query), budget=budget, collections=collections, layer=layer)
+    asked = session.text_argument(query)
+    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from datetime import date
 
 WIDEST_HELP = 100
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
@@ -125,6 +128,22 @@ def collections_option() -> Callable[[_Decorated], _Decorated]:
         multiple=True,
         help="Keep to a collection; repeatable.",
     )
+
+
+def now_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--now DATE`, the day that dates in a question are told from."""
+    return option(
+        "--now", metavar="DATE", callback=_day, help="Tell last week and yesterday from this day, YYYY-MM-DD."
+    )
+
+
+def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(value) if value is not None else None
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} is no day; write it as 2026-02-13.") from error
 
 
 def command(name: str) -> Callable[[Callable[..., None]], Command]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace.cli import failures, session
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from commonplace.memory import Memory
     from commonplace.types.results import Mode, SearchResult
 
@@ -29,6 +31,7 @@ class Search(NamedTuple):
     explain: bool = False
     form: str = "text"
     layer: str | None = None
+    now: date | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -59,6 +62,7 @@ def search(ask: Search) -> int:
             mode=ask.mode or "hybrid",
             collections=ask.collections,
             min_score=ask.min_score,
+            now=ask.now,
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":

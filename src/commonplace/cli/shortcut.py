@@ -10,6 +10,13 @@ from collections.abc import Callable, Sequence
 
 from commonplace.cli import failures
 
+
+def _day(text: str) -> object:
+    from datetime import date
+
+    return date.fromisoformat(text)
+
+
 _FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
           "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True)}  # fmt: skip
 _BEFORE = ("-w", "--workspace", "--agent", "--debug")  # what may stand before the command
@@ -18,6 +25,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-w": ("workspace", str), "--workspace": ("workspace", str),
     "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
     "--min-score": ("min_score", float), "--format": ("form", str), "--layer": ("layer", str),
+    "--now": ("now", _day),
 }  # fmt: skip
 
 

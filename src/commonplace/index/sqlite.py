@@ -15,6 +15,7 @@ from commonplace.notes.scan import FileState
 
 if TYPE_CHECKING:
     from commonplace.index.rows import Entry
+    from commonplace.index.scope import Scope
 
 Key = tuple[str, str]  # collection, path
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
@@ -328,18 +329,17 @@ class SqliteIndex:
     # --- questions ----------------------------------------------------------------------------------
 
     def match(
-        self, expression: str, limit: int, collections: Sequence[str] = (), header_weight: float = 1.0
+        self, expression: str, limit: int, scope: Scope | None = None, header_weight: float = 1.0
     ) -> list[tuple[int, float]]:
         """Best passages for an FTS5 expression as (id, BM25), higher is better.
 
         BM25 is FTS5's own: k1 1.2, b 0.75, idf as in Robertson and Sparck Jones, never negative.
         """
-        scope, names = _scope(collections, "passages_fts.rowid")
+        join, where = (scope.join("passages_fts.rowid"), scope.where()) if scope else ("", "")
         return self._rows(
             f"SELECT passages_fts.rowid, -bm25(passages_fts, 1.0, {header_weight}) AS score FROM passages_fts"
-            f" {scope} WHERE passages_fts MATCH ? {'AND n.collection IN (' + names + ')' if names else ''}"
-            " ORDER BY score DESC, passages_fts.rowid LIMIT ?",
-            (expression, *collections, limit),
+            f" {join} WHERE passages_fts MATCH ? {where} ORDER BY score DESC, passages_fts.rowid LIMIT ?",
+            (expression, *(scope.bindings if scope else ()), limit),
         )
 
     def frequencies(self, expressions: Sequence[str]) -> tuple[list[int], int]:
@@ -383,7 +383,7 @@ class SqliteIndex:
         )
         return [Candidate(*row) for row in rows]
 
-    def others(self, ids: Iterable[int], limit: int, collections: Sequence[str] = ()) -> set[int]:
+    def others(self, ids: Iterable[int], limit: int, scope: Scope | None = None) -> set[int]:
         """Up to `limit` further passages: neighbours of these first, then in the order of the notes.
 
         For those who want every passage ranked, also the ones that no list holds.
@@ -391,12 +391,11 @@ class SqliteIndex:
         known = set(ids)
         if limit <= 0:
             return set()
-        scope, names = _scope(collections, "q.id")
+        join, where = (scope.join("q.id"), scope.where("WHERE")) if scope else ("", "")
         near = ", ".join(str(i + step) for i in sorted(known) for step in (-1, 1)) or "0"
         rows = self._rows(
-            f"SELECT q.id FROM passages q {scope} {'WHERE n.collection IN (' + names + ')' if names else ''}"
-            f" ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
-            (*collections, limit + len(known)),
+            f"SELECT q.id FROM passages q {join} {where} ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
+            (*(scope.bindings if scope else ()), limit + len(known)),
         )
         return set([row[0] for row in rows if row[0] not in known][:limit])
 
@@ -442,11 +441,3 @@ def _source(row: Sequence[Any]) -> Source:
     return Source(
         collection, path, title, date, kind, content[:DOCID], tuple(json.loads(headings)), importance
     )
-
-
-def _scope(collections: Sequence[str], rowid: str) -> tuple[str, str]:
-    """Join and placeholders that keep a query to some collections; empty for all."""
-    if not collections:
-        return "", ""
-    join = f"JOIN passages p ON p.id = {rowid} JOIN notes n ON n.id = p.note_id"
-    return join, ", ".join("?" * len(collections))

@@ -18,6 +18,7 @@ import apsw
 from commonplace.embedding.quantization import quantize, unit_rows
 from commonplace.errors import IndexUnavailable, ProviderError
 from commonplace.index import lexicon, schema
+from commonplace.index.scope import ALL, Scope
 from commonplace.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ class Vectors:
 
     # --- asking -------------------------------------------------------------------------------------
 
-    def ready(self, collections: Sequence[str] = ()) -> tuple[Nearest, Level]:
+    def ready(self, scope: Scope = ALL) -> tuple[Nearest, Level]:
         """Prepare for one question: a function from unit vector and limit to (id, cosine), best first.
 
         With it comes the level that answers. The first question goes to the extension, which reads the file
@@ -207,9 +208,9 @@ class Vectors:
         self._asked += 1
         level = self.level()
         if level == 0 and self._asked == 1 and self._loaded is None:
-            return lambda vector, limit: self._scan(vector, limit, collections), 0
+            return lambda vector, limit: self._scan(vector, limit, scope), 0
         ids, matrix = self._matrix()
-        covered = self._covered(ids, collections) if collections else None
+        covered = self._covered(ids, scope) if scope.sql else None
         return lambda vector, limit: multiply(ids, matrix, covered, vector, limit), level
 
     def level(self) -> Level:
@@ -251,19 +252,18 @@ class Vectors:
             self._extension = _load_extension(self.index.connection)
         return self._extension
 
-    def _scan(self, vector: Floats, limit: int, collections: Sequence[str]) -> list[tuple[int, float]]:
-        marks = ", ".join("?" * len(collections))
-        join = f"JOIN notes n ON n.id = p.note_id AND n.collection IN ({marks})" if collections else ""
+    def _scan(self, vector: Floats, limit: int, scope: Scope) -> list[tuple[int, float]]:
+        join = f"JOIN notes n ON n.id = p.note_id {scope.where()}" if scope.sql else ""
         # While another model's vectors are being made, the table holds some that no passage uses yet.
-        some = collections or self.index.meta("staging")
-        scope = f"WHERE id IN (SELECT p.vector_id FROM passages p {join})" if some else ""
+        some = scope.sql or self.index.meta("staging")
+        used = f"WHERE id IN (SELECT p.vector_id FROM passages p {join})" if some else ""
         rows = self._run(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
-            f" FROM vectors {scope} ORDER BY distance, id LIMIT ?)"
+            f" FROM vectors {used} ORDER BY distance, id LIMIT ?)"
             " SELECT p.id, 1 - top.distance FROM top JOIN passages p ON p.vector_id = top.id"
             f" {join}"
             " ORDER BY top.distance, p.id LIMIT ?",
-            (quantize(vector[None])[0].tobytes(), *collections, limit, *collections, limit),
+            (quantize(vector[None])[0].tobytes(), *scope.bindings, limit, *scope.bindings, limit),
         )
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
@@ -301,14 +301,12 @@ class Vectors:
             done, last = done + len(rows), rows[-1][0]
         return ids[:done], matrix[:done]
 
-    def _covered(self, ids: NDArray[np.int64], collections: Sequence[str]) -> NDArray[np.bool_]:
-        """Which passage ids belong to these collections, (n,) bool."""
+    def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
+        """Which passage ids belong to the notes covered, (n,) bool."""
         import numpy as np
 
-        marks = ", ".join("?" * len(collections))
         ranges = self._run(
-            f"SELECT first_passage, last_passage FROM notes WHERE collection IN ({marks}) ORDER BY 1",
-            collections,
+            f"SELECT first_passage, last_passage FROM notes n WHERE {scope.sql} ORDER BY 1", scope.bindings
         )
         if not ranges:
             return np.zeros(len(ids), bool)

@@ -9,20 +9,26 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.index import scope
+from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import ranking, terms
+from commonplace.search import dated, ranking, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.terms import Terms
 from commonplace.types.results import Factor, Hit, Level, Mode
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from commonplace.index.vectors import Nearest
+    from commonplace.search.dated import Dated
 
 Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
 
 
+DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
@@ -34,6 +40,7 @@ class Request(NamedTuple):
     collections: tuple[str, ...] = ()
     min_score: float | None = None
     ranking: RankSettings = ranking.DEFAULT
+    now: date | None = None
 
 
 class Outcome:
@@ -67,19 +74,70 @@ def search(
     Raises IndexUnavailable.
     """
     outcome = Outcome()
+    covered = _scope(index, query, request)
+    if query.lists:
+        return _list(index, query, covered, request, outcome)
     with outcome.timed("terms"):
         weighed = terms.weigh(index, query)
-    lexical, semantic = _candidates(index, vectors, embed, query, weighed, request, outcome)
+        days = dated.read(query, request.now)
+    asked = _Asked(query, weighed, covered, days)
+    lexical, semantic = _candidates(index, vectors, embed, asked, request, outcome)
     with outcome.timed("ranking"):
-        wanted = {*lexical, *semantic}
+        wanted = {*lexical, *semantic, *_of_days(index, asked)}
         if request.min_score is not None and request.min_score <= 0:
-            others = index.others(wanted, request.limit - len(wanted), request.collections)
+            others = index.others(wanted, request.limit - len(wanted), covered)
             allowed = _allowed(index, query, sorted(others))
             wanted |= others if allowed is None else allowed
         candidates = index.candidates(sorted(wanted))
-        dates = index.dates([c.id for c in candidates]) if request.ranking.recency else {}
-        evidence = Evidence(query, weighed, lexical, semantic, dates)
+        dates = index.dates([c.id for c in candidates]) if request.ranking.recency or days else {}
+        evidence = Evidence(query, weighed, lexical, semantic, dates, request.now, days)
         kept = _select(ranking.rank(candidates, evidence, request.ranking), evidence, request)
+    return _finish(index, kept, outcome)
+
+
+class _Asked(NamedTuple):
+    """A question as the index sees it: its terms weighed, the notes it covers, the days it names."""
+
+    query: Query
+    terms: Terms
+    covered: Scope
+    days: Dated | None
+
+
+def _of_days(index: SqliteIndex, asked: _Asked) -> set[int]:
+    """Passages of the days that the question names, for one that asks for nothing else."""
+    if asked.days is None or not asked.days.alone:
+        return set()
+    found: set[int] = set()
+    for span in asked.days.spans:
+        days = Scope("n.date BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
+        found |= set(scope.newest(index, asked.covered & days, DAY_CANDIDATES, asked.query.excluded))
+    return found
+
+
+def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
+    """The notes that the question and the request keep to."""
+    covered = scope.of_collections(request.collections)
+    if not query.filters:
+        return covered
+    from datetime import date
+
+    from commonplace.search import filters
+
+    return covered & filters.cover(index, query.filters, request.now or date.today())
+
+
+def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
+    """Answer filters alone with the newest passages; they have no score, as nothing was asked of them."""
+    with outcome.timed("ranking"):
+        found = scope.newest(index, covered, request.limit, query.excluded)
+        candidates = {candidate.id: candidate for candidate in index.candidates(found)}
+        kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
+    return _finish(index, kept, outcome)
+
+
+def _finish(index: SqliteIndex, kept: Sequence[Ranked], outcome: Outcome) -> Outcome:
+    """Make hits of what is kept."""
     with outcome.timed("hits"):
         sources = index.sources([r.candidate.id for r in kept])
         outcome.hits = [_hit(r, sources[r.candidate.id]) for r in kept]
@@ -90,26 +148,25 @@ def _candidates(
     index: SqliteIndex,
     vectors: Vectors,
     embed: Embed | None,
-    query: Query,
-    weighed: Terms,
+    asked: _Asked,
     request: Request,
     outcome: Outcome,
 ) -> tuple[dict[int, float], dict[int, float]]:
     """Both lists: BM25 and cosine by passage; the cosines of what full text found are filled in."""
-    if embed is None or not query.words.strip() or request.mode == "lexical":
-        return _lexical(index, query, weighed, request, outcome), {}
-    nearest, level = vectors.ready(request.collections)
-    ask = _Asking(embed, nearest, query.words, request.ranking.candidates)
+    if embed is None or not asked.query.words.strip() or request.mode == "lexical":
+        return _lexical(index, asked, request, outcome), {}
+    nearest, level = vectors.ready(asked.covered)
+    ask = _Asking(embed, nearest, asked.query.words, request.ranking.candidates)
     if vectors.in_memory:
         ask.start()
-    lexical = _lexical(index, query, weighed, request, outcome)
+    lexical = _lexical(index, asked, request, outcome)
     with outcome.timed("vectors"):
         trouble = ask.wait()
         if trouble is not None:
             outcome.warnings.append(f"{trouble}; full text answered alone")
             return lexical, {}
         outcome.level = level
-        semantic = _permitted(index, query, ask.found)
+        semantic = _permitted(index, asked.query, ask.found)
         missing = [passage for passage in lexical if passage not in semantic]
         return lexical, semantic | vectors.cosines(ask.vector, missing)
 
@@ -152,17 +209,15 @@ class _Asking(Thread):
             self.error = error
 
 
-def _lexical(
-    index: SqliteIndex, query: Query, weighed: Terms, request: Request, outcome: Outcome
-) -> dict[int, float]:
+def _lexical(index: SqliteIndex, asked: _Asked, request: Request, outcome: Outcome) -> dict[int, float]:
     """The best passages by BM25; none for a question to the vectors alone."""
     with outcome.timed("full text"):
-        expression = query.expression(weighed.wanted)
+        expression = asked.query.expression(asked.terms.wanted)
         if not expression or request.mode == "semantic":
             return {}
         settings = request.ranking
-        found = dict(index.match(expression, settings.candidates, request.collections, settings.header))
-        return terms.score(index, weighed, found)
+        found = dict(index.match(expression, settings.candidates, asked.covered, settings.header))
+        return terms.score(index, asked.terms, found)
 
 
 def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:
@@ -176,10 +231,12 @@ def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[i
 def _select(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> list[Ranked]:
     """The best hits, one for each range of lines; none if the question is refused.
 
-    A question that demands an exact match is never refused, nor one with a threshold of its own.
+    A question that demands an exact match is never refused, nor one with a threshold of its own, nor one
+    about a day alone.
     """
     exact = evidence.query.required is not None or bool(evidence.query.prefixes)
-    if request.ranking.gated and request.min_score is None and not exact:
+    day = evidence.days is not None and evidence.days.alone
+    if request.ranking.gated and request.min_score is None and not (exact or day):
         best = max((r.relevance for r in ranked), default=0.0)
         if best < ranking.gate(evidence):
             return []

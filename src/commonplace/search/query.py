@@ -2,17 +2,21 @@
 
 Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found, `-word` and
 `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)` and parentheses say
-exactly what is wanted. Identifiers (`gpt-4.1`, `src/store.ts`, `user@example.com`) match whole and in parts.
+exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`). Identifiers (`gpt-4.1`,
+`src/store.ts`, `user@example.com`) match whole and in parts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.index import lexicon
 from commonplace.search import stopwords
+
+if TYPE_CHECKING:
+    from commonplace.search.filters import Filter
 
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
 MAX_TERMS = 512
@@ -36,7 +40,8 @@ class Query(NamedTuple):
     """A parsed question.
 
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
-    that a hit must, or must not, match; `words` is the question without its operators, for the embedder.
+    that a hit must, or must not, match; `words` is the question without operators and filters, for the
+    embedder.
     """
 
     text: str
@@ -45,6 +50,12 @@ class Query(NamedTuple):
     required: str | None = None
     excluded: str | None = None
     prefixes: tuple[str, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+    @property
+    def lists(self) -> bool:
+        """Whether it is made of filters alone, and asks for all that they cover."""
+        return bool(self.filters) and not (self.terms or self.required or self.prefixes)
 
     @property
     def first_person(self) -> bool:
@@ -69,15 +80,27 @@ class Query(NamedTuple):
         return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
 
 
-def parse(text: str) -> Query:
-    """Parse whatever a person typed."""
+def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
+    """Parse whatever a person typed; `keys` looks up the front matter's, in lower case, if it matters."""
     text = lexicon.fold_width(_clean(text))[:MAX_CHARACTERS]
+    text, found = _filters(text, keys)
     items = list(_items(text))
     if any(item.operator for item in items):
-        return _boolean(text, items)
+        return _boolean(text, items)._replace(filters=found)
     unwanted = [item for item in items if item.negative]
     wanted = [item for item in items if not item.negative]
-    return _alternatives(text, wanted, unwanted) if wanted else _alternatives(text, items, ())
+    if not wanted and not found:
+        wanted, unwanted = items, []
+    return _alternatives(text, wanted, unwanted)._replace(filters=found)
+
+
+def _filters(text: str, keys: Callable[[], frozenset[str]]) -> tuple[str, tuple[Filter, ...]]:
+    """The question without its filters, and these; a dialogue has none."""
+    if len(text) > DIALOGUE_CHARACTERS or not any(sign in text for sign in ":：<>="):
+        return text, ()
+    from commonplace.search import filters
+
+    return filters.split(text, keys() if filters.may_name_keys(text) else frozenset())
 
 
 def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item]) -> Query:

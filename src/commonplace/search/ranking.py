@@ -24,6 +24,8 @@ from commonplace.search.terms import Terms
 if TYPE_CHECKING:
     from datetime import date
 
+    from commonplace.search.dated import Dated
+
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
 # Names under which an assistant's transcript keeps what its owner said.
@@ -44,6 +46,7 @@ class RankSettings(NamedTuple):
     weight falls with the share of CJK in question and passage, which the bundled model does not serve.
     `header` is BM25's weight of title and headings. `speaker` is added to what was said by the person asked
     about. `turns` is the part of a neighbour's words that counts here, where the section is a conversation.
+    `dated` is added to passages of the days that the question names, and a part of it to those near them.
     `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers;
     `saturate` takes BM25 as s / (1 + s) rather than relative to the best (scores fusion).
     """
@@ -54,6 +57,7 @@ class RankSettings(NamedTuple):
     header: float = 0.5
     speaker: float = 0.10
     turns: float = 0.6
+    dated: float = 0.2
     recency: float = 0.0
     half_life_days: float = 30.0
     candidates: int = 400
@@ -67,7 +71,7 @@ DEFAULT = RankSettings()
 class Evidence(NamedTuple):
     """What both lists say of a question: BM25 and cosine by passage, and the question itself.
 
-    `dates` (passage to YYYY-MM-DD) is needed for recency alone.
+    `dates` (passage to YYYY-MM-DD) is needed for recency, and where the question names `days`.
     """
 
     query: Query
@@ -76,6 +80,7 @@ class Evidence(NamedTuple):
     semantic: fusion.Scores
     dates: Mapping[int, str | None] = MappingProxyType({})
     today: date | None = None
+    days: Dated | None = None
 
 
 class Ranked(NamedTuple):
@@ -115,6 +120,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         ]
         if beside:
             parts["neighbours"] = settings.turns * candidate.turns * max(beside) + TIE * sum(beside)
+        if near := _near(candidate, evidence):
+            parts["date"] = settings.dated * near
         ranked.append(Ranked(candidate, math.fsum(parts.values()), parts, relevance))
     return ranked
 
@@ -133,6 +140,15 @@ def _vector_weight(candidate: Candidate, evidence: Evidence, settings: RankSetti
         return 0.0
     latin = (1 - evidence.query.wide) * (1 - lexicon.cjk_share(candidate.text))
     return settings.vector * latin
+
+
+def _near(candidate: Candidate, evidence: Evidence) -> float:
+    """How near a candidate's day is to those that the question names, 0..1."""
+    if evidence.days is None:
+        return 0.0
+    from commonplace.search import dated
+
+    return dated.closeness(evidence.dates.get(candidate.id), evidence.days.spans)
 
 
 def _persons(speakers: Mapping[int, Sequence[str]], query: Query) -> frozenset[str]:

@@ -1,0 +1,82 @@
+"""Which notes a question covers, as a condition that every list of candidates is asked with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from commonplace.index import schema
+from commonplace.index.sqlite import SqliteIndex
+
+
+class Scope(NamedTuple):
+    """An SQL condition on `notes n`, and what is bound in it; empty for all notes."""
+
+    sql: str = ""
+    bindings: tuple[Any, ...] = ()
+
+    def join(self, passage: str) -> str:
+        """The join that brings the note of a passage id into reach; empty where all are covered."""
+        return f"JOIN passages s ON s.id = {passage} JOIN notes n ON n.id = s.note_id" if self.sql else ""
+
+    def where(self, word: str = "AND") -> str:
+        """The condition behind WHERE or AND; empty where all are covered."""
+        return f"{word} ({self.sql})" if self.sql else ""
+
+    def __and__(self, other: Scope) -> Scope:
+        sql = " AND ".join(f"({part})" for part in (self.sql, other.sql) if part)
+        return Scope(sql, self.bindings + other.bindings)
+
+
+ALL = Scope()
+
+
+class NoteFacts(NamedTuple):
+    """What a note says of itself beside its text."""
+
+    id: int
+    collection: str
+    path: str
+    metadata: dict[str, Any]
+
+
+def of_collections(names: Sequence[str]) -> Scope:
+    """The notes of some collections; of all where none is named."""
+    return Scope(f"n.collection IN ({', '.join('?' * len(names))})", tuple(names)) if names else ALL
+
+
+def of_notes(ids: Iterable[int]) -> Scope:
+    """Some notes, by id."""
+    return Scope("n.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
+
+
+def keys(index: SqliteIndex) -> frozenset[str]:
+    """Every key that stands in the front matter of some note, in lower case."""
+    rows = index._rows("SELECT DISTINCT j.key FROM notes, json_each(notes.metadata) j")
+    return frozenset(row[0].lower() for row in rows)
+
+
+def facts(index: SqliteIndex) -> Iterator[NoteFacts]:
+    """Every note with its front matter, whose keys are in lower case."""
+    for note, collection, path, metadata in index._rows("SELECT id, collection, path, metadata FROM notes"):
+        with schema.translated(index.path):
+            loaded = json.loads(metadata) if metadata else {}
+        yield NoteFacts(note, collection, path, {key.lower(): value for key, value in loaded.items()})
+
+
+def newest(index: SqliteIndex, scope: Scope, limit: int, excluded: str | None = None) -> list[int]:
+    """Passages of the newest notes first, in the order of their lines, without what an expression matches.
+
+    A note without a date is as old as its last change.
+    """
+    without = (
+        "AND p.id NOT IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?)" if excluded else ""
+    )
+    rows = index._rows(
+        f"SELECT p.id FROM passages p JOIN notes n ON n.id = p.note_id WHERE TRUE {scope.where()} {without}"
+        " ORDER BY coalesce(n.date, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, p.id"
+        " LIMIT ?",
+        (*scope.bindings, *filter(None, [excluded]), limit),
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,217 @@
+"""Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
+
+A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
+The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
+What only looks like one (`http://x`, `12:30`, a key that no note has) is left in the question as words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.errors import ConfigError
+from commonplace.index import scope
+from commonplace.index.scope import NoteFacts, Scope
+
+if TYPE_CHECKING:
+    from commonplace.index.sqlite import SqliteIndex
+
+DATES = ("after", "before", "on")
+BUILT_IN = frozenset({"in", "path", "type", *DATES})
+TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
+TAGS = ("tags", "tag")
+_COLUMNS = {"in": "n.collection", "type": "n.kind"}
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, "<": lambda a, b: a < b,
+}  # fmt: skip
+_FILTER = re.compile(
+    r'"[^"]*+"?'  # what is quoted holds no filters
+    r"|(?<![^\s(])(?P<not>-|NOT\s{1,3})?(?P<key>[^\W\d][\w-]*+)(?P<sign>>=|<=|[:：><=])"
+    r'(?:"(?P<quoted>[^"]*+)"|“(?P<curly>[^”]*+)”|(?P<plain>[^\s"()“][^\s"()]*+))'
+)
+
+
+class Filter(NamedTuple):
+    """What every passage must come from, or must not.
+
+    `sign` is `:` for filters of ours, `=` or a comparison for front matter.
+    """
+
+    key: str
+    value: str
+    sign: str = ":"
+    negative: bool = False
+
+
+def split(text: str, keys: frozenset[str] = frozenset()) -> tuple[str, tuple[Filter, ...]]:
+    """Take the filters out of a question; `keys` are those of front matter, in lower case."""
+    found: list[Filter] = []
+
+    def take(match: re.Match[str]) -> str:
+        item = _filter(match, keys) if match["key"] else None
+        if item is None:
+            return match[0]
+        found.append(item)
+        return " "
+
+    rest = _FILTER.sub(take, text)
+    return (rest, tuple(dict.fromkeys(found))) if found else (text, ())
+
+
+def may_name_keys(text: str) -> bool:
+    """Whether a question holds what would be a filter if some note had such a key."""
+    return any(m["key"] and _built_in(m) is None for m in _FILTER.finditer(text))
+
+
+def _filter(match: re.Match[str], keys: frozenset[str]) -> Filter | None:
+    """A filter of ours, or one of front matter; `type:` is of front matter where it says what ours cannot."""
+    found, key = _built_in(match), match["key"].lower()
+    if found is not None:
+        return found
+    known = key in keys or (key == "tag" and not keys.isdisjoint(TAGS))
+    if not known:
+        return Filter("type", _value(match)) if match["key"] == "type" and _sign(match) == ":" else None
+    sign, value = _sign(match), _value(match)
+    if sign == ":" and value.startswith("//"):
+        return None  # an address
+    compared = re.match(r">=|<=|[><=]", value) if sign == ":" else None
+    if compared and len(value) > compared.end():
+        sign, value = compared[0], value[compared.end() :]
+    return Filter(key, value.strip(), "=" if sign == ":" else sign, bool(match["not"]))
+
+
+def _built_in(match: re.Match[str]) -> Filter | None:
+    key, value = match["key"], _value(match)
+    if key not in BUILT_IN or _sign(match) != ":" or (key == "type" and value not in TYPES):
+        return None
+    return Filter(key, value, ":", bool(match["not"]))
+
+
+def _sign(match: re.Match[str]) -> str:
+    return match["sign"].replace("：", ":")
+
+
+def _value(match: re.Match[str]) -> str:
+    """The value without quotation marks."""
+    return next(v for v in (match["quoted"], match["curly"], match["plain"]) if v is not None).strip()
+
+
+def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> None:
+    """Raise ConfigError for a filter that nothing could satisfy, because its value means nothing."""
+    for item in filters:
+        if item.sign != ":":
+            continue
+        if item.key == "in" and item.value not in collections:
+            raise ConfigError("in", f"unknown collection {item.value!r}; known: {', '.join(collections)}")
+        if item.key == "type" and item.value not in TYPES:
+            raise ConfigError("type", f"{item.value!r} is not allowed; it must be one of {', '.join(TYPES)}")
+        if item.key == "path" and not item.value:
+            raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
+        if item.key in DATES:
+            _span(item, now)
+
+
+def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
+    """The notes that satisfy all filters."""
+    found = scope.ALL
+    told: dict[tuple[str, str, bool], list[Filter]] = {}
+    for item in filters:
+        if item.key in DATES and item.sign == ":":
+            found &= _dated(item, now)
+        else:
+            told.setdefault((item.key, item.sign, item.negative), []).append(item)
+    noted: list[Sequence[Filter]] = []
+    for (key, sign, negative), items in told.items():
+        if sign == ":" and key in _COLUMNS:
+            found &= _one_of(_COLUMNS[key], items, negative)
+        else:
+            noted.append(items)
+    if noted:
+        facts = [fact for fact in scope.facts(index) if all(_agrees(fact, items) for items in noted)]
+        found &= scope.of_notes(fact.id for fact in facts)
+    return found
+
+
+def _one_of(column: str, items: Sequence[Filter], negative: bool) -> Scope:
+    marks = ", ".join("?" * len(items))
+    return Scope(f"{column} {'NOT ' * negative}IN ({marks})", tuple(item.value for item in items))
+
+
+def _span(item: Filter, now: date) -> tuple[str, str]:
+    """First and last day of a filter's value."""
+    from commonplace.search import dates
+
+    span = dates.read(item.value, now)
+    if span is None:
+        told = 'write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
+        raise ConfigError(item.key, f"{item.value!r} is no date that is understood; {told}")
+    return span.first.isoformat(), span.last.isoformat()
+
+
+def _dated(item: Filter, now: date) -> Scope:
+    """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
+    first, last = _span(item, now)
+    sql, days = {
+        "after": ("n.date >= ?", (first,)),
+        "before": ("n.date <= ?", (last,)),
+        "on": ("n.date BETWEEN ? AND ?", (first, last)),
+    }[item.key]
+    return Scope(f"{'NOT ' * item.negative}coalesce({sql}, FALSE)", days)
+
+
+def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:
+    """Whether a note satisfies one of these filters, or none of negative ones; all have one key."""
+    wanted = _in_path if items[0].key == "path" and items[0].sign == ":" else _in_front_matter
+    return any(wanted(fact, item) for item in items) is not items[0].negative
+
+
+def _in_path(fact: NoteFacts, item: Filter) -> bool:
+    """Whether a glob covers a note: by its path as hits show it, or inside its collection."""
+    from commonplace.notes.scan import Globs
+
+    plain = item.value.removeprefix("./").rstrip("/")
+    globs = Globs((plain, f"{plain}/"))
+    own = fact.collection == WORKSPACE_COLLECTION
+    return globs(fact.path) or (not own and globs(f"{fact.collection}/{fact.path}"))
+
+
+def _in_front_matter(fact: NoteFacts, item: Filter) -> bool:
+    if item.key == "tag":
+        return any(_compare(tag, item) for key in TAGS for tag in _tags(fact.metadata.get(key)))
+    value = fact.metadata.get(item.key)
+    return any(_compare(one, item) for one in (value if isinstance(value, list) else [value]))
+
+
+def _tags(value: object) -> list[str]:
+    """Tags as a list, or in one line with commas or blanks between them; without the # before them."""
+    if isinstance(value, str):
+        value = re.split(r"[\s,，、]+", value)
+    return [str(tag).removeprefix("#") for tag in value] if isinstance(value, list) else []
+
+
+def _compare(value: object, item: Filter) -> bool:
+    """Compare as numbers where both are, otherwise as text in any case; what is not set is never equal."""
+    if value is None:
+        return False
+    wanted = item.value.removeprefix("#") if item.key in TAGS else item.value
+    numbers = _number(value), _number(wanted)
+    if None not in numbers:
+        return _COMPARED[item.sign](*numbers) if item.sign != "=" else numbers[0] == numbers[1]
+    if item.sign == "=":
+        return str(value).strip().casefold() == wanted.casefold()
+    if numbers != (None, None):
+        return False
+    return _COMPARED[item.sign](str(value).strip().casefold(), wanted.casefold())
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None

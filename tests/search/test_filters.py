@@ -1,0 +1,208 @@
+"""Filters: what they keep and leave out, alone and with words, in full text and vectors; what is none."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import Memory, config
+from commonplace.config.settings import Collection
+from commonplace.errors import ConfigError
+from commonplace.search import filters, query
+from commonplace.search.filters import Filter
+
+NOW = date(2026, 3, 18)
+NOTES = {
+    "notes/MEMORY.md": "# Memory\n\n- Tea is drunk after lunch.\n",
+    "notes/memory/2026-02-13.md": "# 2026-02-13\n\n- Tea with Lin, and coffee.\n",
+    "notes/memory/2026-03-17.md": "# 2026-03-17\n\n- Tea was out.\n",
+    "notes/projects/kestrel.md": (
+        "---\nstatus: Done\npriority: 5\ntags: [Garden, home]\ndue: 2026-05-01\n---\n# Kestrel\n\n- Tea in the hut.\n"
+    ),
+    "notes/projects/old/owl.md": "---\nStatus: open\npriority: 2\ntags: garden, work\n类型: 会议\n---\n# Owl\n\n- Tea for the owl.\n",
+    "docs/guide/tea.md": "---\ntype: manual\ndate: 2025-10-05\nlinks: yes\n---\n# Tea\n\n- Tea needs water.\n",
+    "docs/index.md": "# Index\n\n- Tea is a chapter.\n",
+}
+SHORT = {  # a word of each note, to name it by
+    "lunch": "memory", "Lin": "feb", "out": "mar", "hut": "kestrel", "owl": "owl", "water": "guide", "chapter": "index",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("filters")
+    for path, text in NOTES.items():
+        (made / path).parent.mkdir(parents=True, exist_ok=True)
+        (made / path).write_text(text, "utf-8")
+    return made / "notes"
+
+
+@pytest.fixture(scope="module", params=["none", "fake"])
+def memory(root: Path, request: pytest.FixtureRequest) -> Memory:
+    settings = config.load(root, {}, {"embedding.provider": request.param, "index.include": ["**/*.md"]})
+    settings = settings._replace(collections={"docs": Collection("docs", str(root.parent / "docs"))})
+    made = Memory(root, settings, index_path=root.parent / f"{request.param}.sqlite")
+    made.sync()
+    return made
+
+
+def found(memory: Memory, text: str) -> set[str]:
+    hits = memory.search(text, min_score=0.0001, limit=50, now=NOW).hits
+    return {name for hit in hits for word, name in SHORT.items() if word in hit.text}
+
+
+EVERYTHING = set(SHORT.values())
+CASES = [
+    ("in:docs", {"guide", "index"}),
+    ("-in:docs", EVERYTHING - {"guide", "index"}),
+    ("NOT in:docs", EVERYTHING - {"guide", "index"}),
+    ("in:docs in:memory", EVERYTHING),
+    ("in:docs -path:guide", {"index"}),
+    ("path:projects/*.md", {"kestrel"}),
+    ("path:projects", {"kestrel", "owl"}),
+    ("path:projects/**/*.md", {"kestrel", "owl"}),
+    ("path:projects path:MEMORY.md", {"kestrel", "owl", "memory"}),
+    ("path:docs/guide/*.md", {"guide"}),
+    ('path:"guide/tea.md"', {"guide"}),
+    ("type:daily", {"feb", "mar"}),
+    ("type:long-term", {"memory"}),
+    ("type:daily type:long-term", {"feb", "mar", "memory"}),
+    ("-type:note", {"feb", "mar", "memory"}),
+    ("type:session", set()),
+    ("type:manual", {"guide"}),
+    ("after:2026-02-13", {"feb", "mar"}),
+    ("after:2026-02-14", {"mar"}),
+    ("before:2026-02-13", {"feb", "guide"}),
+    ("before:2025", {"guide"}),
+    ("after:2025-10 before:2026-02", {"feb", "guide"}),
+    ("on:yesterday", {"mar"}),
+    ('on:"last Tuesday"', {"mar"}),
+    ("on:“last Tuesday”", {"mar"}),
+    ("on:去年十月", {"guide"}),
+    ("after：上周一", {"mar"}),
+    ("-after:2026", EVERYTHING - {"feb", "mar"}),
+    ("-on:february", EVERYTHING - {"feb"}),
+    ("status:done", {"kestrel"}),
+    ("STATUS:open", {"owl"}),
+    ("status:done status:open", {"kestrel", "owl"}),
+    ("-status:done", EVERYTHING - {"kestrel"}),
+    ("priority>=3", {"kestrel"}),
+    ("priority:<3", {"owl"}),
+    ("priority=5.0", {"kestrel"}),
+    ("priority>1 priority<5", {"owl"}),
+    ("priority>=low", set()),
+    ("due>2026-03-01", {"kestrel"}),
+    ("tag:garden", {"kestrel", "owl"}),
+    ("tag:#home", {"kestrel"}),
+    ("tag:work -tag:home", {"owl"}),
+    ("tags:HOME", {"kestrel"}),
+    ("links:true", {"guide"}),
+    ("类型:会议", {"owl"}),
+    ("类型：会议", {"owl"}),
+]
+
+
+@pytest.mark.parametrize(("text", "names"), CASES)
+def test_filters_keep_to_what_they_say(memory: Memory, text: str, names: set[str]) -> None:
+    assert found(memory, f"tea {text}") == names
+    assert found(memory, f"{text} tea") == names
+    assert found(memory, text) == names
+
+
+def test_filters_and_everything_else(memory: Memory) -> None:
+    assert found(memory, 'tea AND (in:docs OR "a chapter")') == {"index"}
+    assert found(memory, 'type:daily "tea with"') == {"feb"}
+    assert found(memory, "type:daily -coffee") == {"mar"}
+    assert found(memory, "type:daily wat*") == set()
+    hits = memory.search("path:**/tea.md", collections=["docs"], now=NOW).hits
+    assert {hit.path for hit in hits} == {"docs/guide/tea.md"}
+    assert memory.search("in:docs", collections=["memory"], now=NOW).hits == ()
+
+
+def test_the_later_questions_are_answered_from_the_matrix(memory: Memory) -> None:
+    for _ in range(3):
+        assert found(memory, "tea status:done") == {"kestrel"}
+
+
+def test_filters_alone_list_the_newest_first(memory: Memory) -> None:
+    hits = memory.search("before:2026-03-17", now=NOW).hits
+    assert list(dict.fromkeys(hit.date for hit in hits)) == ["2026-03-17", "2026-02-13", "2025-10-05"]
+    assert [hit.start_line for hit in hits[2:]] == sorted(hit.start_line for hit in hits[2:])
+    assert {hit.score for hit in hits} == {0.0}
+    assert len(memory.search("before:2026-03-17", limit=2, now=NOW).hits) == 2
+    block = memory.recall("type:daily", now=NOW)
+    assert "Tea was out" in block.text
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "told"),
+    [
+        ("tea in:nowhere", "in", "nowhere"),
+        ("tea type:letter", "type", "letter"),
+        ("tea after:soon", "after", "soon"),
+        ("on:2026-02-30", "on", "2026-02-30"),
+        ('path:""', "path", "missing"),
+        ("-in:nowhere", "in", "nowhere"),
+    ],
+)
+def test_an_unusable_value_is_one_clear_line(root: Path, text: str, key: str, told: str) -> None:
+    with Memory.open(
+        root, overrides={"embedding.provider": "none"}, index_path=root.parent / "p.sqlite"
+    ) as memory:
+        if key == "type":
+            (root.parent / "plain").mkdir(exist_ok=True)
+            memory = Memory.open(root.parent / "plain", overrides={"embedding.provider": "none"})
+        with pytest.raises(ConfigError, match=told) as caught:
+            memory.search(text, now=NOW)
+    assert caught.value.key == key
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://x.org/in:docs",
+        "at 12:30",
+        "foo:bar",
+        "owner: Lin",
+        "type: daily",
+        "a->b",
+        "x>=3",
+        '"in:docs and more"',
+        "status://x",
+        "login:path",
+    ],
+)
+def test_what_is_no_filter_stays_words(text: str) -> None:
+    keys = frozenset({"status"})
+    assert filters.split(text, keys) == (text, ())
+    assert query.parse(text, lambda: keys).words
+
+
+def test_a_dialogue_has_no_filters() -> None:
+    said = "<Ann>: in:nowhere " + "I said so. " * 50
+    assert query.parse(said).filters == ()
+
+
+def test_filters_are_taken_out_of_the_words() -> None:
+    parsed = query.parse('tea -in:docs after:"last Monday" "green tea"')
+    assert parsed.filters == (Filter("in", "docs", ":", True), Filter("after", "last Monday"))
+    assert parsed.words == "tea green tea"
+    assert parsed.required == '"green tea"'
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            'in: on: type: -path: tag: after: > < = >= : " “ ” ( ) AND OR NOT - x 12 docs ：'.split()
+        )
+    )
+)
+def test_no_mixture_is_a_syntax_error(parts: list[str]) -> None:
+    for text in ("".join(parts), " ".join(parts)):
+        for item in query.parse(text, lambda: frozenset({"x"})).filters:
+            assert item.key in filters.BUILT_IN | {"x"}
