@@ -57,7 +57,7 @@ class RankSettings(NamedTuple):
     header: float = 0.5
     speaker: float = 0.10
     turns: float = 0.6
-    dated: float = 0.2
+    dated: float = 0.1
     recency: float = 0.0
     half_life_days: float = 30.0
     candidates: int = 400
