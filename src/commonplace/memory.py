@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.config.keys import RERANKERS
 from commonplace.embedding.current import CurrentModel
 from commonplace.errors import (
     ConfigError,
@@ -30,6 +31,7 @@ from commonplace.notes.scan import Source, sources
 from commonplace.search import pipeline, places, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
+from commonplace.search.readers import Readers
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class Memory:
         self._store = self._make_store(scout)
         folder = index_path.parent if index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
+        self._readers = Readers()
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -182,19 +185,24 @@ class Memory:
         collections: Sequence[str] = (),
         min_score: float | None = None,
         now: date | None = None,
+        rerank: str | None = None,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
-        `now` is the day that dates are told from (default: today). Always answers from what works; `level`
-        and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode, threshold or filter
-        that there is not.
+        `now` is the day that dates are told from (default: today); `rerank` who reads the best hits again
+        (default: what the settings say). Always answers from what works; `level` and `warnings` say what did.
+        Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is not.
         """
         self._check_collections(collections)
         if mode not in MODES:
             raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
         if min_score is not None and not min_score <= 1:
             raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
+        if rerank is not None and rerank not in RERANKERS:
+            raise ConfigError(
+                "rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(RERANKERS)}"
+            )
         request = pipeline.Request(
             limit=self.settings.search.limit if limit is None else limit,
             mode=mode,
@@ -202,6 +210,7 @@ class Memory:
             min_score=self.settings.search.min_score if min_score is None else min_score,
             ranking=self.ranking,
             now=now,
+            rerank=rerank or self.settings.search.rerank,
         )
         with self._lock:
             return self._answer(text, request)
@@ -214,17 +223,19 @@ class Memory:
         collections: Sequence[str] = (),
         layer: str | None = None,
         now: date | None = None,
+        rerank: str | None = None,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
-        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now` as in
-        `search`. Raises UnknownCollection, ConfigError for a layer or filter that there is not.
+        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now` and
+        `rerank` as in `search`. Raises UnknownCollection, ConfigError for a layer, filter or reranker that
+        there is not.
         """
         from commonplace.search import layers
 
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now)
+        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank)
         return layers.recalled(result, budget, compose(result.hits, budget, text))
 
     def get(self, reference: str) -> Excerpt:
@@ -374,16 +385,18 @@ class Memory:
         parsed = query.parse(text, lambda: scope.keys(index))
         if parsed.filters:
             self._check_filters(parsed, request)
-        embed = self._question_embedder(parsed, request)
+        model = self._question_model(parsed, request)
+        embed = None if model is None else lambda question: model.embed([question], "query")[0]
+        reranker = self._readers.choose(request.rerank, model, request.ranking)
         with index.reading():
-            outcome = pipeline.search(index, vectors, embed, parsed, request)
+            outcome = pipeline.search(index, vectors, embed, parsed, request, reranker)
         if request.mode == "semantic" and embed is None:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)
         return outcome
 
-    def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
-        """The function that embeds a question, or None where vectors cannot help."""
+    def _question_model(self, parsed: query.Query, request: pipeline.Request) -> Embedder | None:
+        """The model that embeds a question, or None where vectors cannot help."""
         store = self._store
         few = store.few_pending
         if request.mode == "lexical" or (store.vectors.level() == 2 and not few):
@@ -399,7 +412,7 @@ class Memory:
             return None
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
-        return lambda question: model.embed([question], "query")[0]
+        return model
 
     def _asked_model(self) -> Embedder | None:
         """The model that a question goes to: the index's own, while those of another are not complete."""

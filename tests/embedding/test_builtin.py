@@ -118,7 +118,6 @@ def test_rows_are_float32_of_length_one(model: BuiltinEmbedder) -> None:
 
 def test_no_texts_give_no_rows(model: BuiltinEmbedder) -> None:
     assert model.embed([], "passage").shape == (0, 384)
-    assert model.embed_tokens([]) == []
 
 
 def test_questions_and_passages_are_embedded_alike(model: BuiltinEmbedder) -> None:
@@ -203,26 +202,8 @@ def test_odd_text_is_embedded(model: BuiltinEmbedder, text: str) -> None:
 
 def test_text_counts_up_to_256_word_pieces(model: BuiltinEmbedder) -> None:
     full = "word " * 254  # with the marks of beginning and end
-    (tokens,) = model.embed_tokens([full + "tail that is cut off"])
-    assert tokens.shape == (256, 384)
     assert vector_of(model, full).tobytes() == vector_of(model, full + "and a tail").tobytes()
     assert vector_of(model, full).tobytes() != vector_of(model, full[5:]).tobytes()
-
-
-def test_tokens_are_unit_rows_that_average_to_the_text(model: BuiltinEmbedder) -> None:
-    text = "Melanie ran a charity race"
-    (tokens,) = model.embed_tokens([text])
-    assert tokens.dtype == np.float32
-    assert tokens.shape == (len(text.split()) + 2, 384)
-    np.testing.assert_allclose(np.linalg.norm(tokens, axis=1), 1, atol=1e-5)
-    mean = tokens.mean(axis=0)
-    # Not equal: the model averages tokens before they are normalised.
-    assert float(mean / np.linalg.norm(mean) @ vector_of(model, text)) > 0.99
-
-
-def test_tokens_do_not_depend_on_the_batch(model: BuiltinEmbedder) -> None:
-    alone = [model.embed_tokens([text])[0].tobytes() for text in TEXTS[:6]]
-    assert [tokens.tobytes() for tokens in model.embed_tokens(TEXTS[:6])] == alone
 
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])

@@ -69,7 +69,24 @@ def test_neighbours_count_in_conversations_only() -> None:
         [candidate(1, turns=1.0), candidate(2, turns=1.0)], evidence(lexical=said), RankSettings()
     )
     assert scores(facts)[2] == 0.1
-    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0, abs=1e-4)
+    assert scores(talk)[2] == pytest.approx(0.1 + 0.6 * 1.0 + 0.2 * 1.0, abs=1e-4)
+    assert talk[1].parts["section"] == pytest.approx(0.2 * 1.0)
+
+
+def test_a_conversation_counts_what_is_further_away_less() -> None:
+    talk = [candidate(number, turns=1.0) for number in (1, 2, 3)]
+    found = ranking.rank(talk, evidence(lexical={1: 10.0, 2: 1.0, 3: 1.0}), RankSettings(section=0.0))
+    parts = {item.candidate.id: item.parts["neighbours"] for item in found}
+    assert parts[2] == pytest.approx(0.6 * 1.0, abs=1e-4)
+    assert parts[3] == pytest.approx(0.6 * 0.1 + 0.3 * 1.0, abs=1e-4)
+    assert parts[1] == pytest.approx(0.6 * 0.1 + 0.3 * 0.1, abs=1e-4)
+
+
+def test_the_best_of_a_section_speaks_for_the_others() -> None:
+    talk = [candidate(1, turns=1.0), candidate(9, turns=1.0), candidate(20, section=2, turns=1.0)]
+    found = ranking.rank(talk, evidence(lexical={1: 10.0, 9: 2.0, 20: 2.0}), RankSettings())
+    parts = {item.candidate.id: item.parts.get("section", 0.0) for item in found}
+    assert parts == pytest.approx({1: 0.2 * 0.2, 9: 0.2 * 1.0, 20: 0.0})
     apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
     assert scores(ranking.rank(apart, evidence(lexical=said), RankSettings()))[2] == 0.1
 

@@ -9,7 +9,14 @@ import click
 
 from commonplace import render
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import collections_option, command, format_option, now_option, option
+from commonplace.cli.options import (
+    collections_option,
+    command,
+    format_option,
+    now_option,
+    option,
+    rerank_option,
+)
 from commonplace.config import keys
 from commonplace.types import Mode
 
@@ -33,6 +40,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 )
 @option("--full", is_flag=True, help="Show whole passages: --layer full.")
 @now_option()
+@rerank_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
 @click.pass_context
@@ -45,6 +53,7 @@ def search(
     min_score: float | None,
     layer: str | None,
     now: date | None,
+    rerank: str | None,
     full: bool,
     explain: bool,
     form: str,
@@ -68,6 +77,7 @@ def search(
         form,
         layer,
         now,
+        rerank,
     )
     ctx.exit(searching.search(ask))
 
@@ -87,6 +97,7 @@ def search(
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
 @now_option()
+@rerank_option()
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
@@ -96,6 +107,7 @@ def recall(
     collections: tuple[str, ...],
     layer: str | None,
     now: date | None,
+    rerank: str | None,
     form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
@@ -104,7 +116,7 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now)
+    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now, rerank=rerank)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from commonplace.config.keys import RERANKERS
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -134,6 +136,15 @@ def now_option() -> Callable[[_Decorated], _Decorated]:
     """Declare `--now DATE`, the day that dates in a question are told from."""
     return option(
         "--now", metavar="DATE", callback=_day, help="Tell last week and yesterday from this day, YYYY-MM-DD."
+    )
+
+
+def rerank_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--rerank`, who reads the best hits again."""
+    return option(
+        "--rerank",
+        type=click.Choice(RERANKERS),
+        help="Who reads the best hits again; otherwise search.rerank.",
     )
 
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.cli import failures, session
+from commonplace.config.keys import RERANKERS
 
 if TYPE_CHECKING:
     from datetime import date
@@ -32,6 +33,7 @@ class Search(NamedTuple):
     form: str = "text"
     layer: str | None = None
     now: date | None = None
+    rerank: str | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -39,6 +41,7 @@ def is_valid(ask: Search) -> bool:
     return (
         (ask.form == "text" or _is_format(ask.form))
         and (ask.layer is None or ask.layer in LAYERS)
+        and (ask.rerank is None or ask.rerank in RERANKERS)
         and (ask.limit is None or 1 <= ask.limit <= MOST_HITS)
         and (ask.min_score is None or 0 <= ask.min_score <= 1)
     )
@@ -63,6 +66,7 @@ def search(ask: Search) -> int:
             collections=ask.collections,
             min_score=ask.min_score,
             now=ask.now,
+            rerank=ask.rerank,
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":

@@ -25,7 +25,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-w": ("workspace", str), "--workspace": ("workspace", str),
     "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
     "--min-score": ("min_score", float), "--format": ("form", str), "--layer": ("layer", str),
-    "--now": ("now", _day),
+    "--now": ("now", _day), "--rerank": ("rerank", str),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ EMBEDDERS = (
     "builtin", "onnx", "fastembed", "gguf", "openai", "compatible", "gemini", "voyage", "mistral", "cohere",
     "ollama", "fake",
 )  # fmt: skip
+RERANKERS = ("auto", "off", "local", "model", "llm")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
@@ -63,6 +64,13 @@ def _own(
 KEYS = (
     Key("search.limit", "integer", 10, "How many hits a search returns.", 1, 1000),
     Key("search.min_score", "number", None, "Hits below this score are left out; unset: calibrated.", 0, 1),
+    Key(
+        "search.rerank",
+        "text",
+        "auto",
+        "Who reads the best hits again; auto: local where the bundled model embeds.",
+        choices=RERANKERS,
+    ),
     Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
     Key(
         "recall.layer",

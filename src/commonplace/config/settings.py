@@ -14,6 +14,7 @@ class Search(NamedTuple):
 
     limit: int
     min_score: float | None
+    rerank: str
 
 
 class Recall(NamedTuple):

@@ -64,35 +64,23 @@ class BuiltinEmbedder:
 
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
-        return np.stack(self._each("sentence_embedding", texts))
-
-    def embed_tokens(self, texts: Sequence[str]) -> list[Floats]:
-        """Embed every token of every text: one (tokens, 384) float32 matrix a text, unit rows."""
-        import numpy as np
-
-        found = self._each("token_embeddings", texts)
-        return [m / np.maximum(np.linalg.norm(m, axis=-1, keepdims=True), 1e-9) for m in found]
-
-    def _each(self, output: str, texts: Sequence[str]) -> list[Floats]:
-        if not texts:
-            return []
         with self.shared.use() as loaded:
-            return runtime.each(partial(_run, loaded, output), texts)
+            return np.stack(runtime.each(partial(_run, loaded), texts))
 
 
-def _run(loaded: _Loaded, output: str, text: str) -> Floats:
+def _run(loaded: _Loaded, text: str) -> Floats:
     """One text through the model."""
     import numpy as np
 
     ids = np.array([loaded.tokenizer.encode(runtime.clean(text, MAX_CHARACTERS)).ids], np.int64)
     feed = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-    rows: list[Floats] = runtime.run("builtin", lambda: loaded.session.run([output], feed)[0])
+    rows: list[Floats] = runtime.run("builtin", lambda: loaded.session.run(["sentence_embedding"], feed)[0])
     return rows[0]
 
 
 def _load(folder: Path) -> _Loaded:
-    model = _verified(folder / MODEL, MODEL_SHA256)
-    vocabulary = _verified(folder / TOKENIZER, TOKENIZER_SHA256)
+    model = verified(folder / MODEL, MODEL_SHA256)
+    vocabulary = verified(folder / TOKENIZER, TOKENIZER_SHA256)
     return _Loaded(runtime.session("builtin", model), runtime.tokenizer("builtin", vocabulary))
 
 
@@ -105,8 +93,8 @@ def _check_size(path: Path, expected: int) -> None:
         raise _changed(path)
 
 
-def _verified(path: Path, expected: str) -> bytes:
-    """Read a file of the model, which must be the one this release was made with."""
+def verified(path: Path, expected: str) -> bytes:
+    """Read a file of the model, which must be the one this release was made with. Raises ProviderError."""
     try:
         data = path.read_bytes()
     except OSError as error:

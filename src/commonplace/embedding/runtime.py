@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from commonplace.embedding.base import Floats
 
 # From 1.29 on, onnxruntime's own builds report to their maker, and keep a device number and what is still to
 # be sent in the user's cache. The variable must be set before the import (its docs/Privacy.md); the second
@@ -126,8 +125,8 @@ def run(
         raise ProviderError(provider, f"{failed} ({told(error)})", permanent=permanent) from error
 
 
-def each(work: Callable[[str], Floats], texts: Sequence[str]) -> list[Floats]:
-    """Run texts one by one, several at a time: a vector depends on nothing but its text, without padding."""
+def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
+    """Run texts one by one, several at a time: what comes of one depends on nothing else, without padding."""
     if len(texts) == 1:
         return [work(texts[0])]
     with ThreadPoolExecutor(THREADS, "commonplace-embed") as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,10 @@ from commonplace.index import scope
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import dated, ranking, terms
+from commonplace.search import dated, ranking, reranking, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
+from commonplace.search.reranking import Reranker
 from commonplace.search.terms import Terms
 from commonplace.types.results import Factor, Hit, Level, Mode
 
@@ -41,6 +43,7 @@ class Request(NamedTuple):
     min_score: float | None = None
     ranking: RankSettings = ranking.DEFAULT
     now: date | None = None
+    rerank: str = "auto"
 
 
 class Outcome:
@@ -66,12 +69,17 @@ class Outcome:
 
 
 def search(
-    index: SqliteIndex, vectors: Vectors, embed: Embed | None, query: Query, request: Request
+    index: SqliteIndex,
+    vectors: Vectors,
+    embed: Embed | None,
+    query: Query,
+    request: Request,
+    reranker: Reranker | None = None,
 ) -> Outcome:
     """Answer a question from the index.
 
-    `embed` is None when there is no model; then, or when it fails, full text answers alone (level 2).
-    Raises IndexUnavailable.
+    `embed` is None when there is no model; then, or when it fails, full text answers alone (level 2). What
+    `reranker` fails with is a warning; the order is then what it was. Raises IndexUnavailable.
     """
     outcome = Outcome()
     covered = _scope(index, query, request)
@@ -91,8 +99,12 @@ def search(
         candidates = index.candidates(sorted(wanted))
         dates = index.dates([c.id for c in candidates]) if request.ranking.recency or days else {}
         evidence = Evidence(query, weighed, lexical, semantic, dates, request.now, days)
-        kept = _select(ranking.rank(candidates, evidence, request.ranking), evidence, request)
-    return _finish(index, kept, outcome)
+        ranked: Sequence[Ranked] = ranking.rank(candidates, evidence, request.ranking)
+        if _is_refused(ranked, evidence, request):
+            return outcome
+    if reranker is not None:
+        ranked = _reranked(ranked, query, reranker, outcome)
+    return _finish(index, _select(ranked, request), outcome)
 
 
 class _Asked(NamedTuple):
@@ -228,19 +240,34 @@ def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[i
     return allowed - index.matching(passages, query.excluded) if query.excluded else allowed
 
 
-def _select(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> list[Ranked]:
-    """The best hits, one for each range of lines; none if the question is refused.
+def _is_refused(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> bool:
+    """Whether nothing answers the question.
 
-    A question that demands an exact match is never refused, nor one with a threshold of its own, nor one
-    about a day alone.
+    One that demands an exact match is never refused, nor one with a threshold of its own, nor one about a
+    day alone.
     """
     exact = evidence.query.required is not None or bool(evidence.query.prefixes)
     day = evidence.days is not None and evidence.days.alone
-    if request.ranking.gated and request.min_score is None and not (exact or day):
-        best = max((r.relevance for r in ranked), default=0.0)
-        if best < ranking.gate(evidence):
-            return []
-    least = request.min_score if request.min_score is not None else 0.0
+    if not request.ranking.gated or request.min_score is not None or exact or day:
+        return False
+    return max((r.relevance for r in ranked), default=0.0) < ranking.gate(evidence)
+
+
+def _reranked(
+    ranked: Sequence[Ranked], query: Query, reranker: Reranker, outcome: Outcome
+) -> Sequence[Ranked]:
+    """The candidates with their head read again; as they were if that fails."""
+    with outcome.timed("reranking"):
+        try:
+            return reranking.rerank(ranked, query, reranker)
+        except (ProviderError, BudgetExceeded) as error:
+            outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
+            return ranked
+
+
+def _select(ranked: Sequence[Ranked], request: Request) -> list[Ranked]:
+    """The best hits, one for each range of lines."""
+    least = request.min_score if request.min_score else -math.inf  # a weak passage may score below 0
     kept: list[Ranked] = []
     seen = set()
     for item in ranked:

@@ -45,7 +45,8 @@ class RankSettings(NamedTuple):
     `vector` weighs the cosine, and the words get the rest (`lexical` is used by the other fusions); the
     weight falls with the share of CJK in question and passage, which the bundled model does not serve.
     `header` is BM25's weight of title and headings. `speaker` is added to what was said by the person asked
-    about. `turns` is the part of a neighbour's words that counts here, where the section is a conversation.
+    about. Where the section is a conversation, `turns` is the part of a neighbour's words that counts here,
+    `beyond` that of the words one further away, `section` that of the best other passage's relevance.
     `dated` is added to passages of the days that the question names, and a part of it to those near them.
     `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers;
     `saturate` takes BM25 as s / (1 + s) rather than relative to the best (scores fusion).
@@ -57,6 +58,8 @@ class RankSettings(NamedTuple):
     header: float = 0.5
     speaker: float = 0.10
     turns: float = 0.6
+    beyond: float = 0.3
+    section: float = 0.2
     dated: float = 0.1
     recency: float = 0.0
     half_life_days: float = 30.0
@@ -88,7 +91,7 @@ class Ranked(NamedTuple):
 
     candidate: Candidate
     score: float
-    parts: Mapping[str, float]
+    parts: dict[str, float]
     relevance: float = 0.0
 
 
@@ -102,28 +105,53 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
     words = _words(evidence)
     speakers = {candidate.id: _speakers(candidate) for candidate in candidates}
     persons = _persons(speakers, evidence.query)
-    sections = {candidate.id: candidate.section_id for candidate in candidates}
-    weights = {c.id: _vector_weight(c, evidence, settings) for c in candidates}
     ranked = []
     for candidate in candidates:
-        own, weight = candidate.id, weights[candidate.id]
+        own, weight = candidate.id, _vector_weight(candidate, evidence, settings)
         said = words.get(own, 0.0)
         meant = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, said))
         parts = {"meaning": weight * meant, "words": (1 - weight) * said}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
         if not persons.isdisjoint(speakers[own]):
             parts["speaker"] = settings.speaker
-        beside = [
-            (1 - weights[other]) * words.get(other, 0.0)
-            for other in (own - 1, own + 1)
-            if sections.get(other) == candidate.section_id
-        ]
-        if beside:
-            parts["neighbours"] = settings.turns * candidate.turns * max(beside) + TIE * sum(beside)
         if near := _near(candidate, evidence):
             parts["date"] = settings.dated * near
-        ranked.append(Ranked(candidate, math.fsum(parts.values()), parts, relevance))
-    return ranked
+        ranked.append(Ranked(candidate, 0.0, parts, relevance))
+    _add_surroundings(ranked, settings)
+    return [item._replace(score=math.fsum(item.parts.values())) for item in ranked]
+
+
+def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
+    """Add what the passages around each one say, where they are turns of one conversation."""
+    places = {item.candidate.id: item for item in ranked}
+    best = _best_of_sections(ranked)
+    for item in ranked:
+        own = item.candidate
+        beside, beyond = (
+            [
+                other.parts["words"]
+                for away in (-steps, steps)
+                if (other := places.get(own.id + away)) and other.candidate.section_id == own.section_id
+            ]
+            for steps in (1, 2)
+        )
+        if beside or beyond:
+            near = settings.turns * max(beside, default=0.0) + settings.beyond * max(beyond, default=0.0)
+            item.parts["neighbours"] = own.turns * near + TIE * sum(beside)
+        if own.turns and settings.section:
+            others = [other.relevance for other in best[own.section_id] if other is not item]
+            item.parts["section"] = settings.section * own.turns * max(others, default=0.0)
+
+
+def _best_of_sections(ranked: Sequence[Ranked]) -> dict[int, list[Ranked]]:
+    """The two most relevant candidates of each section: one of them is another than any passage itself."""
+    best: dict[int, list[Ranked]] = {}
+    for item in ranked:
+        two = best.setdefault(item.candidate.section_id, [])
+        two.append(item)
+        if len(two) > 2:
+            two.remove(min(two, key=lambda one: one.relevance))
+    return best
 
 
 def _words(evidence: Evidence) -> dict[int, float]:

@@ -1,0 +1,96 @@
+"""The head of a ranking, read again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from commonplace.index.sqlite import Candidate
+from commonplace.search import query, reranking
+from commonplace.search.ranking import Ranked
+from commonplace.search.reranking import LATE_ANYWHERE, LATE_FLOOR, LATE_WEIGHT, Reranker, rerank
+
+
+def ranked(*scores: float, text: str = "some words", turns: float = 0.0) -> list[Ranked]:
+    return [
+        Ranked(Candidate(i, 1, 1, i, i, text, turns), score, {"words": score}, score)
+        for i, score in enumerate(scores, 1)
+    ]
+
+
+def says(*values: float, kind: str = "local", head: int = 10, blend: str = "scores") -> Reranker:
+    def read(question: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+        return values[: len(candidates)]
+
+    return Reranker(kind, read, head, blend)  # type: ignore[arg-type]
+
+
+def order(found: Sequence[Ranked]) -> list[int]:
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+    for item in found:
+        assert sum(item.parts.values()) == pytest.approx(item.score)
+    return [item.candidate.id for item in found]
+
+
+def test_similarity_above_the_floor_is_added() -> None:
+    found = rerank(ranked(0.5, 0.4, turns=1.0), query.parse("a question"), says(LATE_FLOOR, LATE_FLOOR + 0.2))
+    assert order(found) == [2, 1]
+    assert found[0].score == pytest.approx(0.4 + 0.2 * LATE_WEIGHT)
+    assert found[1].score == 0.5
+
+
+def test_below_the_floor_nothing_changes() -> None:
+    before = ranked(0.5, 0.4, 0.3, turns=1.0)
+    found = rerank(before, query.parse("a question"), says(0.1, LATE_FLOOR - 0.01, LATE_FLOOR))
+    assert [item.score for item in found] == [0.5, 0.4, 0.3]
+
+
+def test_prose_gets_less_of_it() -> None:
+    (found,) = rerank(ranked(0.5), query.parse("a question"), says(LATE_FLOOR + 0.2))
+    assert found.score == pytest.approx(0.5 + 0.2 * LATE_WEIGHT * LATE_ANYWHERE)
+
+
+@pytest.mark.parametrize(("question", "text"), [("一个问题", "some words"), ("a question", "只有中文")])
+def test_chinese_gets_nothing_of_it(question: str, text: str) -> None:
+    (found,) = rerank(ranked(0.5, text=text, turns=1.0), query.parse(question), says(0.9))
+    assert found.score == pytest.approx(0.5)
+
+
+def test_the_rest_stays_behind_the_head() -> None:
+    found = rerank(ranked(0.5, 0.4, 0.39, turns=1.0), query.parse("q"), says(0.0, 0.9, 0.9, head=2))
+    assert order(found) == [2, 1, 3]
+
+
+def test_a_model_is_blended_by_position() -> None:
+    found = rerank(ranked(0.8, 0.7), query.parse("q"), says(0.0, 1.0, kind="model"))
+    assert order(found) == [2, 1]
+    assert [item.score for item in found] == pytest.approx([0.75 * 0.7 + 0.25, 0.75 * 0.8])
+
+
+def test_ranks_can_stand_in_the_place_of_scores() -> None:
+    found = rerank(ranked(0.8, 0.7), query.parse("q"), says(0.1, 0.9, kind="model", blend="positions"))
+    assert [item.score for item in found] == pytest.approx([0.75 + 0.025, 0.75 / 2 + 0.225])
+
+
+def test_further_down_a_model_counts_more() -> None:
+    found = rerank(ranked(*[0.5] * 12), query.parse("q"), says(*[0.0] * 11, 1.0, kind="llm", head=20))
+    weights = {item.candidate.id: item.score for item in found}
+    assert weights[3] == pytest.approx(0.75 * 0.5)
+    assert weights[4] == pytest.approx(0.60 * 0.5)
+    assert weights[11] == pytest.approx(0.40 * 0.5)
+    assert order(found)[0] == 12
+
+
+def test_a_head_that_a_model_refuses_draws_the_rest_down() -> None:
+    found = rerank(ranked(0.5, 0.4, 0.39), query.parse("q"), says(0.0, 0.0, kind="model", head=2))
+    assert order(found) == [1, 2, 3]
+    assert found[2].parts["behind"] < 0
+
+
+def test_nothing_found_is_read_by_nobody() -> None:
+    def read(question: str, candidates: Sequence[Candidate]) -> Sequence[float]:
+        raise AssertionError("there is nothing to read")
+
+    assert rerank([], query.parse("q"), Reranker("local", read)) == []
+    assert reranking.MODEL_HEAD == reranking.POSITIONS[-1][0]
