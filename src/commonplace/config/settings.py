@@ -63,6 +63,22 @@ class Embedding(NamedTuple):
     max_dollars_a_run: float | None
 
 
+class Reranking(NamedTuple):
+    """Settings of reranking; caps are for a day or a run, None for no cap."""
+
+    provider: str
+    model: str
+    base_url: str
+    path: str
+    key_file: str
+    keyring: str
+    timeout_s: float
+    max_tokens_a_day: int | None
+    max_tokens_a_run: int | None
+    max_dollars_a_day: float | None
+    max_dollars_a_run: float | None
+
+
 class Llm(NamedTuple):
     """Settings of language models; caps are for a day or a run, None for no cap."""
 
@@ -114,6 +130,7 @@ class Settings(NamedTuple):
     index: Index  # type: ignore[assignment]  # hides a method of tuples that nobody misses
     remember: Remember
     embedding: Embedding
+    reranking: Reranking
     llm: Llm
     output: Output
     watch: Watch
@@ -127,6 +144,7 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "index": Index,
     "remember": Remember,
     "embedding": Embedding,
+    "reranking": Reranking,
     "llm": Llm,
     "output": Output,
     "watch": Watch,
