@@ -1,4 +1,4 @@
-"""A model's calls for vectors or scores under its budget: checked before each, recorded after it, come what may."""
+"""A model's calls for vectors or scores under its budget: checked before each, recorded after it, always."""
 
 from __future__ import annotations
 

@@ -191,14 +191,15 @@ def opened(make: Callable[..., Any], row: Mapping[str, Any], at: Path | None, *,
             )
         except ValueError as error:
             if "from any source" in str(error):
-                raise _absent(row["model"], fetch=fetch) from error
+                raise absent(row["model"], fetch=fetch) from error
             raise
 
     with quiet():
         return runtime.run(PROVIDER, work, f"{row['model']} cannot be loaded", permanent=True)
 
 
-def _absent(name: str, *, fetch: bool) -> ProviderError:
+def absent(name: str, *, fetch: bool) -> ProviderError:
+    """Return the error of a model that is not on this machine, or that could not be fetched."""
     if fetch:
         return ProviderError(PROVIDER, f"{name} cannot be fetched; is there a connection?")
     told = f"{name} is not on this machine; fetch it with `commonplace models pull {name}`"
