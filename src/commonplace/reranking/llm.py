@@ -18,6 +18,7 @@ from commonplace.deadline import Deadline
 from commonplace.embedding import packing
 from commonplace.errors import ProviderError
 from commonplace.llm import prompting
+from commonplace.llm.base import NoText
 from commonplace.refusals import TooLarge
 
 if TYPE_CHECKING:
@@ -115,13 +116,16 @@ class LlmReranker:
 
     def _chance(self, question: str, text: str, deadline: Deadline) -> float | None:
         messages = prompting.load("rerank").messages(question=question, passage=text)
-        completion = self._client.complete(
-            messages,
-            max_tokens=ANSWER_TOKENS,
-            logprobs=LIKELY,
-            deadline_s=self._left_s(deadline),
-            purpose=PURPOSE,
-        )
+        try:
+            completion = self._client.complete(
+                messages,
+                max_tokens=ANSWER_TOKENS,
+                logprobs=LIKELY,
+                deadline_s=self._left_s(deadline),
+                purpose=PURPOSE,
+            )
+        except NoText:  # a model that thinks first, and has no room for that here
+            return None
         return yes_of(completion)
 
     def _graded(self, question: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
@@ -183,9 +187,8 @@ def _likelihood(chance: TokenChance, word: str) -> float:
     """How likely a word is as a token, in all its spellings."""
     told = dict(chance.alternatives)
     told.setdefault(chance.token, chance.logprob)
-    return sum(
-        math.exp(min(0.0, logprob)) for token, logprob in told.items() if token.strip().lower() == word
-    )
+    spelled = (logprob for token, logprob in told.items() if token.strip().lower() == word)
+    return sum(math.exp(min(0.0, logprob)) for logprob in spelled)
 
 
 def _framed(text: str, most: int) -> str:

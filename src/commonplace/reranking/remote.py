@@ -88,15 +88,14 @@ class RemoteReranker:
     """A reranker of a provider; safe to call from several threads."""
 
     def __init__(self, spec: Spec, service: Service) -> None:
-        """Prepare, without a request. Raises ConfigError, ProviderError if key or a fit address is missing."""
+        """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
         row = registry.find(service.name)
         self.service = service
         self.model = spec.model or row.model
         base_url = (spec.base_url or row.base_url).strip().rstrip("/")
         if not base_url:
-            raise ConfigError(
-                "reranking.base_url", f"{service.name} needs one; set it in your own config.toml"
-            )
+            told = f"{service.name} needs one; set it in your own config.toml"
+            raise ConfigError("reranking.base_url", told)
         self.key = credentials.at_address(spec.key, row.keys, spec.base_url, row.base_url)
         if service.key_needed and not self.key and credentials.is_own(spec.base_url, row.base_url):
             raise ProviderError(service.name, f"no key: set {' or '.join(row.keys)}", permanent=True)

@@ -59,7 +59,7 @@ def _read(provider: str, result: object) -> tuple[int, float]:
     if isinstance(result, Mapping):
         place, score = result.get("index"), result.get("relevance_score", result.get("score"))
         if _is_number(score) and isinstance(place, int) and not isinstance(place, bool):
-            return place, float(score)  # type: ignore[arg-type]
+            return place, float(score)
     raise ProviderError(provider, "the answer holds a result without a place or a score")
 
 
