@@ -42,6 +42,11 @@ class ScoreCache:
             while len(self._held) > self._entries:
                 self._held.popitem(last=False)
 
+    def clear(self) -> None:
+        """Forget all scores."""
+        with self._lock:
+            self._held.clear()
+
 
 def key(model: str, question: str, text: str) -> bytes:
     """Return the key of a score: a hash of all that it depends on."""

@@ -152,7 +152,11 @@ class RemoteReranker:
         except ProviderError as error:
             if error.status not in _REFUSED or not re.search(self.service.wanted, str(error)):
                 raise
-        found = self._request(call, other, deadline, watcher)
+        try:
+            found = self._request(call, other, deadline, watcher)
+        except TooLarge:  # which is about the texts: the kind was right
+            self._otherwise = True
+            raise
         self._otherwise = True
         return found
 
