@@ -70,10 +70,14 @@ def closed_connections() -> Iterator[None]:
 def no_model_of_another_test() -> Iterator[None]:
     """Forget the models behind a server: they were made with the keys of one test's environment."""
     yield
-    for registry in ("commonplace.embedding.registry", "commonplace.llm.registry"):
+    for part in ("embedding", "llm", "reranking"):
+        registry = f"commonplace.{part}.registry"
         made = sys.modules[registry]._CATALOG.made if registry in sys.modules else {}
         for spec in [spec for spec in made if spec.provider not in ("builtin", "fake")]:
             del made[spec]
+    opening = sys.modules.get("commonplace.reranking.opening")
+    if opening is not None:
+        opening._STORE.clear()
 
 
 @pytest.fixture(autouse=True)

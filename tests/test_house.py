@@ -23,7 +23,7 @@ ORDER = [
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
     {"notes", "embedding", "llm"},
-    {"chunking"},
+    {"chunking", "reranking"},
     {"index"},
     {"search"},
     {"memory"},

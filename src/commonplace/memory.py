@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.config.keys import RERANKERS
+from commonplace.config.keys import READERS
 from commonplace.embedding.current import CurrentModel
 from commonplace.errors import (
     ConfigError,
@@ -86,7 +86,7 @@ class Memory:
         self._store = self._make_store(scout)
         folder = index_path.parent if index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
-        self._readers = Readers()
+        self._readers = Readers(settings, self._current.accounts)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -139,6 +139,7 @@ class Memory:
         with self._lock:
             self._store.dismiss()
             self._store.close()
+            self._readers.close()
             self._current.close()
 
     # --- writing ------------------------------------------------------------------------------------
@@ -199,10 +200,8 @@ class Memory:
             raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
         if min_score is not None and not min_score <= 1:
             raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
-        if rerank is not None and rerank not in RERANKERS:
-            raise ConfigError(
-                "rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(RERANKERS)}"
-            )
+        if rerank is not None and rerank not in READERS:
+            raise ConfigError("rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(READERS)}")
         request = pipeline.Request(
             limit=self.settings.search.limit if limit is None else limit,
             mode=mode,

@@ -88,6 +88,7 @@ def test_the_best_of_a_section_speaks_for_the_others() -> None:
     parts = {item.candidate.id: item.parts.get("section", 0.0) for item in found}
     assert parts == pytest.approx({1: 0.2 * 0.2, 9: 0.2 * 1.0, 20: 0.0})
     apart = [candidate(1, turns=1.0), candidate(2, section=2, turns=1.0)]
+    said = {1: 10.0, 2: 1.0}
     assert scores(ranking.rank(apart, evidence(lexical=said), RankSettings()))[2] == 0.1
 
 

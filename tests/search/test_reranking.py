@@ -93,4 +93,4 @@ def test_nothing_found_is_read_by_nobody() -> None:
         raise AssertionError("there is nothing to read")
 
     assert rerank([], query.parse("q"), Reranker("local", read)) == []
-    assert reranking.MODEL_HEAD == reranking.POSITIONS[-1][0]
+    assert reranking.POSITIONS[-1][0] == reranking.MODEL_HEAD

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import render, screen
-from commonplace.cli import selecting, session
+from commonplace.cli import rerankers, selecting, session
 from commonplace.cli.failures import ERROR
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option, option
@@ -56,7 +56,7 @@ def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> Non
     if form == "json":
         session.write(render.to_json([asdict(row) for row in found]))
         return
-    titles = {"embedding": "embedding", "llm": "language models"}
+    titles = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
     kinds = ("llm",) if llm else tuple(titles)
     blocks = [_providers(titles[kind], [row for row in found if row.kind == kind], look) for kind in kinds]
     session.write("\n\n".join(blocks))
@@ -143,12 +143,13 @@ def _brief(languages: str) -> str:
 @click.argument("name", metavar="[PROVIDER/]MODEL")
 @click.pass_context
 def pull(ctx: click.Context, name: str) -> None:
-    """Fetch a model of fastembed, or (ollama/MODEL) let an Ollama server fetch one.
+    """Fetch a model of fastembed, a reranker as well, or (ollama/MODEL) let an Ollama server fetch one.
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
     settings = _settings(ctx)
-    session.write(_fetched(selecting.fetch(_pullable(name, settings))))
+    spec = _pullable(name, settings)
+    session.write(_fetched(rerankers.pulled(spec) or selecting.fetch(spec)))
 
 
 def _pullable(name: str, settings: Settings) -> Spec:
@@ -177,23 +178,32 @@ def _fetched(fetched: Fetched) -> str:
 @command("test")
 @click.argument("name", metavar="[PROVIDER[/MODEL]]", required=False)
 @option("--llm", is_flag=True, help="Try the language model alone.")
+@option("--reranker", is_flag=True, help="Try the reranker alone, on three texts.")
 @format_option(("text", "json"))
 @click.pass_context
-def test(ctx: click.Context, name: str | None, llm: bool, form: str) -> None:
+def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: str) -> None:
     """Try the models that the settings name, or another, with a question, a passage and a batch of them.
+
+    A reranker scores three texts, and the one that won is told.
 
     Nothing is answered from a cache; calls are recorded and capped like any other. Ends with 1 when the
     active model does not answer.
     """
     settings = _settings(ctx)
-    tried, asked = _tried(ctx, name, settings, llm=llm)
+    if reranker and (name or llm):
+        raise ConfigError("models", "--reranker tries the reranker that is set, and nothing else")
+    tried, asked = ((), None) if reranker else _tried(ctx, name, settings, llm=llm)
+    ranked = None
+    if reranker or not (name or llm):
+        ranked = rerankers.tried(session.root_for_settings(ctx), settings, needed=reranker)
     if form == "json":
         data = {"embedding": [_data(one) for one in tried], "llm": _data(asked) if asked else None}
-        session.write(render.to_json(data))
+        session.write(render.to_json({**data, "reranking": rerankers.data(ranked) if ranked else None}))
     else:
         look = session.look(settings)
-        session.write(_table(tried, asked, look) or "no model is set, and nothing needs one")
-    if (tried and tried[0].trouble) or (asked and asked.trouble):
+        shown = [_table(tried, asked, look), rerankers.told(ranked, look) if ranked else ""]
+        session.write("\n".join(filter(None, shown)) or "no model is set, and nothing needs one")
+    if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
         ctx.exit(ERROR)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.config.keys import RERANKERS
+from commonplace.config.keys import READERS
 
 if TYPE_CHECKING:
     from datetime import date
@@ -143,7 +143,7 @@ def rerank_option() -> Callable[[_Decorated], _Decorated]:
     """Declare `--rerank`, who reads the best hits again."""
     return option(
         "--rerank",
-        type=click.Choice(RERANKERS),
+        type=click.Choice(READERS),
         help="Who reads the best hits again; otherwise search.rerank.",
     )
 

@@ -16,20 +16,22 @@ from commonplace.embedding import automatic, configured
 from commonplace.embedding import registry as embedders
 from commonplace.errors import CommonplaceError
 from commonplace.llm import registry as llms
+from commonplace.reranking import registry as rerankers
+from commonplace.reranking.opening import LLM
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.config.settings import Embedding, Llm
+    from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.embedding.breaker import Opened
 
-Kind = Literal["embedding", "llm"]
+Kind = Literal["embedding", "reranking", "llm"]
 _MODULES: Mapping[str, str] = {"fastembed": "fastembed", "gguf": "llama_cpp", "openai": "openai"}
 _CONNECT_S = 0.3
 _FOR_TESTS = "fake"
 
 
 class Row(Protocol):
-    """What both tables of providers say of one."""
+    """What every table of providers says of one."""
 
     @property
     def name(self) -> str:
@@ -79,8 +81,8 @@ class Listed:
 
 
 def listed(settings: Settings) -> list[Listed]:
-    """List embedding providers, then those of language models, in the order of their tables."""
-    return [*_embedders(settings.embedding), *_llms(settings.llm)]
+    """List embedding providers, rerankers, then language models, each in the order of their table."""
+    return [*_embedders(settings.embedding), *_rerankers(settings), *_llms(settings.llm)]
 
 
 def _embedders(settings: Embedding) -> list[Listed]:
@@ -98,6 +100,35 @@ def _embedders(settings: Embedding) -> list[Listed]:
             use = Use(False, configured.told(opened[row.name]).partition(" is ")[2], use.remedy)
         found.append(Listed("embedding", row.name, role, model or row.model, *use, row.about))
     return found
+
+
+def _rerankers(settings: Settings) -> list[Listed]:
+    chosen = settings.reranking
+    found = []
+    names = _names(rerankers.PROVIDERS, rerankers.GROUP, (chosen.provider,))
+    for row in _rows(names, rerankers.find):
+        role = "active" if row.name == chosen.provider else ""
+        use = _reranker(row, chosen if role else None)
+        model = chosen.model if role else ""
+        found.append(Listed("reranking", row.name, role, model or row.model, *use, row.about))
+    role = "active" if chosen.provider == LLM else ""
+    model = "/".join(filter(None, (settings.llm.provider, settings.llm.model)))
+    use = Use(True, f"asks {model}")
+    if settings.llm.provider == "none":
+        model, use = "", Use(False, "no language model", "commonplace models use --llm PROVIDER/MODEL")
+    return [*found, Listed("reranking", LLM, role, model, *use, "the language model that is set")]
+
+
+def _reranker(row: Row, settings: Reranking | None) -> Use:
+    """Judge a reranker; what is missing is set by `config set`, since `models use` chooses no reranker."""
+    use = _use(row, settings, row.keys)
+    if row.name == "fastembed" and find_spec("fastembed") is not None:
+        return Use(True, "installed", "")  # which of its models are on disk, fastembed alone can tell
+    if row.name == "compatible" and not (settings and settings.base_url):
+        return use._replace(remedy="commonplace config set reranking.base_url ADDRESS")
+    if row.name == "onnx" and not use.ready:
+        return use._replace(remedy="commonplace config set reranking.path FOLDER")
+    return use
 
 
 def _llms(settings: Llm) -> list[Listed]:
@@ -135,7 +166,7 @@ def _left_alone(settings: Embedding) -> dict[str, Opened]:
     return {}
 
 
-def _use(row: Row, settings: Embedding | Llm | None, variables: Collection[str]) -> Use:
+def _use(row: Row, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
     """Judge a provider by what is installed and set; `settings` only where they are about this one.
 
     `variables` are those that may hold its key.
@@ -177,7 +208,7 @@ def _on_disk() -> Use:
     return Use(bool(count), told, "" if count else "commonplace models pull fastembed")
 
 
-def _key(row: Row, settings: Embedding | Llm | None, variables: Collection[str]) -> Use:
+def _key(row: Row, settings: Embedding | Reranking | Llm | None, variables: Collection[str]) -> Use:
     if settings and settings.key_file:
         return Use(True, "key in key_file")
     if settings and settings.keyring:

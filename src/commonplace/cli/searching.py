@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.cli import failures, session
-from commonplace.config.keys import RERANKERS
+from commonplace.config.keys import READERS
 
 if TYPE_CHECKING:
     from datetime import date
@@ -41,7 +41,7 @@ def is_valid(ask: Search) -> bool:
     return (
         (ask.form == "text" or _is_format(ask.form))
         and (ask.layer is None or ask.layer in LAYERS)
-        and (ask.rerank is None or ask.rerank in RERANKERS)
+        and (ask.rerank is None or ask.rerank in READERS)
         and (ask.limit is None or 1 <= ask.limit <= MOST_HITS)
         and (ask.min_score is None or 0 <= ask.min_score <= 1)
     )

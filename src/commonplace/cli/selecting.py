@@ -14,14 +14,14 @@ from commonplace.cli.options import command, option
 from commonplace.errors import CommonplaceError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
 
     from commonplace.config import Loaded, Settings
     from commonplace.config.settings import Embedding, Llm
     from commonplace.costs.accounts import Accounts
     from commonplace.embedding.base import Spec
-    from commonplace.embedding.downloads import Fetched
+    from commonplace.embedding.downloads import Fetched, Told
     from commonplace.llm.base import Spec as LlmSpec
     from commonplace.llm.trial import Trial as LlmTrial
     from commonplace.memory import Memory
@@ -235,12 +235,17 @@ def _say_what_a_sync_takes(memory: Memory, meanwhile: str) -> None:
 
 
 def fetch(spec: Spec) -> Fetched:
-    """Fetch a model with a bar on the terminal; stopped, say that another attempt goes on from there."""
+    """Fetch a model as `with_a_bar` does."""
     from commonplace.embedding import downloads
 
+    return with_a_bar(lambda tell: downloads.fetch(spec, tell))
+
+
+def with_a_bar(work: Callable[[Told], Fetched]) -> Fetched:
+    """Fetch with a bar on the terminal; stopped, say that another attempt goes on from there."""
     try:
         with progress.shown() as told:
-            return downloads.fetch(spec, lambda done, total: told("MB", done // 10**6, total // 10**6))
+            return work(lambda done, total: told("MB", done // 10**6, total // 10**6))
     except KeyboardInterrupt:
         failures.warn("interrupted; run it again, it goes on from there")
         raise

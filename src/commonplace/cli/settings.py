@@ -124,7 +124,7 @@ def path(ctx: click.Context, form: str) -> None:
 def key(entry: str, remove: bool) -> None:
     """Put a provider's key into the system keyring; it is asked for, or read from standard input.
 
-    The setting `embedding.keyring` or `llm.keyring` then names the entry.
+    The setting `embedding.keyring`, `reranking.keyring` or `llm.keyring` then names the entry.
     """
     from commonplace.config import credentials
 

@@ -70,6 +70,21 @@ def from_environment(names: Sequence[str], environ: Mapping[str, str] | None = N
     return Secret(next(filter(None, found), ""))
 
 
+def at_address(
+    key: Secret, names: Sequence[str], address: str, own: str, environ: Mapping[str, str] | None = None
+) -> Secret:
+    """Return a key as configured, or that of the environment, which goes to the provider's own address only.
+
+    `address` is the one that is asked, empty for the provider's `own`.
+    """
+    return key or (from_environment(names, environ) if is_own(address, own) else NO_KEY)
+
+
+def is_own(address: str, own: str) -> bool:
+    """Whether an address is the provider's own, which an empty one stands for."""
+    return address.rstrip("/") in ("", own)
+
+
 def named(file: str, keyring: str, table: str) -> Secret:
     """Return the key that a table of settings names, in a file or in the system keyring; NO_KEY for neither.
 

@@ -11,12 +11,13 @@ from commonplace import paths
 from commonplace.errors import ConfigError
 
 _EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
-# The rows of `embedding.registry`, which this may not import; a test compares them.
+# The rows of `embedding.registry` and `reranking.registry`, which this may not import; tests compare them.
 EMBEDDERS = (
     "builtin", "onnx", "fastembed", "gguf", "openai", "compatible", "gemini", "voyage", "mistral", "cohere",
     "ollama", "fake",
 )  # fmt: skip
-RERANKERS = ("auto", "off", "local", "model", "llm")
+RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm", "fake")
+READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
@@ -69,7 +70,14 @@ KEYS = (
         "text",
         "auto",
         "Who reads the best hits again; auto: local where the bundled model embeds.",
-        choices=RERANKERS,
+        choices=READERS,
+    ),
+    Key(
+        "search.blend",
+        "text",
+        "scores",
+        "What a reranker's answer is weighed with: the score, or 1 / rank.",
+        choices=("scores", "positions"),
     ),
     Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
     Key(
@@ -112,6 +120,25 @@ KEYS = (
     _own("embedding.max_tokens_a_run", "integer", None, "Tokens embedding may take a run.", 0, 10**10),
     _own("embedding.max_dollars_a_day", "number", None, "US dollars it may cost a day.", 0, 10**6),
     _own("embedding.max_dollars_a_run", "number", None, "US dollars it may cost a run.", 0, 10**6),
+    Key(
+        "reranking.provider",
+        "text",
+        "none",
+        "Which model reads question and text together; llm: the language model.",
+        choices=("none", *RERANKERS),
+        harmless=False,
+        group="commonplace.rerankers",
+    ),
+    _own("reranking.model", "text", "", "Which of the provider's models; empty: its default."),
+    _own("reranking.base_url", "text", "", "Where the provider is; empty: its own address."),
+    _own("reranking.path", "text", "", "The folder of a local model."),
+    _own("reranking.key_file", "text", "", "A file with the provider's key; else its variable."),
+    _own("reranking.keyring", "text", "", "The entry of the system keyring with that key."),
+    _own("reranking.timeout_s", "number", 5, "Seconds that scoring may take, retries included.", 0.1, 300),
+    _own("reranking.max_tokens_a_day", "integer", None, "Tokens reranking may take a day.", 0, 10**10),
+    _own("reranking.max_tokens_a_run", "integer", None, "Tokens reranking may take a run.", 0, 10**10),
+    _own("reranking.max_dollars_a_day", "number", None, "US dollars it may cost a day.", 0, 10**6),
+    _own("reranking.max_dollars_a_run", "number", None, "US dollars it may cost a run.", 0, 10**6),
     _own("llm.provider", "text", "none", "Who provides the language model; nothing needs one."),
     _own("llm.model", "text", "", "The language model, as its provider calls it."),
     _own("llm.base_url", "text", "", "The address of its server; empty: the provider's own."),

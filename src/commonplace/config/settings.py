@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 WORKSPACE_COLLECTION = "memory"  # the workspace's own notes; no other collection may have this name
 DEFAULT_GLOBS = ("**/*.md",)
@@ -15,6 +15,7 @@ class Search(NamedTuple):
     limit: int
     min_score: float | None
     rerank: str
+    blend: Literal["scores", "positions"]
 
 
 class Recall(NamedTuple):
@@ -58,6 +59,22 @@ class Embedding(NamedTuple):
     query_deadline_s: float
     cache_entries: int
     batch: bool
+    max_tokens_a_day: int | None
+    max_tokens_a_run: int | None
+    max_dollars_a_day: float | None
+    max_dollars_a_run: float | None
+
+
+class Reranking(NamedTuple):
+    """Settings of reranking; caps are for a day or a run, None for no cap."""
+
+    provider: str
+    model: str
+    base_url: str
+    path: str
+    key_file: str
+    keyring: str
+    timeout_s: float
     max_tokens_a_day: int | None
     max_tokens_a_run: int | None
     max_dollars_a_day: float | None
@@ -115,6 +132,7 @@ class Settings(NamedTuple):
     index: Index  # type: ignore[assignment]  # hides a method of tuples that nobody misses
     remember: Remember
     embedding: Embedding
+    reranking: Reranking
     llm: Llm
     output: Output
     watch: Watch
@@ -128,6 +146,7 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "index": Index,
     "remember": Remember,
     "embedding": Embedding,
+    "reranking": Reranking,
     "llm": Llm,
     "output": Output,
     "watch": Watch,

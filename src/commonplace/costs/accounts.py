@@ -1,4 +1,4 @@
-"""The ledger of a workspace and the caps of its settings, for whatever embeds: opened when it is needed."""
+"""The ledger of a workspace and the caps of its settings, for whatever embeds or reranks; opened late."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from commonplace.paths import Workspace
 
 if TYPE_CHECKING:
-    from commonplace.config.settings import Embedding
-    from commonplace.costs.ledger import Ledger
+    from commonplace.config.settings import Embedding, Reranking
+    from commonplace.costs.ledger import Kind, Ledger
     from commonplace.costs.meter import Meter
 
 
@@ -25,15 +25,24 @@ class Accounts:
         self._lock = threading.Lock()
         self._ledger: Ledger | None = None
 
-    def meter(self, provider: str, model: str, run: str = "") -> Meter:
+    def meter(
+        self,
+        provider: str,
+        model: str,
+        run: str = "",
+        *,
+        kind: Kind = "embedding",
+        settings: Embedding | Reranking | None = None,
+    ) -> Meter:
         """Return the meter of a model; `run` names what the caps of a run are for, empty: a run of its own.
 
-        Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable.
+        The caps are those of `settings`, for calls of a `kind`; unless told, those of embedding. Raises
+        ConfigError for unreadable prices, OutsideRoots, NoteUnreadable.
         """
         from commonplace.costs.budget import Budget, caps
         from commonplace.costs.meter import Meter
 
-        return Meter(Budget(self._opened(), caps(self._settings), run, "embedding"), provider, model)
+        return Meter(Budget(self.ledger(), caps(settings or self._settings), run, kind), provider, model)
 
     def close(self) -> None:
         """Close the ledger; it is opened again when it is needed."""
@@ -41,7 +50,8 @@ class Accounts:
             if self._ledger is not None:
                 self._ledger.close()
 
-    def _opened(self) -> Ledger:
+    def ledger(self) -> Ledger:
+        """Return the ledger. Raises ConfigError for unreadable prices, OutsideRoots, NoteUnreadable."""
         from commonplace.costs.ledger import Ledger, open_ledger
 
         with self._lock:

@@ -20,7 +20,7 @@ from commonplace.costs.prices import FILE, NANO
 from commonplace.errors import BudgetExceeded
 
 if TYPE_CHECKING:
-    from commonplace.config.settings import Embedding, Llm
+    from commonplace.config.settings import Embedding, Llm, Reranking
 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
@@ -46,7 +46,7 @@ class Caps:
         return self.dollars_a_day is not None or self.dollars_a_run is not None
 
 
-def caps(settings: Llm | Embedding) -> Caps:
+def caps(settings: Llm | Embedding | Reranking) -> Caps:
     """Return the caps that a table of settings holds."""
     return Caps(
         settings.max_tokens_a_day,

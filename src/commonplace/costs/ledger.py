@@ -20,7 +20,7 @@ from commonplace.database import Database
 from commonplace.paths import Workspace
 
 By = Literal["purpose", "model", "day"]
-Kind = Literal["llm", "embedding"]
+Kind = Literal["llm", "embedding", "reranking"]
 OK = "ok"
 _MAX_NAME = 100  # characters of a purpose, provider or model
 _TABLES = """

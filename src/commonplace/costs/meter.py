@@ -1,4 +1,4 @@
-"""A model's embedding calls under its budget: checked before each, recorded after it, whatever happens."""
+"""A model's calls for vectors or scores under its budget: checked before each, recorded after it, always."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.costs.ledger import OK
 from commonplace.errors import CommonplaceError, NoteUnreadable, ProviderError
 from commonplace.refusals import Unanswered
 
-Purpose = Literal["embed", "question", "test"]
+Purpose = Literal["embed", "question", "rerank", "test"]
 ABANDONED = "abandoned"
 
 
@@ -91,7 +91,7 @@ class Meter:
             self.provider,
             self.model,
             tokens,
-            kind="embedding",
+            kind=self._budget.kind,
             cached=cached,
             batched=batched,
             outcome=outcome,

@@ -30,7 +30,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "settings.variables": "settings:variables",
         "settings.origins": "settings:origins",
     },
-    "providers": {"providers.embedding": "providers:embedding", "providers.llm": "providers:language"},
+    "providers": {
+        "providers.embedding": "providers:embedding",
+        "providers.reranking": "reranking:reranker",
+        "providers.llm": "providers:language",
+    },
     "workspace": {
         "workspace.folder": "workspace:folder",
         "workspace.tree": "workspace:tree",

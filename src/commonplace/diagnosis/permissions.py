@@ -44,7 +44,7 @@ def _writable_by_others(path: Path) -> Finding | None:
 
 def keys(case: Case) -> Iterator[Finding]:
     """See that nobody else can read the files that hold keys."""
-    for name in ("embedding", "llm"):
+    for name in ("embedding", "reranking", "llm"):
         named = getattr(getattr(case.settings, name), "key_file", "")
         if not named or sys.platform == "win32":
             continue

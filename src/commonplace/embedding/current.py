@@ -62,8 +62,16 @@ class CurrentModel:
         if self._former is None or self._former.fingerprint != fingerprint:
             self._former = None
             with suppress(CommonplaceError):
-                self._former = configured.former(self._settings, self._open_accounts(), fingerprint)
+                self._former = configured.former(self._settings, self.accounts(), fingerprint)
         return self._former
+
+    def accounts(self) -> Accounts:
+        """The ledger of the workspace and meters over it, made when first needed."""
+        if self._accounts is None:
+            from commonplace.costs.accounts import Accounts
+
+            self._accounts = Accounts(self._workspace, self._settings, self._ledger_folder)
+        return self._accounts
 
     def close(self) -> None:
         """Close the ledger; it is opened again when it is needed."""
@@ -77,7 +85,7 @@ class CurrentModel:
         found: Embedder | None = None
         told: list[str] = []
         try:
-            for model in configured.models(self._settings, self._open_accounts()):
+            for model in configured.models(self._settings, self.accounts()):
                 trouble = model if isinstance(model, str) else self._unfit(model, trusted)
                 if not trouble and not isinstance(model, str):
                     found = model
@@ -96,10 +104,3 @@ class CurrentModel:
         if self._settings.provider != AUTO or trusted(model):
             return ""
         return configured.trouble(model)
-
-    def _open_accounts(self) -> Accounts:
-        if self._accounts is None:
-            from commonplace.costs.accounts import Accounts
-
-            self._accounts = Accounts(self._workspace, self._settings, self._ledger_folder)
-        return self._accounts

@@ -10,10 +10,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from commonplace.embedding import fastembed
 from commonplace.embedding.base import Spec
@@ -62,8 +62,13 @@ def is_missing(spec: Spec) -> bool:
 
 def work(name: str) -> None:
     """Fetch a model of fastembed, in the process made for it, and print what became of it as JSON."""
+    report(lambda: fastembed.download(Spec(fastembed.PROVIDER, name)))
+
+
+def report(download: Callable[[], Path]) -> None:
+    """Fetch a model, in the process made for it, and print where it lies or what went wrong as JSON."""
     try:
-        told = {"place": os.fspath(fastembed.download(Spec(fastembed.PROVIDER, name)))}
+        told = {"place": os.fspath(download())}
     except CommonplaceError as error:
         told = {"trouble": str(error)}
     print(json.dumps(told))
@@ -81,7 +86,14 @@ def size_of(folder: Path) -> int:
 
 
 def _fetch_files(spec: Spec, told: Told) -> Fetched:
-    row = fastembed.find(spec.model or fastembed.MODEL)
+    return fetch_files(fastembed.find(spec.model or fastembed.MODEL), told, _PROGRAM)
+
+
+def fetch_files(row: Mapping[str, Any], told: Told, program: str) -> Fetched:
+    """Fetch the model of a row of fastembed's by a program of Python, run in a process of its own.
+
+    The program gets the model's name and prints what became of it as JSON. Raises ProviderError.
+    """
     name, total, folder = str(row["model"]), int(float(row["size_in_GB"]) * 1e9), fastembed.cache_of(row)
     before = fastembed.is_here(row)
 
@@ -89,7 +101,7 @@ def _fetch_files(spec: Spec, told: Told) -> Fetched:
         if not before:
             told(min(size_of(folder), total), total)
 
-    result = _in_a_process(name, look)
+    result = _in_a_process(program, name, look)
     if not before:
         told(total, total)
     if "place" not in result:
@@ -98,10 +110,10 @@ def _fetch_files(spec: Spec, told: Told) -> Fetched:
     return Fetched(name, result["place"], size_of(Path(result["place"])), before)
 
 
-def _in_a_process(name: str, look: Callable[[], None]) -> dict[str, str]:
-    """Run `work` in a process of its own, looking now and then; whatever ends this ends that."""
+def _in_a_process(program: str, name: str, look: Callable[[], None]) -> dict[str, str]:
+    """Run a program in a process of its own, looking now and then; whatever ends this ends that."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-P", "-c", _PROGRAM, name]
+    command = [sys.executable, "-P", "-c", program, name]
     nobody = subprocess.DEVNULL
     with subprocess.Popen(
         command, stdin=nobody, stdout=subprocess.PIPE, stderr=nobody, env=environ

@@ -6,7 +6,7 @@ an error that says how to get it (`download`). `spec.path` may name a folder wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -98,7 +98,7 @@ def download(spec: Spec) -> Path:
     check()
     name = spec.model or MODEL
     if not is_here(find(name)):
-        _reach()
+        reach()
     return _place(_open(name, None, fetch=True))
 
 
@@ -106,7 +106,7 @@ def table() -> list[Mapping[str, Any]]:
     """Return what fastembed knows of each model. Raises MissingExtra, ProviderError."""
     check()
     runtime.library(PROVIDER)
-    with _quiet():
+    with quiet():
         from fastembed import TextEmbedding
 
         return list(TextEmbedding.list_supported_models())
@@ -114,7 +114,7 @@ def table() -> list[Mapping[str, Any]]:
 
 def find(name: str) -> Mapping[str, Any]:
     """Return what fastembed knows of a model. Raises ConfigError with the nearest names, MissingExtra."""
-    return _row(table(), name)
+    return row_of(table(), name)
 
 
 def is_here(row: Mapping[str, Any]) -> bool:
@@ -135,7 +135,7 @@ def _places(row: Mapping[str, Any]) -> list[Path]:
     return [*cache_of(row).glob("snapshots/*"), folder() / name, folder() / f"fast-{name}"]
 
 
-def _reach() -> None:
+def reach() -> None:
     """See that models can be had at all, before a library tries for a minute. Raises ProviderError."""
     from huggingface_hub import constants
 
@@ -160,59 +160,72 @@ def check() -> None:
 
 
 def _open(name: str, at: Path | None, *, fetch: bool = False) -> Model:
-    """Open a model through fastembed, without its log. Raises ConfigError, ProviderError."""
-    # Its sessions are not ours to set up; their warnings would go to standard error.
-    runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
-    with _quiet():
+    """Open a model that embeds. Raises ConfigError, ProviderError."""
+    row = find(name)
+    with quiet():
         from fastembed import TextEmbedding
 
-        row = _row(TextEmbedding.list_supported_models(), name)
-        session: dict[str, Any] = {"threads": 1, "providers": ["CPUExecutionProvider"]}
-        if ".onnx" not in row["model_file"]:
-            session = {}  # a static model has none, and warns of options for one
-
-        def work() -> Model:
-            place = str(at) if at else None
-            try:
-                model: Any = TextEmbedding(
-                    row["model"],
-                    cache_dir=str(folder()),
-                    local_files_only=not fetch,
-                    specific_model_path=place,
-                    **session,
-                )
-            except ValueError as error:
-                if "from any source" in str(error):
-                    raise _absent(name, fetch=fetch) from error
-                raise
-            found: Model = model  # its own types allow vectors of integers as well
-            return found
-
-        return runtime.run(PROVIDER, work, f"{name} cannot be loaded", permanent=True)
+    found: Model = opened(TextEmbedding, row, at, fetch=fetch)
+    return found
 
 
-def _absent(name: str, *, fetch: bool) -> ProviderError:
+def opened(make: Callable[..., Any], row: Mapping[str, Any], at: Path | None, *, fetch: bool = False) -> Any:  # noqa: ANN401
+    """Open the model of a row through a class of fastembed's, without its log. Raises ProviderError.
+
+    Its files lie in `at`, or in `folder()`, where `fetch` lets fastembed put them.
+    """
+    # Its sessions are not ours to set up; their warnings would go to standard error.
+    runtime.library(PROVIDER).set_default_logger_severity(runtime.FATAL)
+    session: dict[str, Any] = {"threads": 1, "providers": ["CPUExecutionProvider"]}
+    if ".onnx" not in row["model_file"]:
+        session = {}  # a static model has none, and warns of options for one
+
+    def work() -> Any:  # noqa: ANN401
+        try:
+            return make(
+                row["model"],
+                cache_dir=str(folder()),
+                local_files_only=not fetch,
+                specific_model_path=str(at) if at else None,
+                **session,
+            )
+        except ValueError as error:
+            if "from any source" in str(error):
+                raise absent(row["model"], fetch=fetch) from error
+            raise
+
+    with quiet():
+        return runtime.run(PROVIDER, work, f"{row['model']} cannot be loaded", permanent=True)
+
+
+def absent(name: str, *, fetch: bool) -> ProviderError:
+    """Return the error of a model that is not on this machine, or that could not be fetched."""
     if fetch:
         return ProviderError(PROVIDER, f"{name} cannot be fetched; is there a connection?")
     told = f"{name} is not on this machine; fetch it with `commonplace models pull {name}`"
     return ProviderError(PROVIDER, told, permanent=True)
 
 
-def _row(table: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any]:
-    """The row of a model in fastembed's table. Raises ConfigError, with the nearest names."""
+def row_of(
+    table: Sequence[Mapping[str, Any]], name: str, key: str = "embedding.model", example: str = MODEL
+) -> Mapping[str, Any]:
+    """Return the row of a model in a table of fastembed's. Raises ConfigError, with the nearest names.
+
+    `key` is the setting that names it, `example` one that is there.
+    """
     rows = {str(row["model"]).lower(): row for row in table}
     if name.lower() not in rows:
         from difflib import get_close_matches
 
         close = get_close_matches(name.lower(), rows, 3, 0.4)
         known = ", ".join(str(rows[key]["model"]) for key in close)
-        hint = f"; did you mean {known}?" if close else f", such as {MODEL}"
-        raise ConfigError("embedding.model", f"{name!r} is none of fastembed's models{hint}")
+        hint = f"; did you mean {known}?" if close else f", such as {example}"
+        raise ConfigError(key, f"{name!r} is none of fastembed's models{hint}")
     return rows[name.lower()]
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep fastembed from writing to standard error what is raised as an error anyway."""
     from loguru import logger
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.embedding import cards, folders, runtime
+from commonplace.embedding import cards, feeds, folders, runtime
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.folders import Exported, Pooling
 from commonplace.embedding.loading import Shared
@@ -30,20 +30,12 @@ if TYPE_CHECKING:
     from commonplace.embedding.runtime import Port, Session
 
 PROVIDER = "onnx"
+TASK = "feature-extraction"
 READY = "sentence_embedding"
 TOKENS = ("token_embeddings", "last_hidden_state")
 POOLED = "pooler_output"  # BERT's was trained for another end; it counts where there is nothing else
 # Weights outside a graph (`external_data` of onnx.proto): key `location`, then a file name, under 128 bytes.
 _LOCATION = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])", re.DOTALL)
-
-
-# What each input is fed, from the ids of tokens and of the segments they belong to.
-_INPUTS: dict[str, Callable[[list[int], list[int]], list[int]]] = {
-    "input_ids": lambda ids, segments: ids,
-    "attention_mask": lambda ids, segments: [1] * len(ids),
-    "token_type_ids": lambda ids, segments: segments,
-    "position_ids": lambda ids, segments: list(range(len(ids))),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ class Network:
 
     session: Session
     tokenizer: Tokenizer
-    inputs: tuple[tuple[str, str], ...]
+    inputs: feeds.Inputs
     output: str
     pooling: Pooling | None
 
@@ -60,11 +52,8 @@ class Network:
         """Run one text; return its vector, (d,) float32, not yet scaled."""
         import numpy as np
 
-        encoding = self.tokenizer.encode(text)
-        # Without marks of beginning and end, a text without words has no tokens; graphs fail on none.
-        ids, segments = encoding.ids or [0], encoding.type_ids or [0]
-        feed = {name: np.array([_INPUTS[name](ids, segments)], kind) for name, kind in self.inputs}
-        found = np.asarray(self.session.run([self.output], feed)[0], np.float32)
+        fed = feeds.feed(self.inputs, self.tokenizer.encode(text))
+        found = np.asarray(self.session.run([self.output], fed)[0], np.float32)
         return _pool(found, self.pooling, self.output)
 
 
@@ -96,18 +85,7 @@ def open_network(exported: Exported) -> Network:
     session = runtime.session(PROVIDER, str(exported.graph))
     output, pooling = _output(session.get_outputs(), exported)
     tokenizer = runtime.tokenizer(PROVIDER, data, exported.max_tokens)
-    return Network(session, tokenizer, _inputs(session), output, pooling)
-
-
-def _inputs(session: Session) -> tuple[tuple[str, str], ...]:
-    """Names of the graph's inputs and the integer type of each."""
-    declared = {found.name: found.type for found in session.get_inputs()}
-    if unknown := declared.keys() - _INPUTS.keys():
-        told = f"the graph wants {', '.join(sorted(unknown))}; only {', '.join(_INPUTS)} can be given"
-        raise ProviderError(PROVIDER, f"{told}: export it for feature-extraction", permanent=True)
-    if "input_ids" not in declared:
-        raise ProviderError(PROVIDER, "the graph takes no input_ids; it is no text model", permanent=True)
-    return tuple((name, "int32" if "int32" in kind else "int64") for name, kind in declared.items())
+    return Network(session, tokenizer, feeds.inputs(PROVIDER, session, TASK), output, pooling)
 
 
 def _output(ports: Sequence[Port], exported: Exported) -> tuple[str, Pooling | None]:
@@ -124,7 +102,7 @@ def _output(ports: Sequence[Port], exported: Exported) -> tuple[str, Pooling | N
     if POOLED in names:
         return POOLED, None
     told = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
-    raise ProviderError(PROVIDER, f"{told}: export it for feature-extraction", permanent=True)
+    raise ProviderError(PROVIDER, f"{told}: export it for {TASK}", permanent=True)
 
 
 def _weights(graph: Path) -> list[Path]:

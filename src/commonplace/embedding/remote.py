@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from commonplace.config.credentials import NO_KEY, Secret, from_environment
+from commonplace.config import credentials
+from commonplace.config.credentials import Secret
 from commonplace.deadline import Deadline
 from commonplace.embedding import families, packing, registry, vectors
 from commonplace.embedding.base import Kind, Spec
@@ -323,8 +324,7 @@ def at_same_place(spec: Spec, fingerprint: str) -> Spec | None:
 
 def _key(spec: Spec, row: registry.Provider, *, needed: bool) -> Secret:
     """The key as configured, or that of the environment, which goes to the provider's own address only."""
-    own = spec.base_url.rstrip("/") in ("", row.base_url)
-    key = spec.key or (from_environment(row.keys) if own else NO_KEY)
-    if needed and own and not key:
+    key = credentials.at_address(spec.key, row.keys, spec.base_url, row.base_url)
+    if needed and not key and credentials.is_own(spec.base_url, row.base_url):
         raise ProviderError(row.name, f"no key: set {' or '.join(row.keys)}", permanent=True)
     return key

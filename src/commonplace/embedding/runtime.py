@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from commonplace.errors import ProviderError
 
@@ -31,6 +31,7 @@ THREADS = max(
 )
 FATAL = 4  # the severity that is logged; what fails is raised anyway
 SHOWN = 200  # characters of a library's error: some hold a whole graph
+Cut = Literal["longest_first", "only_first", "only_second"]
 _T = TypeVar("_T")
 
 
@@ -99,14 +100,19 @@ def session(provider: str, graph: bytes | str) -> Session:
     return found
 
 
-def tokenizer(provider: str, data: bytes, max_tokens: int | None = None) -> Tokenizer:
-    """Read a `tokenizer.json`, which cuts at `max_tokens` and never pads. Raises ProviderError."""
+def tokenizer(
+    provider: str, data: bytes, max_tokens: int | None = None, cut: Cut = "longest_first"
+) -> Tokenizer:
+    """Read a `tokenizer.json`, which cuts at `max_tokens` and never pads. Raises ProviderError.
+
+    `cut` says which text of a pair is cut.
+    """
     from tokenizers import Tokenizer
 
     def read() -> Tokenizer:
         found = Tokenizer.from_buffer(data)
         if max_tokens is not None:
-            found.enable_truncation(max_tokens)
+            found.enable_truncation(max_tokens, strategy=cut)
             found.no_padding()
         return found
 
@@ -129,7 +135,7 @@ def each(work: Callable[[str], _T], texts: Sequence[str]) -> list[_T]:
     """Run texts one by one, several at a time: what comes of one depends on nothing else, without padding."""
     if len(texts) == 1:
         return [work(texts[0])]
-    with ThreadPoolExecutor(THREADS, "commonplace-embed") as pool:
+    with ThreadPoolExecutor(THREADS, "commonplace-model") as pool:
         return list(pool.map(work, texts))
 
 

@@ -23,6 +23,10 @@ MAX_TOKENS = 1024
 DEADLINE_S = 60.0
 
 
+class NoText(ProviderError):
+    """An answer without anything in it: a model may have spent all its tokens on thinking."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool that a model may call; `parameters` is the JSON schema of its arguments."""

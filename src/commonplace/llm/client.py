@@ -23,6 +23,7 @@ from commonplace.llm.base import (
     Completion,
     Message,
     Model,
+    NoText,
     Request,
     Schema,
     ToolSpec,
@@ -273,7 +274,7 @@ class Client:
         if completion.text.strip() or completion.calls:
             return
         remedy = "; allow it more tokens" if completion.finish == "length" else ""
-        raise ProviderError(self.model.provider, f"an empty answer (finish: {completion.finish}){remedy}")
+        raise NoText(self.model.provider, f"an empty answer (finish: {completion.finish}){remedy}")
 
 
 def _read(stream: Generator[str, None, Completion], read: list[str]) -> Generator[str, None, Completion]:

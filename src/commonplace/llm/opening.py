@@ -32,9 +32,29 @@ def open_llm(
     `run` names what the caps of a run are for; each call of this function is a run of its own without it.
     Nothing is asked yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
     """
-    chosen = settings.llm
-    if chosen.provider == NONE:
+    if settings.llm.provider == NONE:
         return None
+
+    def opened() -> ledger.Ledger:
+        return ledger.open_ledger(workspace, environ)
+
+    return over_ledger(opened, settings, breaker=breaker, holds_secret=holds_secret, run=run, environ=environ)
+
+
+def over_ledger(
+    opened: Callable[[], ledger.Ledger] | None,
+    settings: Settings,
+    *,
+    breaker: Breaker | None = None,
+    holds_secret: Callable[[str], bool] | None = None,
+    run: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Client:
+    """Make the language model that is set, over a ledger that is opened then; without one nothing is capped.
+
+    Raises as `open_llm` does.
+    """
+    chosen = settings.llm
     model = registry.create(
         Spec(
             chosen.provider,
@@ -46,7 +66,7 @@ def open_llm(
             chosen.context,
         )
     )
-    budget = Budget(ledger.open_ledger(workspace, environ), caps(chosen), run)
+    budget = None if opened is None else Budget(opened(), caps(chosen), run)
     cache = None
     if chosen.cache and holds_secret is not None:
         cache = Cache(user_cache_dir(environ) / "answers.sqlite", holds_secret=holds_secret)

@@ -42,7 +42,7 @@ class Trial:
         return not self.trouble
 
 
-class _Asked:
+class Asked:
     """A breaker that lets a trial through whatever happened before, and hears how it went.
 
     A model that fails again while it is left alone is not left alone longer.
@@ -84,7 +84,7 @@ def attempt(
     fresh = settings._replace(llm=chosen._replace(cache=False))
     name, began, client = chosen.model, time.perf_counter(), None
     try:
-        client = opening.open_llm(workspace, fresh, breaker=_Asked(breaker), environ=environ)
+        client = opening.open_llm(workspace, fresh, breaker=Asked(breaker), environ=environ)
         assert client is not None
         name = client.model.name
         answer = client.complete(QUESTION, max_tokens=MAX_TOKENS, deadline_s=DEADLINE_S, purpose=PURPOSE)

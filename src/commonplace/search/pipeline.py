@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.index import scope
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Source, SqliteIndex
@@ -260,7 +260,7 @@ def _reranked(
     with outcome.timed("reranking"):
         try:
             return reranking.rerank(ranked, query, reranker)
-        except (ProviderError, BudgetExceeded) as error:
+        except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
             outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
             return ranked
 

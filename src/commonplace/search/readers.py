@@ -2,34 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from commonplace.errors import ConfigError
 from commonplace.search.ranking import RankSettings
-from commonplace.search.reranking import Reranker
+from commonplace.search.reranking import MODEL_HEAD, Kind, Read, Reranker
 
 if TYPE_CHECKING:
+    from commonplace.config.settings import Settings
+    from commonplace.costs.accounts import Accounts
     from commonplace.embedding.base import Embedder
     from commonplace.index.sqlite import Candidate
+    from commonplace.reranking.guarded import GuardedReranker
     from commonplace.search.late import LateInteraction
 
 
 class Readers:
     """The readers of one memory; not for two threads at once."""
 
-    def __init__(self) -> None:
-        """Nothing is loaded yet."""
+    def __init__(self, settings: Settings, accounts: Callable[[], Accounts]) -> None:
+        """Read as these settings say; nothing is loaded yet."""
+        self._settings = settings
+        self._accounts = accounts
         self._late: LateInteraction | None = None
+        self._models: dict[Kind, GuardedReranker] = {}
 
     def choose(self, wanted: str, model: Embedder | None, ranking: RankSettings) -> Reranker | None:
         """The reader for one question, or None: `wanted` is a choice of `search.rerank`.
 
-        `model` is the one that embeds the question. By itself, late interaction is used where it was
-        measured: beside the bundled model, and over calibrated scores.
+        `model` is the one that embeds the question. Unless told otherwise a reranker that is set reads, or
+        late interaction where it was measured: beside the bundled model, and over calibrated scores. Raises
+        ConfigError where a model is asked for and none is set.
         """
         if wanted == "auto":
-            wanted = "local" if ranking.fusion == "calibrated" and _is_bundled(model) else "off"
-        return Reranker("local", self._read_locally) if wanted == "local" else None
+            wanted = self._by_itself(model, ranking)
+        if wanted == "local":
+            return Reranker("local", self._read_locally)
+        if wanted == "model":
+            if self._settings.reranking.provider == "none":
+                told = "no reranker is set; set reranking.provider, or take --rerank local"
+                raise ConfigError("search.rerank", told)
+            return self._by_model("model")
+        return self._by_model("llm") if wanted == "llm" else None
+
+    def close(self) -> None:
+        """Close what models keep open."""
+        for model in self._models.values():
+            model.close()
+        self._models.clear()
+
+    def _by_itself(self, model: Embedder | None, ranking: RankSettings) -> str:
+        if ranking.fusion != "calibrated":
+            return "off"
+        if self._settings.reranking.provider != "none":
+            return "model"
+        return "local" if _is_bundled(model) else "off"
+
+    def _by_model(self, kind: Kind) -> Reranker:
+        return Reranker(kind, self._reader(kind), MODEL_HEAD, self._settings.search.blend)
+
+    def _reader(self, kind: Kind) -> Read:
+        def read(question: str, candidates: Sequence[Candidate]) -> list[float]:
+            if kind not in self._models:
+                self._models[kind] = self._open(kind)
+            return self._models[kind].score(question, [candidate.text for candidate in candidates])
+
+        return read
+
+    def _open(self, kind: Kind) -> GuardedReranker:
+        from commonplace.reranking.opening import LLM, open_reranker
+
+        settings = self._settings
+        if kind == "llm":
+            settings = settings._replace(reranking=settings.reranking._replace(provider=LLM))
+        found = open_reranker(settings, self._accounts())
+        assert found is not None, "one is set"
+        return found
 
     def _read_locally(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
         if self._late is None:

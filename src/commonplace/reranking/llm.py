@@ -1,0 +1,196 @@
+"""A language model as a reranker: yes or no with its probability, or else grades for all texts at once.
+
+Where the endpoint tells how likely the tokens of an answer are, each text is asked about by itself, several
+at a time, and p(yes) / (p(yes) + p(no)) of the first token is its score. Where it does not, one request
+grades all texts from 0 to 10, which is cheaper than one request a text and coarser. Questions and texts
+stand in frames that they cannot close, and the prompts say that they are data.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import TYPE_CHECKING
+
+from commonplace.deadline import Deadline
+from commonplace.embedding import packing
+from commonplace.errors import ProviderError
+from commonplace.llm import prompting
+from commonplace.llm.base import NoText
+from commonplace.refusals import TooLarge
+
+if TYPE_CHECKING:
+    from commonplace.llm.base import Completion, Schema, TokenChance
+    from commonplace.llm.client import Client
+
+PURPOSE = "rerank"
+LIKELY = 5  # tokens told at each place: `yes` and `no` in both cases, and one more; few servers tell fewer
+ANSWER_TOKENS = 8  # a word and its end
+GRADE_TOKENS, ROOM_TOKENS = 16, 512  # for a grade, and for models that think first
+QUESTION_TOKENS, TEXT_TOKENS = 500, 1000  # of which so much is shown
+AT_ONCE = 8
+BEST = 10
+# Providers that never tell probabilities, so that nothing is spent to find out.
+SILENT = frozenset({"anthropic", "command", "gguf"})
+_FRAME = re.compile(r"<(?=/?\s*(?:question|passage)\b)", re.IGNORECASE)
+_GRADES: Schema = {
+    "type": "object",
+    "properties": {
+        "grades": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer", "minimum": 1},
+                    "grade": {"type": "integer", "minimum": 0, "maximum": BEST},
+                },
+                "required": ["number", "grade"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["grades"],
+    "additionalProperties": False,
+}
+
+
+class LlmReranker:
+    """The language model of the settings; safe to share between threads."""
+
+    def __init__(self, client: Client, timeout_s: float) -> None:
+        """Put it over a client, which caches, budgets and records."""
+        model = client.model
+        self.name = f"llm:{client.name}"
+        self.fingerprint = f"llm:{model.fingerprint}"
+        self._client = client
+        self._provider = model.provider
+        self._timeout_s = timeout_s
+        self._grades = model.provider in SILENT
+
+    def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the scores of texts. Raises ProviderError, BudgetExceeded, MissingExtra, ConfigError."""
+        if not texts:
+            return []
+        deadline = Deadline(self._timeout_s)
+        asked = _framed(question, QUESTION_TOKENS)
+        shown = [_framed(text, TEXT_TOKENS) for text in texts]
+        if not self._grades:
+            found = self._chances(asked, shown, deadline)
+            if found is not None:
+                return found
+        return self._graded(asked, shown, deadline)
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        close = getattr(self._client.model, "close", None)
+        if close is not None:
+            close()
+
+    def _chances(self, question: str, texts: Sequence[str], deadline: Deadline) -> list[float] | None:
+        """The probability of `yes` for each text, None where the endpoint does not tell it.
+
+        The first text is asked about alone: what it tells holds for the others.
+        """
+        first = self._chance(question, texts[0], deadline)
+        if first is None:
+            self._grades = True
+            return None
+        found = [first]
+        with ThreadPoolExecutor(AT_ONCE, "commonplace-rerank") as pool:
+            futures = [pool.submit(self._chance, question, text, deadline) for text in texts[1:]]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                for future in futures:
+                    future.cancel()
+                raise
+            rest = [future.result() for future in futures]
+        for chance in rest:
+            if chance is None:
+                return None  # told for one text and not for another: grades are on one scale at least
+            found.append(chance)
+        return found
+
+    def _chance(self, question: str, text: str, deadline: Deadline) -> float | None:
+        messages = prompting.load("rerank").messages(question=question, passage=text)
+        try:
+            completion = self._client.complete(
+                messages,
+                max_tokens=ANSWER_TOKENS,
+                logprobs=LIKELY,
+                deadline_s=self._left_s(deadline),
+                purpose=PURPOSE,
+            )
+        except NoText:  # a model that thinks first, and has no room for that here
+            return None
+        return yes_of(completion)
+
+    def _graded(self, question: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        """Grades of all texts in one request; of a list that is too long, of its halves."""
+        try:
+            return self._grade(question, texts, deadline)
+        except TooLarge:
+            if len(texts) == 1:
+                raise
+            first, second = packing.parts(texts)
+            return self._graded(question, first, deadline) + self._graded(question, second, deadline)
+
+    def _grade(self, question: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
+        passages = "\n".join(
+            f'<passage number="{number}">\n{text}\n</passage>' for number, text in enumerate(texts, 1)
+        )
+        messages = prompting.load("grade").messages(question=question, passages=passages)
+        completion = self._client.complete(
+            messages,
+            _GRADES,
+            max_tokens=ROOM_TOKENS + GRADE_TOKENS * len(texts),
+            deadline_s=self._left_s(deadline),
+            purpose=PURPOSE,
+        )
+        return self._read(completion.data, len(texts))
+
+    def _read(self, data: object, count: int) -> list[float]:
+        """Grades in the order of the texts, as scores. Raises ProviderError unless each has one."""
+        rows = data["grades"] if isinstance(data, dict) else []
+        found = {row["number"]: row["grade"] / BEST for row in rows}
+        if len(found) != len(rows):
+            raise ProviderError(self._provider, "the answer grades a text twice")
+        if found.keys() != set(range(1, count + 1)):
+            missing = count - len(found.keys() & set(range(1, count + 1)))
+            told = f"leaves out {missing} of {count} texts" if missing else "grades texts that were not sent"
+            raise ProviderError(self._provider, f"the answer {told}")
+        return [found[number] for number in range(1, count + 1)]
+
+    def _left_s(self, deadline: Deadline) -> float:
+        left = deadline.left_s()
+        if not left:
+            raise ProviderError(self._provider, f"no scores within {deadline.seconds:g} s")
+        return left
+
+
+def yes_of(completion: Completion) -> float | None:
+    """Return p(yes) / (p(yes) + p(no)) of the first token that is no blank, whatever case and blanks around.
+
+    None where the answer tells no probabilities, or begins with neither word.
+    """
+    first = next((chance for chance in completion.logprobs if chance.token.strip()), None)
+    if first is None:
+        return None
+    yes, no = (_likelihood(first, word) for word in ("yes", "no"))
+    return yes / (yes + no) if yes + no > 0 else None
+
+
+def _likelihood(chance: TokenChance, word: str) -> float:
+    """How likely a word is as a token, in all its spellings."""
+    told = dict(chance.alternatives)
+    told.setdefault(chance.token, chance.logprob)
+    spelled = (logprob for token, logprob in told.items() if token.strip().lower() == word)
+    return sum(math.exp(min(0.0, logprob)) for logprob in spelled)
+
+
+def _framed(text: str, most: int) -> str:
+    """A text that cannot close the frame it stands in, as far as it is shown."""
+    return _FRAME.sub("&lt;", packing.cut(text, most))

@@ -1,0 +1,44 @@
+"""Scores on one scale."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.reranking import scores
+
+LOGITS = st.floats(-1e300, 1e300)
+
+
+@given(LOGITS)
+def test_a_logit_becomes_a_probability(logit: float) -> None:
+    found = scores.sigmoid(logit)
+    assert 0 <= found <= 1
+    assert found + scores.sigmoid(-logit) == pytest.approx(1)
+
+
+def test_known_values() -> None:
+    assert scores.sigmoid(0) == 0.5
+    assert scores.sigmoid(math.log(3)) == pytest.approx(0.75)
+    assert scores.second_of([0.0, math.log(3)]) == pytest.approx(0.75)
+    assert scores.second_of([1000.0, -1000.0]) == 0
+
+
+@given(st.lists(LOGITS, min_size=2))
+def test_the_order_of_logits_stays(logits: list[float]) -> None:
+    found = scores.bounded(logits, logits=True)
+    for (one, first), (other, second) in zip(
+        zip(logits, found, strict=True), zip(logits[1:], found[1:], strict=True), strict=False
+    ):
+        assert first <= second if one <= other else first >= second
+
+
+def test_probabilities_stay_and_roundings_are_cut() -> None:
+    assert not scores.are_logits([0.0, 0.5, 1.0, 1 + 1e-9, -1e-9])
+    assert scores.bounded([0.25, 1 + 1e-9, -1e-9], logits=False) == [0.25, 1.0, 0.0]
+    assert scores.are_logits([0.5, 1.01])
+    assert scores.are_logits([-0.01, 0.5])
+    assert not scores.are_logits([])
