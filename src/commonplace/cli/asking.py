@@ -9,7 +9,14 @@ import click
 
 from commonplace import render
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import collections_option, command, format_option, now_option, option
+from commonplace.cli.options import (
+    collections_option,
+    command,
+    expand_option,
+    format_option,
+    now_option,
+    option,
+)
 from commonplace.config import keys
 from commonplace.types import Mode
 
@@ -33,6 +40,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 )
 @option("--full", is_flag=True, help="Show whole passages: --layer full.")
 @now_option()
+@expand_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
 @click.pass_context
@@ -45,6 +53,7 @@ def search(
     min_score: float | None,
     layer: str | None,
     now: date | None,
+    expand: bool | None,
     full: bool,
     explain: bool,
     form: str,
@@ -53,7 +62,8 @@ def search(
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
     beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
-    before:, on: and keys of front matter are filters. A single - reads the question from standard input.
+    before:, on: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or intent: say
+    how each is to be asked. A single - reads the question from standard input.
     """
     ask = searching.Search(
         query,
@@ -68,6 +78,7 @@ def search(
         form,
         layer,
         now,
+        expand,
     )
     ctx.exit(searching.search(ask))
 
@@ -87,6 +98,7 @@ def search(
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
 @now_option()
+@expand_option()
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
@@ -96,6 +108,7 @@ def recall(
     collections: tuple[str, ...],
     layer: str | None,
     now: date | None,
+    expand: bool | None,
     form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
@@ -104,7 +117,7 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now)
+    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now, expand=expand)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

@@ -32,6 +32,7 @@ class Search(NamedTuple):
     form: str = "text"
     layer: str | None = None
     now: date | None = None
+    expand: bool | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -63,6 +64,7 @@ def search(ask: Search) -> int:
             collections=ask.collections,
             min_score=ask.min_score,
             now=ask.now,
+            expand=ask.expand,
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":
@@ -97,4 +99,4 @@ def _close(result: SearchResult, ask: Search) -> None:
     elif ask.form == "md" and not result.hits:
         session.note(render.footer(result))
     if ask.explain:
-        session.note(render.timings(result))
+        session.note("\n".join([*(f"+ {line}" for line in result.expanded), render.timings(result)]))

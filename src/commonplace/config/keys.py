@@ -63,6 +63,15 @@ def _own(
 KEYS = (
     Key("search.limit", "integer", 10, "How many hits a search returns.", 1, 1000),
     Key("search.min_score", "number", None, "Hits below this score are left out; unset: calibrated.", 0, 1),
+    Key(
+        "search.expand",
+        "text",
+        "off",
+        "Whether a language model widens questions; auto: unless the best hit is clear.",
+        choices=("off", "auto", "on"),
+        harmless=False,
+    ),
+    _own("search.expand_deadline_ms", "integer", 2500, "Milliseconds a search waits for that.", 50, 60_000),
     Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
     Key(
         "recall.layer",
