@@ -349,7 +349,7 @@ class Memory:
             with self._lock:
                 return self._answer(text, request)
 
-        def languages() -> str:
+        def languages() -> tuple[str, ...]:
             with self._lock:
                 return scripts.named(self._store)
 

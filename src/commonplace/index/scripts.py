@@ -67,16 +67,15 @@ def shares(index: SqliteIndex, sample: int = SAMPLE) -> Shares:
     return Shares(total, *(counts[name] / total for name in (LATIN, CJK, OTHER))) if total else Shares(0)
 
 
-def named(store: Store) -> str:
-    """Name the scripts that the notes are in, with `and` between them, for whoever is to write like them."""
+def named(store: Store) -> tuple[str, ...]:
+    """Name the scripts that the notes are in, for whoever is to write like them; none where none is known."""
     found = Shares(0)
     with suppress(IndexUnavailable):  # the search itself says so
         store.settle()
         if store.empty:
             store.freshen()
         found = shares(store.index, FEW)
-    told = [LANGUAGES[name] for name in NAMES if getattr(found, name) >= SHARE_NAMED]
-    return " and ".join(told) or "the language of the question"
+    return tuple(LANGUAGES[name] for name in NAMES if getattr(found, name) >= SHARE_NAMED)
 
 
 def script_of(text: str) -> str:

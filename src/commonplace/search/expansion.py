@@ -19,7 +19,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.index import lexicon
 from commonplace.llm import prompting
 from commonplace.notes.redact import holds_secret
-from commonplace.search import documents, pipeline, query
+from commonplace.search import documents, pipeline, query, stopwords
 from commonplace.search.lines import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
@@ -35,6 +35,7 @@ MAX_TOKENS = 512  # some eight lines, and room for models that think first
 CLEAR, LEAD = 0.85, 0.15
 # The most lines of each kind that are taken, and characters of each; more dilute what the first ones say.
 MOST: dict[Kind, tuple[int, int]] = {"lex": (4, 200), "vec": (2, 300), "hyde": (1, 600)}
+_UNKNOWN = "the language of the question"
 _NOT = "the question was not expanded"
 _UNSET = "no language model is set; set one with `commonplace models use --llm PROVIDER/MODEL`"
 _NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
@@ -60,7 +61,9 @@ class Expansion(NamedTuple):
 class Expander:
     """Asks the language model of the settings, opened once, for whoever searches a workspace."""
 
-    def __init__(self, workspace: Workspace, settings: Settings, languages: Callable[[], str]) -> None:
+    def __init__(
+        self, workspace: Workspace, settings: Settings, languages: Callable[[], Sequence[str]]
+    ) -> None:
         """Bind to settings; nothing is opened before a question is to be expanded.
 
         `languages` says what the notes are written in.
@@ -83,12 +86,12 @@ class Expander:
             return Expansion(warning=f"{_NOT}: {_UNSET}")
         if holds_secret(text) or holds_secret(question):
             return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
-        known = self._languages()
+        languages = self._languages()
         try:
-            answer = self._ask(question, intent, known)
+            answer = self._ask(question, intent, " and ".join(languages) or _UNKNOWN)
         except CommonplaceError as error:
             return Expansion(warning=f"{_NOT} ({error})")
-        lines = tuple(_worthwhile(read(answer), question, text, both=" and " in known))
+        lines = tuple(_worthwhile(read(answer), question, text, both=len(languages) > 1))
         return Expansion(lines, "" if lines else f"{_NOT}: the language model gave nothing of use")
 
     def _ask(self, question: str, intent: str, languages: str) -> str:
@@ -223,7 +226,7 @@ def _related(question: str, other: str) -> bool:
 
 
 def _content(text: str) -> Sequence[str]:
-    return [term for term in query.terms(text) if term != "i"]
+    return [term for term in query.terms(text) if term != "i" and term not in stopwords.ENGLISH]
 
 
 def _holds(terms: Sequence[str], text: str) -> bool:
