@@ -198,13 +198,14 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
     scripts no word can be shared, so one line of full text in the other may pass without.
     """
     document = documents.parse(text)
-    said = {_said(one) for one in [question, *(said for _, said in (document.lines if document else ()))]}
+    asked = [question, *(said for _, said in (document.lines if document else ()))]
+    said = {_told(kind, one) for kind in MOST for one in asked}
     left = {kind: most for kind, (most, _) in MOST.items()}
     foreign = both
     for kind, written in found:
         line = documents.line(kind, written[: MOST[kind][1]], EXPANDED)
-        told = _said(line.query.words)
-        if not left[kind] or not line.query.terms or (told in said and kind != "hyde"):
+        told = _told(kind, line.query.words)
+        if not left[kind] or not line.query.terms or told in said:
             continue
         if not _related(question, line.query.words):
             if not (foreign and kind == "lex" and _in_other_script(question, line.query.words)):
@@ -215,9 +216,10 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
         yield line
 
 
-def _said(text: str) -> frozenset[str]:
-    """What tells two lines apart: their words, in any order."""
-    return frozenset(query.terms(text))
+def _told(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
+    """What tells two lines apart: the words that full text looks for, in any order; to the vectors, all words."""
+    words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
+    return kind, tuple(words)
 
 
 def _related(question: str, other: str) -> bool:
