@@ -217,7 +217,7 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
 
 
 def _told(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
-    """What tells two lines apart: the words that full text looks for, in any order; to the vectors, all words."""
+    """What tells two lines apart: what full text looks for, in any order; every word to the vectors."""
     words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
     return kind, tuple(words)
 
