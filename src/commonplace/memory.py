@@ -426,21 +426,12 @@ class Memory:
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""
-        store = self._store
-        few = store.few_pending
         by_words = request.lines and all(line.kind == "lex" for line in request.lines)
-        if request.mode == "lexical" or by_words or (store.vectors.level() == 2 and not few):
-            return None
-        model = self._asked_model()
+        model = None if by_words or request.mode == "lexical" else self._question_model()
         if model is None:
             return None
-        from commonplace.embedding import configured
-
-        if few and not configured.is_remote(model):  # a question may wait for its own vector alone
-            store.catch_up(model)
-        if store.vectors.level() == 2:
-            return None
         if request.lines:
+            from commonplace.embedding import configured
             from commonplace.search import lines
 
             patience_s = self.settings.embedding.query_deadline_s if configured.is_remote(model) else None
@@ -448,6 +439,19 @@ class Memory:
         if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
             return None
         return lambda text, kind="query": model.embed([text], kind)[0]
+
+    def _question_model(self) -> Embedder | None:
+        """The model for questions, once it has embedded the few passages that lack a vector."""
+        store = self._store
+        few = store.few_pending
+        model = None if store.vectors.level() == 2 and not few else self._asked_model()
+        if model is None:
+            return None
+        from commonplace.embedding import configured
+
+        if few and not configured.is_remote(model):  # a question may wait for its own vector alone
+            store.catch_up(model)
+        return None if store.vectors.level() == 2 else model
 
     def _asked_model(self) -> Embedder | None:
         """The model that a question goes to: the index's own, while those of another are not complete."""

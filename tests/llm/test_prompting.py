@@ -43,7 +43,7 @@ def test_the_expanding_prompt_asks_for_typed_lines() -> None:
         question="周二部署吗?", intent="生产", languages="Chinese, English"
     )
     assert (system.role, user.role) == ("system", "user")
-    assert user.content == "<question>\n周二部署吗?\n</question>"
+    assert user.content == "<question>\n周二部署吗?\n</question>\n<intent>生产</intent>"
     assert all(f"\n{kind}: " in system.content for kind in ("lex", "vec", "hyde"))
     assert "written in Chinese, English." in system.content
 

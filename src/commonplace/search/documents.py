@@ -92,18 +92,24 @@ def read(
 
     A line that holds nothing but filters searches nothing. `keys` as in `query.parse`.
     """
-    read = [(kind, query.parse(said, keys)) for kind, said in document.lines]
-    lines = [
-        Line(kind, parsed if kind == "lex" else plain(parsed.text))
-        for kind, parsed in read
-        if not parsed.lists and (kind == "lex" or parsed.text.strip())
-    ]
-    # A passage is not what somebody asked: who says I in it is not whoever asks.
-    spoken = [line.query for line in lines if line.kind != "hyde"] or [line.query for line in lines]
-    whole = plain("\n".join(parsed.text for parsed in spoken), " ".join(parsed.words for parsed in spoken))
-    filters = tuple(dict.fromkeys(item for _, parsed in read for item in parsed.filters))
-    excluded = " OR ".join(parsed.excluded for _, parsed in read if parsed.lists and parsed.excluded)
-    return whole._replace(filters=filters, excluded=excluded or None), tuple(lines)
+    parsed = [(kind, query.parse(said, keys)) for kind, said in document.lines]
+    lines = tuple(filter(None, [_searched(kind, one) for kind, one in parsed]))
+    filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
+    excluded = " OR ".join(filter(None, [one.excluded for _, one in parsed if one.lists]))
+    return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
+
+
+def _searched(kind: Kind, parsed: Query) -> Line | None:
+    """A line as it is asked; None for filters alone, and for nothing."""
+    if parsed.lists or not parsed.text.strip():
+        return None
+    return Line(kind, parsed if kind == "lex" else plain(parsed.text))
+
+
+def _whole(lines: Sequence[Line]) -> Query:
+    """What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks."""
+    asked = [line.query for line in lines if line.kind != "hyde"] or [line.query for line in lines]
+    return plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
 
 
 def read_any(
