@@ -9,14 +9,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import commonplace
 from commonplace import Memory, errors, types
-from commonplace.config import KEYS
-from commonplace.search import ranking, terms
+from commonplace.config import KEYS, keys
+from commonplace.search import documents, expansion, filters, lines, query, ranking, terms
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -117,6 +118,38 @@ def test_every_weight_is_described() -> None:
     ]
     weights += [f"{value:.2f}" for value in gates if value != ranking.GATE_LEAST]
     assert [weight for weight in weights if weight not in text] == []
+
+
+def test_the_grammar_on_the_page_is_the_grammar() -> None:
+    text = (
+        (DOCS / "search.md").read_text("utf-8").split("## What you can type")[1].split("\nNothing typed")[0]
+    )
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    typed = [code for row in rows for code in re.findall(r"`([^`]+)`", row)]
+    known = frozenset({"tags", "status", "project", "priority", "rating"})
+    found = {code: query.parse(code, lambda: known).filters for code in typed}
+    assert {item.key for items in found.values() for item in items} >= filters.BUILT_IN | known - {"tags"} | {
+        "tag"
+    }
+    for code in typed[typed.index("in:work") : typed.index("NOT tag:travel") + 1]:
+        if ":" in code or ">" in code or "<" in code:
+            assert found[code] or code in filters.TYPES, code
+        filters.check(found[code], ["memory", "work"], date(2026, 2, 13))
+    assert {code for code, items in found.items() if any(item.negative for item in items)} == {
+        "-in:work",
+        "NOT tag:travel",
+    }
+    assert all(f"`{name}`" in text for name in filters.TYPES)
+    assert all(f"`{prefix}: …`" in text for prefix in query.DOCUMENT)
+
+
+def test_the_numbers_of_an_expansion_are_on_the_page() -> None:
+    text = (DOCS / "search.md").read_text("utf-8").split("### Questions widened")[1].split("\n## ")[0]
+    assert f"a relevance of {expansion.CLEAR}, and {expansion.LEAD} more" in text
+    assert f"counts {lines.TYPED:g}, each further line {lines.EXPANDED}" in text
+    assert f"{keys.find('search.expand_deadline_ms').default:,} milliseconds" in text
+    assert [most for most, _ in expansion.MOST.values()] == [4, 2, 1]
+    assert documents.MOST_LINES == 16
 
 
 # --- the Python page ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
+    from commonplace.search.expansion import Expander
     from commonplace.types import (
         Estimate,
         Excerpt,
@@ -87,6 +88,7 @@ class Memory:
         folder = index_path.parent if index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._readers = Readers(settings, self._current.accounts)
+        self._expander: Expander | None = None
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -187,13 +189,16 @@ class Memory:
         min_score: float | None = None,
         now: date | None = None,
         rerank: str | None = None,
+        expand: bool | None = None,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
-        `now` is the day that dates are told from (default: today); `rerank` who reads the best hits again
-        (default: what the settings say). Always answers from what works; `level` and `warnings` say what did.
-        Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is not.
+        `now` is the day that dates are told from (default: today); `rerank` says who reads the best hits
+        again, and `expand` lets a language model widen the question (default: `search.rerank`,
+        `search.expand`). Always answers from what works; `level` and `warnings` say what did. Raises
+        UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is not, and for a
+        query document with a mistake.
         """
         self._check_collections(collections)
         if mode not in MODES:
@@ -211,8 +216,11 @@ class Memory:
             now=now,
             rerank=rerank or self.settings.search.rerank,
         )
+        how = self.settings.search.expand if expand is None else ("on" if expand else "off")
+        if how != "off":
+            return self._widened(text, request, how)
         with self._lock:
-            return self._answer(text, request)
+            return self._answer(text, request)[0]
 
     def recall(
         self,
@@ -223,18 +231,26 @@ class Memory:
         layer: str | None = None,
         now: date | None = None,
         rerank: str | None = None,
+        expand: bool | None = None,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
         `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now` and
-        `rerank` as in `search`. Raises UnknownCollection, ConfigError for a layer, filter or reranker that
-        there is not.
+        `rerank` and `expand` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for
+        a layer.
         """
         from commonplace.search import layers
 
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank)
+        result = self.search(
+            text,
+            limit=RECALL_CANDIDATES,
+            collections=collections,
+            now=now,
+            rerank=rerank,
+            expand=expand,
+        )
         return layers.recalled(result, budget, compose(result.hits, budget, text))
 
     def get(self, reference: str) -> Excerpt:
@@ -342,7 +358,25 @@ class Memory:
                 self._store.written()
                 self._store.settle(retry_s=0)
 
-    def _answer(self, text: str, request: pipeline.Request) -> SearchResult:
+    def _widened(self, text: str, request: pipeline.Request, how: str) -> SearchResult:
+        """Search with what a language model makes of the question; other questions do not wait for it."""
+        from commonplace.index import scripts
+        from commonplace.search import expansion
+
+        def answer(request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
+            with self._lock:
+                return self._answer(text, request)
+
+        def languages() -> tuple[str, ...]:
+            with self._lock:
+                return scripts.named(self._store)
+
+        with self._lock:
+            if self._expander is None:
+                self._expander = expansion.Expander(self.workspace, self.settings, languages)
+        return expansion.search(self._expander, text, request, answer, always=how == "on")
+
+    def _answer(self, text: str, request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
         """Search, recovering once from an index that fails in use."""
         for last in (False, True):
             self._store.settle()
@@ -359,7 +393,8 @@ class Memory:
         level: Level = 3 if self._store.in_memory else outcome.level
         warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
         everything = -(-index.text_bytes() // BYTES_A_TOKEN)
-        return SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
+        result = SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
+        return result, outcome
 
     def _ask(self, text: str, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well.
@@ -381,37 +416,66 @@ class Memory:
 
     def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
         index, vectors = self._store.index, self._store.vectors
-        parsed = query.parse(text, lambda: scope.keys(index))
+        parsed, request = self._parsed(text, request)
         if parsed.filters:
             self._check_filters(parsed, request)
-        model = self._question_model(parsed, request)
-        embed = None if model is None else lambda question: model.embed([question], "query")[0]
-        reranker = self._readers.choose(request.rerank, model, request.ranking)
+        model, gather = self._model_for(parsed, request), None
+        if request.lines:
+            from commonplace.search import lines
+
+            gather = lines.candidates
+        embed = self._question_embedder(model, request)
+        means = pipeline.Means(embed, gather, self._readers.choose(request.rerank, model, request.ranking))
         with index.reading():
-            outcome = pipeline.search(index, vectors, embed, parsed, request, reranker)
+            outcome = pipeline.search(index, vectors, means, parsed, request)
         if request.mode == "semantic" and embed is None:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)
         return outcome
 
-    def _question_model(self, parsed: query.Query, request: pipeline.Request) -> Embedder | None:
+    def _parsed(self, text: str, request: pipeline.Request) -> tuple[query.Query, pipeline.Request]:
+        """The question, and the request with the lines that it is made of and those that it was given."""
+        index = self._store.index
+        may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
+        if not may_be and not request.lines:
+            return query.parse(text, lambda: scope.keys(index)), request
+        from commonplace.search import documents
+
+        parsed, own = documents.read_any(text, lambda: scope.keys(index), as_lines=bool(request.lines))
+        return parsed, request._replace(lines=(*own, *request.lines))
+
+    def _model_for(self, parsed: query.Query, request: pipeline.Request) -> Embedder | None:
         """The model that embeds a question, or None where vectors cannot help."""
+        by_words = request.lines and all(line.kind == "lex" for line in request.lines)
+        model = None if by_words or request.mode == "lexical" else self._question_model()
+        if model is None or request.lines:
+            return model
+        return None if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts else model
+
+    def _question_embedder(self, model: Embedder | None, request: pipeline.Request) -> pipeline.Embed | None:
+        """The function that embeds a question and its lines."""
+        if model is None:
+            return None
+        if request.lines:
+            from commonplace.embedding import configured
+            from commonplace.search import lines
+
+            patience_s = self.settings.embedding.query_deadline_s if configured.is_remote(model) else None
+            return lines.embedder(model, patience_s)
+        return lambda text, kind="query": model.embed([text], kind)[0]
+
+    def _question_model(self) -> Embedder | None:
+        """The model for questions, once it has embedded the few passages that lack a vector."""
         store = self._store
         few = store.few_pending
-        if request.mode == "lexical" or (store.vectors.level() == 2 and not few):
-            return None
-        model = self._asked_model()
+        model = None if store.vectors.level() == 2 and not few else self._asked_model()
         if model is None:
             return None
         from commonplace.embedding import configured
 
         if few and not configured.is_remote(model):  # a question may wait for its own vector alone
             store.catch_up(model)
-        if store.vectors.level() == 2:
-            return None
-        if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
-            return None
-        return model
+        return None if store.vectors.level() == 2 else model
 
     def _asked_model(self) -> Embedder | None:
         """The model that a question goes to: the index's own, while those of another are not complete."""

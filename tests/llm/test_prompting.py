@@ -39,9 +39,11 @@ def test_each_prompt_is_on_the_page() -> None:
 
 
 def test_the_expanding_prompt_asks_for_typed_lines() -> None:
-    system, user = prompting.load("expand").messages(question="周二部署吗?", languages="Chinese, English")
+    system, user = prompting.load("expand").messages(
+        question="周二部署吗?", intent="生产", languages="Chinese, English"
+    )
     assert (system.role, user.role) == ("system", "user")
-    assert user.content == "<question>\n周二部署吗?\n</question>"
+    assert user.content == "<question>\n周二部署吗?\n</question>\n<intent>生产</intent>"
     assert all(f"\n{kind}: " in system.content for kind in ("lex", "vec", "hyde"))
     assert "written in Chinese, English." in system.content
 

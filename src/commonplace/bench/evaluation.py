@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # No look at the files between two questions: they are synced once.
 SYNCED: Mapping[str, object] = {"index.sync_on_search": False}
-# Every Markdown file of the folder, whatever the user's own settings say.
-OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], **SYNCED}
+# Every Markdown file of the folder, and no language model, whatever the user's own settings say.
+OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "search.expand": "off", **SYNCED}
 
 # Workspaces with fewer passages to embed are done before a bar for them could be read.
 WORTH_TELLING = 1000

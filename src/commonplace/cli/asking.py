@@ -12,6 +12,7 @@ from commonplace.cli import failures, searching, session
 from commonplace.cli.options import (
     collections_option,
     command,
+    expand_option,
     format_option,
     now_option,
     option,
@@ -41,6 +42,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @option("--full", is_flag=True, help="Show whole passages: --layer full.")
 @now_option()
 @rerank_option()
+@expand_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(render.SEARCH_FORMATS)
 @click.pass_context
@@ -54,6 +56,7 @@ def search(
     layer: str | None,
     now: date | None,
     rerank: str | None,
+    expand: bool | None,
     full: bool,
     explain: bool,
     form: str,
@@ -62,7 +65,8 @@ def search(
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
     beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
-    before:, on: and keys of front matter are filters. A single - reads the question from standard input.
+    before:, on: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or intent: say
+    how each is to be asked. A single - reads the question from standard input.
     """
     ask = searching.Search(
         query,
@@ -78,6 +82,7 @@ def search(
         layer,
         now,
         rerank,
+        expand,
     )
     ctx.exit(searching.search(ask))
 
@@ -98,6 +103,7 @@ def search(
 )
 @now_option()
 @rerank_option()
+@expand_option()
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
@@ -108,6 +114,7 @@ def recall(
     layer: str | None,
     now: date | None,
     rerank: str | None,
+    expand: bool | None,
     form: str,
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
@@ -116,7 +123,15 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, budget=budget, collections=collections, layer=layer, now=now, rerank=rerank)
+    found = memory.recall(
+        asked,
+        budget=budget,
+        collections=collections,
+        layer=layer,
+        now=now,
+        rerank=rerank,
+        expand=expand,
+    )
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))

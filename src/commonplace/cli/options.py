@@ -148,6 +148,15 @@ def rerank_option() -> Callable[[_Decorated], _Decorated]:
     )
 
 
+def expand_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--expand` and `--no-expand`."""
+    return option(
+        "--expand/--no-expand",
+        default=None,
+        help="Let the language model widen the question, or not; otherwise search.expand.",
+    )
+
+
 def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> date | None:
     from datetime import date
 

@@ -34,6 +34,7 @@ class Search(NamedTuple):
     layer: str | None = None
     now: date | None = None
     rerank: str | None = None
+    expand: bool | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -67,6 +68,7 @@ def search(ask: Search) -> int:
             min_score=ask.min_score,
             now=ask.now,
             rerank=ask.rerank,
+            expand=ask.expand,
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":
@@ -101,4 +103,4 @@ def _close(result: SearchResult, ask: Search) -> None:
     elif ask.form == "md" and not result.hits:
         session.note(render.footer(result))
     if ask.explain:
-        session.note(render.timings(result))
+        session.note("\n".join([*(f"+ {line}" for line in result.expanded), render.timings(result)]))

@@ -18,7 +18,8 @@ def _day(text: str) -> object:
 
 
 _FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
-          "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True)}  # fmt: skip
+          "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True),
+          "--expand": ("expand", True), "--no-expand": ("expand", False)}  # fmt: skip
 _BEFORE = ("-w", "--workspace", "--agent", "--debug")  # what may stand before the command
 _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-n": ("limit", int), "--limit": ("limit", int),

@@ -79,6 +79,15 @@ KEYS = (
         "What a reranker's answer is weighed with: the score, or 1 / rank.",
         choices=("scores", "positions"),
     ),
+    Key(
+        "search.expand",
+        "text",
+        "off",
+        "Whether a language model widens questions; auto: unless the best hit is clear.",
+        choices=("off", "auto", "on"),
+        harmless=False,
+    ),
+    _own("search.expand_deadline_ms", "integer", 2500, "Milliseconds a search waits for that.", 50, 60_000),
     Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
     Key(
         "recall.layer",

@@ -10,12 +10,14 @@ DEFAULT_GLOBS = ("**/*.md",)
 
 
 class Search(NamedTuple):
-    """Settings of search."""
+    """Settings of search; the deadline is in milliseconds."""
 
     limit: int
     min_score: float | None
     rerank: str
     blend: Literal["scores", "positions"]
+    expand: str
+    expand_deadline_ms: int
 
 
 class Recall(NamedTuple):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import FOREIGN_SHARE, is_foreign
+
+if TYPE_CHECKING:
+    from commonplace.index.store import Store
 
 SAMPLE = 2000  # passages, spread evenly over the notes: the share is then right to some 2 in 100
 LATIN = "latin"
@@ -25,6 +30,13 @@ COMMANDS: Mapping[str, str] = {
     CJK: "commonplace models use fastembed",
     OTHER: "commonplace models use fastembed",
 }
+# The same for whoever is to write in them.
+LANGUAGES: Mapping[str, str] = {
+    LATIN: "English or another language in Latin letters",
+    CJK: "Chinese (or Japanese, or Korean)",
+    OTHER: "a language in another script",
+}
+FEW, SHARE_NAMED = 200, 0.05  # passages looked at, and the share from which a script is one of the notes
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN_LETTER = re.compile("[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
 
@@ -53,6 +65,17 @@ def shares(index: SqliteIndex, sample: int = SAMPLE) -> Shares:
     counts = {name: scripts.count(name) for name in NAMES}
     total = sum(counts.values())
     return Shares(total, *(counts[name] / total for name in (LATIN, CJK, OTHER))) if total else Shares(0)
+
+
+def named(store: Store) -> tuple[str, ...]:
+    """Name the scripts that the notes are in, for whoever is to write like them; none where none is known."""
+    found = Shares(0)
+    with suppress(IndexUnavailable):  # the search itself says so
+        store.settle()
+        if store.empty:
+            store.freshen()
+        found = shares(store.index, FEW)
+    return tuple(LANGUAGES[name] for name in NAMES if getattr(found, name) >= SHARE_NAMED)
 
 
 def script_of(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Two ranked lists made one: pure functions over {passage: score}."""
+"""Ranked lists made one: pure functions over {passage: score}."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ def by_score(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
         for passage, score in scores.items():
             fused[passage] = fused.get(passage, 0.0) + weight * score
     return fused
+
+
+def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
+    """The best weighted score of each passage in any list."""
+    best: dict[int, float] = {}
+    for scores, weight in lists:
+        for passage, score in scores.items():
+            best[passage] = max(best.get(passage, weight * score), weight * score)
+    return best
 
 
 def by_rank(lists: Sequence[tuple[Scores, float]], k: float = RANK_CONSTANT) -> dict[int, float]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from commonplace import estimates, render, screen
 from commonplace.config.settings import Recall as Settings
 from commonplace.errors import ConfigError
-from commonplace.search import disclose, query
+from commonplace.search import disclose, documents
 from commonplace.types import Hit, Recall, SearchResult
 
 LAYERS = ("full", "mixed")  # of a block
@@ -63,8 +63,7 @@ def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
 def mix(hits: Sequence[Hit], budget: int, question: str, thresholds: Settings) -> Block:
     """Compose the block from the hits that fit; what does not fit in its layer may in a lower one."""
     told = disclose.worth_telling(hits)
-    parsed = query.parse(question)
-    pattern = screen.matcher([*parsed.terms, *query.terms(parsed.words)])
+    pattern = screen.matcher(documents.words(question))
     chosen: list[tuple[Hit, str]] = []
     for hit in told:
         for layer in _layers(hit, [layer for _, layer in chosen], thresholds):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from commonplace.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.index import scope
@@ -24,10 +24,17 @@ from commonplace.types.results import Factor, Hit, Level, Mode
 if TYPE_CHECKING:
     from datetime import date
 
+    from commonplace.embedding.base import Kind
     from commonplace.index.vectors import Nearest
     from commonplace.search.dated import Dated
+    from commonplace.search.lines import Line
 
-Embed = Callable[[str], Any]  # a question to its unit vector, (d,) float32
+
+class Embed(Protocol):
+    """What turns a text into its unit vector, (d,) float32."""
+
+    def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
+        """Embed one text. Raises ProviderError, BudgetExceeded."""
 
 
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
@@ -35,7 +42,7 @@ SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
 class Request(NamedTuple):
-    """What is asked for besides the question."""
+    """What is asked for besides the question; `lines` stand in its place where it is made of several."""
 
     limit: int = 10
     mode: Mode = "hybrid"
@@ -44,15 +51,17 @@ class Request(NamedTuple):
     ranking: RankSettings = ranking.DEFAULT
     now: date | None = None
     rerank: str = "auto"
+    lines: tuple[Line, ...] = ()
 
 
 class Outcome:
-    """Hits, the level that answered, and where the time went (milliseconds a stage)."""
+    """Hits, the level that answered, where the time went (milliseconds a stage), all that was ranked."""
 
-    __slots__ = ("hits", "level", "timings_ms", "warnings")
+    __slots__ = ("hits", "level", "ranked", "timings_ms", "warnings")
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
+        self.ranked: Sequence[Ranked] = ()
         self.level: Level = 2
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
@@ -68,18 +77,25 @@ class Outcome:
             self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + spent
 
 
+class Means(NamedTuple):
+    """What a question may be answered with: a model, what makes the lists of several lines, a reranker."""
+
+    embed: Embed | None = None
+    gather: Gather | None = None
+    reranker: Reranker | None = None
+
+
 def search(
     index: SqliteIndex,
     vectors: Vectors,
-    embed: Embed | None,
+    means: Means,
     query: Query,
     request: Request,
-    reranker: Reranker | None = None,
 ) -> Outcome:
     """Answer a question from the index.
 
-    `embed` is None when there is no model; then, or when it fails, full text answers alone (level 2). What
-    `reranker` fails with is a warning; the order is then what it was. Raises IndexUnavailable.
+    Without a model, or when it fails, full text answers alone (level 2). What the reranker fails with is a
+    warning; the order is then what it was. Raises IndexUnavailable.
     """
     outcome = Outcome()
     covered = _scope(index, query, request)
@@ -89,7 +105,10 @@ def search(
         weighed = terms.weigh(index, query)
         days = dated.read(query, request.now)
     asked = _Asked(query, weighed, covered, days)
-    lexical, semantic = _candidates(index, vectors, embed, asked, request, outcome)
+    if means.gather is None:
+        lexical, semantic = _candidates(index, vectors, means.embed, asked, request, outcome)
+    else:
+        lexical, semantic, weighed = means.gather(index, vectors, means.embed, asked, request, outcome)
     with outcome.timed("ranking"):
         wanted = {*lexical, *semantic, *_of_days(index, asked)}
         if request.min_score is not None and request.min_score <= 0:
@@ -99,11 +118,12 @@ def search(
         candidates = index.candidates(sorted(wanted))
         dates = index.dates([c.id for c in candidates]) if request.ranking.recency or days else {}
         evidence = Evidence(query, weighed, lexical, semantic, dates, request.now, days)
-        ranked: Sequence[Ranked] = ranking.rank(candidates, evidence, request.ranking)
-        if _is_refused(ranked, evidence, request):
+        outcome.ranked = ranking.rank(candidates, evidence, request.ranking)
+        if _is_refused(outcome.ranked, evidence, request):
             return outcome
-    if reranker is not None:
-        ranked = _reranked(ranked, query, reranker, outcome)
+    ranked: Sequence[Ranked] = outcome.ranked
+    if means.reranker is not None:
+        ranked = _reranked(ranked, query, means.reranker, outcome)
     return _finish(index, _select(ranked, request), outcome)
 
 
@@ -114,6 +134,13 @@ class _Asked(NamedTuple):
     terms: Terms
     covered: Scope
     days: Dated | None
+
+
+# Both lists of a question, and its terms as the lists measure them.
+Gather = Callable[
+    [SqliteIndex, Vectors, Embed | None, _Asked, Request, Outcome],
+    tuple[dict[int, float], dict[int, float], Terms],
+]
 
 
 def _of_days(index: SqliteIndex, asked: _Asked) -> set[int]:
@@ -246,7 +273,8 @@ def _is_refused(ranked: Sequence[Ranked], evidence: Evidence, request: Request) 
     One that demands an exact match is never refused, nor one with a threshold of its own, nor one about a
     day alone.
     """
-    exact = evidence.query.required is not None or bool(evidence.query.prefixes)
+    query = evidence.query
+    exact = bool(query.required or query.prefixes) or any(line.exact for line in request.lines)
     day = evidence.days is not None and evidence.days.alone
     if not request.ranking.gated or request.min_score is not None or exact or day:
         return False

@@ -22,6 +22,7 @@ MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text a
 MAX_TERMS = 512
 MAX_ITEMS = 128  # words and operators of a boolean question; FTS5 refuses expressions deeper than 256
 MAX_DEPTH = 16
+DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`documents.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
 
@@ -82,7 +83,7 @@ class Query(NamedTuple):
 
 def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     """Parse whatever a person typed; `keys` looks up the front matter's, in lower case, if it matters."""
-    text = lexicon.fold_width(_clean(text))[:MAX_CHARACTERS]
+    text = clean(text)
     text, found = _filters(text, keys)
     items = list(_items(text))
     if any(item.operator for item in items):
@@ -120,9 +121,10 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
     )
 
 
-def _clean(text: str) -> str:
-    """Replace what no text holds: NUL bytes and halves of surrogate pairs."""
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+def clean(text: str) -> str:
+    """Replace what no text holds (NUL bytes, halves of surrogate pairs), fold wide letters, cut the rest."""
+    text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return lexicon.fold_width(text)[:MAX_CHARACTERS]
 
 
 class _Item(NamedTuple):

@@ -59,7 +59,8 @@ class SearchResult:
     """Hits, best first, with the level that answered and anything the reader should know.
 
     `stale` counts files changed since they were indexed and not re-read in this call. `timings_ms` names
-    the stages in order. `all_tokens` is what reading every note would take, about.
+    the stages in order. `all_tokens` is what reading every note would take, about. `expanded` are the lines
+    that a language model added to the question.
     """
 
     query: str
@@ -69,6 +70,7 @@ class SearchResult:
     warnings: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     all_tokens: int = 0
+    expanded: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

@@ -1,0 +1,240 @@
+"""A question widened by a language model: what else to look for, in lines that weigh less than it.
+
+Nothing but the question and what is meant by it is sent, and never one that holds a secret. Whatever goes
+wrong, the search goes on without further lines and says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from commonplace import screen
+from commonplace.errors import CommonplaceError
+from commonplace.index import lexicon
+from commonplace.llm import prompting
+from commonplace.notes.redact import holds_secret
+from commonplace.search import documents, pipeline, query, stopwords
+from commonplace.search.lines import EXPANDED, Kind, Line
+from commonplace.types.results import SearchResult
+
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+    from commonplace.llm.base import Llm
+    from commonplace.paths import Workspace
+
+PURPOSE = "expand"
+MAX_TOKENS = 512  # some eight lines, and room for models that think first
+# With a best hit of this relevance, and so much more than the second has, `auto` asks nobody: a wider
+# question could only move down what is found already.
+CLEAR, LEAD = 0.85, 0.15
+# The most lines of each kind that are taken, and characters of each; more dilute what the first ones say.
+MOST: dict[Kind, tuple[int, int]] = {"lex": (4, 200), "vec": (2, 300), "hyde": (1, 600)}
+_UNKNOWN = "the language of the question"
+_NOT = "the question was not expanded"
+_UNSET = "no language model is set; set one with `commonplace models use --llm PROVIDER/MODEL`"
+_NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
+# `lex: …` with what models put around it: bullets, numbers, quotation marks, emphasis.
+_TYPED = re.compile(
+    r"^[\s>*•\d.)(\[\]\"'`_|-]*+(lex|vec|hyde)[\s\"'`*_]*+[:：][\s\"'`*_]*+(.*?)[\s\"'`*_,]*$",
+    re.IGNORECASE | re.ASCII | re.MULTILINE,
+)
+_MOST_ANSWER = 20_000  # characters that are looked at
+
+Answer = Callable[[pipeline.Request], tuple[SearchResult, pipeline.Outcome]]
+
+
+class Expansion(NamedTuple):
+    """Further lines for a question, and what kept them from coming."""
+
+    lines: tuple[Line, ...] = ()
+    warning: str = ""
+
+
+class Expander:
+    """Asks the language model of the settings, opened once, for whoever searches a workspace."""
+
+    def __init__(
+        self, workspace: Workspace, settings: Settings, languages: Callable[[], Sequence[str]]
+    ) -> None:
+        """Bind to settings; nothing is opened before a question is to be expanded.
+
+        `languages` says what the notes are written in.
+        """
+        self._workspace, self._settings, self._languages = workspace, settings, languages
+        self._lock = threading.Lock()
+        self._llm: Llm | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a language model to ask."""
+        return self._settings.llm.provider != "none"
+
+    def expand(self, text: str) -> Expansion:
+        """Ask for further lines; what goes wrong is the warning. Raises ConfigError for a query document."""
+        question, intent = documents.subject(text)
+        if not query.terms(question):
+            return Expansion()
+        if not self.is_set:
+            return Expansion(warning=f"{_NOT}: {_UNSET}")
+        if holds_secret(text) or holds_secret(question):
+            return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
+        languages = self._languages()
+        try:
+            answer = self._ask(question, intent, " and ".join(languages) or _UNKNOWN)
+        except CommonplaceError as error:
+            return Expansion(warning=f"{_NOT} ({error})")
+        lines = tuple(_worthwhile(read(answer), question, text, both=len(languages) > 1))
+        return Expansion(lines, "" if lines else f"{_NOT}: the language model gave nothing of use")
+
+    def _ask(self, question: str, intent: str, languages: str) -> str:
+        messages = prompting.load("expand").messages(question=question, intent=intent, languages=languages)
+        deadline_s = self._settings.search.expand_deadline_ms / 1000
+        llm = self._opened()
+        return llm.complete(messages, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE).text
+
+    def _opened(self) -> Llm:
+        from commonplace.embedding import configured
+        from commonplace.llm.opening import open_llm
+
+        with self._lock:
+            if self._llm is None:
+                self._llm = open_llm(
+                    self._workspace, self._settings, breaker=configured.breaker(), holds_secret=holds_secret
+                )
+            assert self._llm is not None
+            return self._llm
+
+
+def search(
+    expander: Expander, text: str, request: pipeline.Request, answer: Answer, *, always: bool
+) -> SearchResult:
+    """Answer a question as `answer` does, with further lines where they are wanted and can be had.
+
+    Unless they are wanted always, it looks first, and asks for them only if no hit is clear and the question
+    does not say exactly what must be found. Raises what `answer` raises.
+    """
+    first = None
+    if not always:
+        first, outcome = answer(request)
+        if not expander.is_set or _is_exact(text) or _is_clear(outcome):
+            return first
+    began = time.perf_counter()
+    found = expander.expand(text)
+    spent = {"expansion": (time.perf_counter() - began) * 1000}
+    if not found.lines and first is not None:
+        result = first
+    else:
+        result, _ = answer(request._replace(lines=found.lines))
+    return replace(
+        result,
+        warnings=(*result.warnings, *filter(None, [found.warning])),
+        timings_ms=spent | dict(result.timings_ms),
+        expanded=tuple(f"{line.kind}: {line.query.words}" for line in found.lines),
+    )
+
+
+def _is_exact(text: str) -> bool:
+    if documents.parse(text) is not None:
+        return False
+    asked = query.parse(text)
+    return asked.lists or bool(asked.required or asked.prefixes)
+
+
+def _is_clear(outcome: pipeline.Outcome) -> bool:
+    """Whether one passage answers so much better than all others that nothing else need be looked for."""
+    best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
+    return best >= CLEAR and best - second >= LEAD
+
+
+# --- what came back -------------------------------------------------------------------------------------
+
+
+def read(answer: str) -> list[tuple[Kind, str]]:
+    """Find typed lines in what a language model wrote: lines, or JSON that says the same."""
+    text = _FENCE.sub("", _THOUGHTS.sub("", answer[:_MOST_ANSWER])).strip()
+    if text.startswith(("{", "[")):
+        try:
+            return list(_typed(json.loads(text)))
+        except (ValueError, RecursionError):
+            pass  # brackets around lines
+    return [(cast("Kind", kind.lower()), said) for kind, said in _TYPED.findall(text) if said]
+
+
+def _typed(data: object) -> Iterator[tuple[Kind, str]]:
+    """`{"lex": ["…"], "vec": "…"}`, or a list of `{"type": "lex", "text": "…"}`, or either inside another."""
+    if isinstance(data, list):
+        for item in data:
+            yield from _typed(item)
+    if not isinstance(data, dict):
+        return
+    if data.get("type") in MOST:
+        yield from ((data["type"], said) for key, said in data.items() if key != "type" and _is_said(said))
+        return
+    for key, value in data.items():
+        if key in MOST:
+            yield from (
+                (key, said) for said in (value if isinstance(value, list) else [value]) if _is_said(said)
+            )
+        else:
+            yield from _typed(value)
+
+
+def _is_said(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, both: bool) -> Iterator[Line]:
+    """Lines that say something new about what was asked; `both` says that the notes are in two scripts.
+
+    A line must share a word with the question, for what shares none is about something else. Between two
+    scripts no word can be shared, so one line of full text in the other may pass without.
+    """
+    document = documents.parse(text)
+    asked = [question, *(said for _, said in (document.lines if document else ()))]
+    said = {_told(kind, one) for kind in MOST for one in asked}
+    left = {kind: most for kind, (most, _) in MOST.items()}
+    foreign = both
+    for kind, written in found:
+        line = documents.line(kind, written[: MOST[kind][1]], EXPANDED)
+        told = _told(kind, line.query.words)
+        if not left[kind] or not line.query.terms or told in said:
+            continue
+        if not _related(question, line.query.words):
+            if not (foreign and kind == "lex" and _in_other_script(question, line.query.words)):
+                continue
+            foreign = False
+        said.add(told)
+        left[kind] -= 1
+        yield line
+
+
+def _told(kind: Kind, text: str) -> tuple[str, tuple[str, ...]]:
+    """What tells two lines apart: what full text looks for, in any order; every word to the vectors."""
+    words = sorted(query.terms(text)) if kind == "lex" else re.findall(r"\w+", text.lower())
+    return kind, tuple(words)
+
+
+def _related(question: str, other: str) -> bool:
+    """Whether two texts share a word that says something, whatever its ending, or two CJK characters."""
+    return _holds(_content(question), other) or _holds(_content(other), question)
+
+
+def _content(text: str) -> Sequence[str]:
+    return [term for term in query.terms(text) if term != "i" and term not in stopwords.ENGLISH]
+
+
+def _holds(terms: Sequence[str], text: str) -> bool:
+    pattern = screen.matcher(terms)
+    return pattern is not None and pattern.search(text) is not None
+
+
+def _in_other_script(question: str, other: str) -> bool:
+    return (lexicon.cjk_share(question) > 0.5) is not (lexicon.cjk_share(other) > 0.5)

@@ -1,0 +1,94 @@
+"""Query documents and `--expand` on the command line, with a language model behind a scripted server."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ..embedding.server import Reply, Server
+from ..llm.conftest import KEY, answer, closed_connections, server  # noqa: F401
+from .conftest import Program, Run
+
+ANSWER = "lex: deploy rain\nvec: what about the deploy?\nlex: zeppelin"
+
+
+@pytest.fixture
+def model(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:  # noqa: F811
+    """The scripted server, set as the language model."""
+    monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "compatible")
+    monkeypatch.setenv("COMMONPLACE_LLM_MODEL", "m")
+    monkeypatch.setenv("COMMONPLACE_LLM_BASE_URL", f"{server.url}/v1")
+    monkeypatch.setenv("COMMONPLACE_LLM_KEY", KEY)
+    monkeypatch.setenv("COMMONPLACE_SEARCH_EXPAND_DEADLINE_MS", "20000")
+    server.answer = lambda request: Reply(answer(ANSWER))
+    return server
+
+
+def paths(output: str) -> list[str]:
+    return [hit["path"] for hit in json.loads(output)]
+
+
+def test_expand_adds_lines_and_explain_shows_them(run: Run, model: Server) -> None:
+    assert paths(run("search", "deploy", "--format", "json").stdout) == ["memory/2026-02-13.md"]
+    assert model.requests == []
+    result = run("search", "deploy", "--expand", "--explain", "--format", "json")
+    assert paths(result.stdout) == ["memory/2026-02-13.md", "memory/2026-02-14.md"]
+    assert "+ lex: deploy rain\n+ vec: what about the deploy?\nexpansion " in result.stderr
+    assert "zeppelin" not in result.stderr
+
+
+def test_recall_takes_it_too(run: Run, model: Server) -> None:
+    assert "rain" not in run("recall", "deploy").stdout
+    assert "rain" in run("recall", "deploy", "--expand").stdout
+
+
+def test_no_expand_wins_over_the_setting(run: Run, model: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_SEARCH_EXPAND", "on")
+    for command in ("search", "recall"):
+        run(command, "deploy", "--no-expand")
+        assert model.requests == []
+    run("search", "deploy")
+    assert len(model.requests) == 1
+
+
+def test_the_program_expands(program: Program, model: Server) -> None:
+    done = program("search", "deploy", "--expand", "--format", "json")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert paths(done.stdout.decode()) == ["memory/2026-02-13.md", "memory/2026-02-14.md"]
+    (request,) = model.requests
+    assert "Thursday" not in request.body.decode()
+
+
+def test_a_failing_model_is_one_line_beside_the_answer(run: Run, model: Server) -> None:
+    model.answer = lambda request: Reply({"error": {"message": "no"}}, 403)
+    result = run("search", "deploy", "--expand", "--format", "json")
+    assert result.exit_code == 0
+    assert paths(result.stdout) == ["memory/2026-02-13.md"]
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("commonplace: the question was not expanded (compatible: ")
+    assert KEY not in line
+
+
+def test_a_document_from_an_argument_and_from_standard_input(run: Run, program: Program) -> None:
+    asked = "lex: rain\nlex: tea\nintent: weather"
+    expected = {"MEMORY.md", "memory/2026-02-14.md"}
+    assert set(paths(run("search", asked, "--format", "json").stdout)) == expected
+    done = program("search", "-", "--format", "json", input=asked.encode())
+    assert set(paths(done.stdout.decode())) == expected
+    assert "rain" in run("recall", asked).stdout
+
+
+def test_a_mistake_in_a_document_is_one_line(run: Run) -> None:
+    for command in ("search", "recall"):
+        result = run(command, "lex: rain\ntea")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert result.stderr.startswith("commonplace: error: line 2: each line of a query document begins ")
+        assert result.stderr.count("\n") == 1
+
+
+def test_words_of_every_line_are_shown_in_the_passage(run: Run) -> None:
+    result = run("search", "lex: rain\nintent: nothing", env={"FORCE_COLOR": "1"})
+    assert result.stdout.count("\x1b[") > run("search", "lex: rain", env={"FORCE_COLOR": "1"}).stdout.count(
+        "\x1b["
+    )

@@ -1,0 +1,138 @@
+"""What several lines find as one: bounds on waiting, lines that cannot be embedded, what the gate goes by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.errors import ProviderError
+from commonplace.search import documents, lines
+
+from ..embedding import apis
+from ..embedding.server import Reply, Request, Server, serving
+
+NOTES = "# A\n\n- The deploy moved to Thursday.\n\n## B\n\n- Nothing but rain in Lisbon.\n\n## C\n\n- 周五下午不部署。\n"
+HYDE = "It was moved to Thursday."
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-02-13.md").write_text(NOTES, "utf-8")
+    os.utime(tmp_path / "memory" / "2026-02-13.md", (1_770_000_000, 1_770_000_000))
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving(apis.compatible) as running:
+        yield running
+
+
+@pytest.fixture
+def memory(root: Path, server: Server) -> Iterator[Memory]:
+    overrides = {
+        "embedding.provider": "compatible",
+        "embedding.model": "m",
+        "embedding.base_url": f"{server.url}/v1",
+        "embedding.query_deadline_s": 0.3,
+        "embedding.cache_entries": 0,
+    }
+    with Memory.open(root, overrides=overrides) as made:
+        made.sync()
+        server.requests.clear()
+        yield made
+
+
+def asked(server: Server) -> list[str]:
+    return [text for request in server.requests for text in request.json["input"]]
+
+
+def test_a_passage_is_waited_for_no_longer_than_a_question(memory: Memory, server: Server) -> None:
+    def slow(request: Request) -> Reply:
+        reply = apis.compatible(request)
+        reply.delay_s = 30 if HYDE in request.json["input"] else 0
+        return reply
+
+    server.answer = slow
+    for _ in range(2):  # from the file, and from memory
+        result = memory.search(f"vec: deploy\nhyde: {HYDE}\nvec: rain", min_score=0.0)
+        assert result.hits
+        assert result.level in (0, 1)
+        (warning,) = result.warnings
+        assert "no answer within 0.3 s" in warning
+        assert warning.endswith("some lines were not asked by meaning")
+    assert "rain" not in asked(server)
+
+
+def test_where_no_line_is_embedded_full_text_answers(memory: Memory, server: Server) -> None:
+    server.answer = lambda request: Reply({"error": "no"}, 400)
+    result = memory.search(f"lex: deploy\nvec: rain\nhyde: {HYDE}")
+    assert [hit.text for hit in result.hits] == ["- The deploy moved to Thursday."]
+    assert result.level == 2
+    assert result.warnings[0].endswith("full text answered alone")
+    assert asked(server) == ["rain"]
+
+
+def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> None:
+    from commonplace.embedding.fake import FakeEmbedder
+
+    class Broken(FakeEmbedder):
+        def embed(self, texts, kind):
+            if kind == "query":
+                raise ZeroDivisionError("a bug")
+            return super().embed(texts, kind)
+
+    with Memory.open(root, embedder=Broken()) as memory:
+        memory.sync()
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                memory.search("lex: deploy\nvec: deploy")
+
+
+def test_a_line_in_a_script_that_the_model_does_not_serve_is_left_to_the_others(root: Path) -> None:
+    with Memory.open(root) as memory:  # the bundled model, which is English
+        memory.sync()
+        result = memory.search("vec: 什么时候部署？\nvec: When is the deploy?\nlex: 部署", min_score=0.001)
+        assert result.level in (0, 1)
+        found = {hit.text: {factor.name for factor in hit.factors} for hit in result.hits}
+        assert found["- 周五下午不部署。"] == {"words"}
+        assert "meaning" in found["- The deploy moved to Thursday."]
+        only = memory.search("vec: 什么时候部署？", min_score=0.001)
+        assert (only.hits, only.level) == ((), 2)
+
+
+def test_the_gate_of_a_document_is_that_of_its_best_known_line(root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.sync()
+        nonsense = "florbatz quizzle vum"
+        assert memory.search(f"lex: {nonsense}\nvec: {nonsense}").hits == ()
+        assert memory.search(f"lex: {nonsense}\nvec: When is the deploy?").hits
+        many = "\n".join(
+            f"vec: {nonsense} {word}" for word in "one two six seven eight nine ten zero".split()
+        )
+        assert memory.search(many).hits == ()  # many lines are no dialogue, whose gate is lower
+
+
+def test_a_passage_that_says_i_is_not_who_asks(root: Path) -> None:
+    document = documents.parse("vec: what was moved?\nhyde: I moved it")
+    assert document is not None
+    whole, _ = documents.read(document)
+    assert not whole.first_person
+
+
+def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
+    from commonplace.embedding.fake import FakeEmbedder
+
+    class Failing(FakeEmbedder):
+        def embed(self, texts, kind):
+            raise ProviderError("mine", "gone")
+
+    for kind in ("query", "passage"):
+        for deadline_s in (None, 5.0):
+            with pytest.raises(ProviderError, match="mine: gone"):
+                lines.embedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
