@@ -156,10 +156,9 @@ def locator(memory: Memory) -> Locate:
 
 def words(question: str) -> tuple[str, ...]:
     """Return the words of a question that are worth marking in a passage."""
-    from commonplace.search.query import parse, terms
+    from commonplace.search.query import parse
 
-    parsed = parse(question)
-    return (*parsed.terms, *terms(parsed.words))
+    return parse(question).marked
 
 
 def tell(result: SearchResult, *, stale: bool) -> None:

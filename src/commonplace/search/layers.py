@@ -63,8 +63,7 @@ def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
 def mix(hits: Sequence[Hit], budget: int, question: str, thresholds: Settings) -> Block:
     """Compose the block from the hits that fit; what does not fit in its layer may in a lower one."""
     told = disclose.worth_telling(hits)
-    parsed = query.parse(question)
-    pattern = screen.matcher([*parsed.terms, *query.terms(parsed.words)])
+    pattern = screen.matcher(query.parse(question).marked)
     chosen: list[tuple[Hit, str]] = []
     for hit in told:
         for layer in _layers(hit, [layer for _, layer in chosen], thresholds):
