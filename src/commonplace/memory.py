@@ -397,9 +397,11 @@ class Memory:
             store.catch_up(model)
         if store.vectors.level() == 2:
             return None
-        if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts:
+        if "cjk" in model.scripts:
+            return lambda question: model.embed([question], "query")[0]
+        if parsed.wide > FOREIGN_SHARE:
             return None
-        return lambda question: model.embed([question], "query")[0]
+        return lambda question: model.embed([query.latin(question)], "query")[0]  # the rest would be noise
 
     def _asked_model(self) -> Embedder | None:
         """The model that a question goes to: the index's own, while those of another are not complete."""

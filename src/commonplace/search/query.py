@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import characters
@@ -33,6 +34,7 @@ _TOKEN = re.compile(
 _NEAR = r"NEAR\s*\(([^()]*)\)"
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
+_WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -76,8 +78,8 @@ class Query(NamedTuple):
 
     @property
     def wide(self) -> float:
-        """Share of CJK among the question's letters, 0..1."""
-        return lexicon.cjk_share(self.words)
+        """Share of CJK among the words that say what the question is about, 0..1."""
+        return _wide_share(self.words)
 
     def expression(self, terms: Iterable[str]) -> str:
         """The FTS5 expression that finds what is required, ranked by these terms as well."""
@@ -290,6 +292,23 @@ def terms(text: str) -> list[str]:
     if not found.keys() - {"i"}:  # a question that is made of stop words alone
         found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])
     return list(found)[:MAX_TERMS]
+
+
+@lru_cache(maxsize=64)  # ranking asks for every candidate
+def _wide_share(words: str) -> float:
+    """Share of CJK among the words of a text without those of every question, two characters a word."""
+    if words.isascii():
+        return 0.0
+    folded = characters.compose(words)
+    told = stopwords.without(folded)
+    wide = sum(max(1.0, len(run) / 2) for run in lexicon.cjk_runs(told))
+    latin = sum(word.lower() not in stopwords.ENGLISH for word in re.findall(r"[A-Za-z]+", told))
+    return wide / (wide + latin) if wide or latin else lexicon.cjk_share(folded)
+
+
+def latin(text: str) -> str:
+    """The part of a text that a model for Latin scripts can read; all of it where there is none."""
+    return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text
 
 
 def _spellings(text: str) -> list[str]:

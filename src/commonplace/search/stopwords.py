@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 ENGLISH = frozenset(
@@ -37,6 +38,11 @@ CHINESE_CHARACTERS = frozenset(
     "与个为么也了于些什从他们会你妳您几到又及可向吗吧呀呢和哦哪啊嘛在多她它对少"
     "就很怎想我把是有的给能被要让说请谁还这那都"
 )
+
+
+def without(text: str) -> str:
+    """Blank the Chinese function words of a folded text."""
+    return re.sub(f"{'|'.join(sorted(CHINESE))}|[{''.join(sorted(CHINESE_CHARACTERS))}]", " ", text)
 
 
 def meaningful(bigrams: Iterable[str]) -> Iterator[str]:
