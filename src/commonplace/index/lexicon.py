@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from operator import add
+from itertools import pairwise
 
 from commonplace import characters
 
@@ -148,4 +148,4 @@ def cjk_share(text: str) -> float:
 
 def _bigram_run(found: re.Match[str]) -> str:
     run = found[0]
-    return f" {' '.join(map(add, run, run[1:]))} {run[-1]} "
+    return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "
