@@ -17,6 +17,7 @@ SOURCE = Path(commonplace.__file__).parent
 ORDER = [
     {"estimates"},
     {"types", "errors"},
+    {"characters"},
     {"paths", "screen"},
     {"atomic", "database"},
     {"config", "render"},

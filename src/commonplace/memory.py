@@ -462,7 +462,9 @@ class Memory:
 
             patience_s = self.settings.embedding.query_deadline_s if configured.is_remote(model) else None
             return lines.embedder(model, patience_s)
-        return lambda text, kind="query": model.embed([text], kind)[0]
+        if "cjk" in model.scripts:
+            return lambda text, kind="query": model.embed([text], kind)[0]
+        return lambda text, kind="query": model.embed([query.latin(text)], kind)[0]  # the rest would be noise
 
     def _question_model(self) -> Embedder | None:
         """The model for questions, once it has embedded the few passages that lack a vector."""

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from commonplace import characters
+
 ELLIPSIS = "…"
 _CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
 # What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
@@ -17,6 +19,12 @@ _CONTROLS = dict.fromkeys(
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
+# A word begins and ends where a text has no Latin letter or digit beside it (Chinese writes no blanks), and
+# at the parts of getUserName, HTTPServer and iPhone15.
+_LATIN = "0-9A-Za-z\u00c0-\u024f"
+_PART = r"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9]))"
+_BEGINS = f"(?:(?<![{_LATIN}])|{_PART})"
+_ENDS = f"(?:(?![{_LATIN}])|{_PART})"
 
 Span = tuple[int, int]  # half-open range of characters
 
@@ -164,8 +172,11 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
 
 
 def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
-    """Compile what finds the words of a question, with common English endings; None for no words."""
-    patterns = {_pattern(term) for term in terms if term.strip()}
+    """Compile what finds the words of a question, with common English endings; None for no words.
+
+    A term that ends in `*` is a beginning. Lines are to be folded before, as `matches` does.
+    """
+    patterns = {_pattern(characters.fold(term)) for term in terms if re.search(r"\w", term)}
     if not patterns:
         return None
     # In a lookahead, so that bigrams which overlap are all found.
@@ -173,21 +184,24 @@ def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def _pattern(term: str) -> str:
-    words = re.findall(r"\w+", term)
+    words = re.findall(r"[^\W_]+", term)
+    begins = _BEGINS if term.isascii() else ""
+    ends = _ENDS if term.isascii() else ""
+    if term.endswith("*") and words:
+        return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + r"[^\W_]{0,99}"
     if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():
-        edge = r"\b" if term.isascii() else ""
-        return edge + r"\W{0,3}".join(map(re.escape, words)) + edge
+        return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + ends
     stem = next((term.removesuffix(end) for end in _SUFFIXES if term.endswith(end)), term)
     stem = stem if len(stem) >= 3 else term
     if stem != term and stem[-1] == stem[-2]:
         stem = stem[:-1]  # running, planned
-    return rf"\b{stem}{stem[-1]}?[yi]?(?:ing|es|ed|er|e|s)?\b"
+    return rf"{begins}{stem}{stem[-1]}?[yi]?(?:ing|es|ed|er|e|s)?{ends}"
 
 
 def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
     """Where the words of a question stand in a line, joined where they touch."""
     found: list[Span] = []
-    for match in pattern.finditer(line) if pattern else ():
+    for match in pattern.finditer(characters.fold(line)) if pattern else ():
         start, end = match.span(1)
         if found and start <= found[-1][1]:
             found[-1] = (found[-1][0], max(end, found[-1][1]))

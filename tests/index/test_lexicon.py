@@ -27,9 +27,14 @@ def matches(text: str, phrase: str) -> bool:
         ("学", "  学 "),
         ("用gpt写", "用  gpt 写"),
         ("getUserName", "getUserName get User Name"),
-        ("HTTPServer x", "HTTPServer x"),
+        ("HTTPServer x", "HTTPServer x HTTP Server"),
+        ("iPhone15手机", "iPhone15 手机 机 iPhone 15 Phone 15"),
+        ("PDFs of v1 and 10am", "PDFs of v1 and 10am"),
+        ("commit 9f72db0e3a", "commit 9f72db0e3a"),
+        ("臺灣的計畫", "台湾 湾的 的计 计画 画"),
+        ("ｶﾞｽ", "ガス ス"),
         ("parseHTTPResponse", "parseHTTPResponse parse HTTP Response"),
-        ("ｇｐｔ４", "gpt4"),
+        ("ｇｐｔ４", "gpt4 gpt 4"),
     ],
 )
 def test_rewriting(text: str, rewritten: str) -> None:

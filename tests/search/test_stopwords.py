@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from commonplace import characters
 from commonplace.index import lexicon
 from commonplace.search import query, stopwords
 
@@ -21,6 +22,16 @@ def test_a_chinese_stop_word_is_one_bigram() -> None:
         len(character) == 1 and re.fullmatch(lexicon.CJK_RUN, character)
         for character in stopwords.CHINESE_CHARACTERS
     )
+
+
+def test_chinese_words_stand_as_questions_are_folded() -> None:
+    for word in stopwords.CHINESE | stopwords.CHINESE_CHARACTERS:
+        assert characters.fold(word) == word
+
+
+def test_function_words_are_blanked() -> None:
+    assert stopwords.without("我们的集群在哪里").split() == ["集群"]
+    assert stopwords.without("no Chinese") == "no Chinese"
 
 
 def test_the_first_person_is_dropped_as_a_word_of_the_question() -> None:

@@ -156,14 +156,13 @@ def locator(memory: Memory) -> Locate:
 
 def words(question: str) -> tuple[str, ...]:
     """Return the words of a question that are worth marking in a passage."""
-    from commonplace.search.query import DOCUMENT, parse, terms
+    from commonplace.search.query import DOCUMENT, parse
 
     if question.lstrip()[:6].lower().startswith(DOCUMENT):
         from commonplace.search import documents
 
         return documents.words(question)
-    parsed = parse(question)
-    return (*parsed.terms, *terms(parsed.words))
+    return parse(question).marked
 
 
 def tell(result: SearchResult, *, stale: bool) -> None:

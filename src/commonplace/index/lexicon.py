@@ -4,8 +4,9 @@ FTS5's own tokenizer folds and stems Latin words; tokenising everything in Pytho
 whole build, so text is rewritten only where that is not enough:
 
 * runs of CJK become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学 学), so
-  that every character starts a token and any substring is a phrase of tokens;
-* camelCase words are followed by their parts.
+  that every character starts a token and any substring is a phrase of tokens, and traditional characters
+  become simplified ones (`characters`);
+* camelCase words and words that end in digits are followed by their parts.
 
 Punctuation separates tokens, so `gpt-4.1`, `src/store.ts` and `user@example.com` are phrases of their parts.
 """
@@ -16,27 +17,35 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from commonplace import characters
+
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-VERSION = "lexicon-1"  # part of the index's identity: change it when the same text would give other tokens
+VERSION = "lexicon-2"  # part of the index's identity: change it when the same text would give other tokens
 
 CJK = (
-    "\u2e80-\u2eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f\U00020000-\U0003134f"
 )
 # Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
 CJK_RUN = f"[{CJK}]+"
-_CAMEL = r"[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*"
-_CAMEL_TAIL = r"(?<=[a-z0-9])[A-Z][A-Za-z0-9]*"
-_CAMEL_PART = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+# Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
+_SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
+_CASE_PART = r"[A-Z]+(?![a-z]{2})|[A-Z]?[a-z]+|[0-9]+"
+_ENDS_IN_DIGITS = r"[A-Za-z]{2}[0-9]"
+_LETTERS_OR_DIGITS = r"[A-Za-z]+|[0-9]+"
 _ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
-_CAMEL_LENGTH = 60  # longer runs are encoded data
-# Maps bytes to their class (l, U or a blank), so that "does any word change from lower to upper case" is
-# one substring test: four times as fast as a regular expression.
-_CASES = bytes(
-    0x6C if chr(c).islower() or chr(c).isdigit() else 0x55 if chr(c).isupper() else 0x20 for c in range(128)
+_WORD_LENGTH = 60  # longer runs are encoded data,
+_MOST_CHANGES = 5  # and so are words that change between letters and digits more often
+# Maps bytes to flags, such that two expressions over a whole text as one number tell whether any word may
+# have parts: four times as fast as a regular expression. Bit 0 stands in lower case and digits, bit 1 in
+# letters; upper case asks the byte before it for the one (bit 4), digits for the other (bit 5). Bits 6 and 7
+# ask for two capitals in a row before bit 0.
+_LOWER, _UPPER, _DIGIT = 0b00000011, 0b11010010, 0b00100001
+_FLAGS = bytes(
+    _LOWER if chr(c).islower() else _UPPER if chr(c).isupper() else _DIGIT if chr(c).isdigit() else 0
+    for c in range(128)
 )
-_CASES += b" " * 128
-_FULL_WIDTH = "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]"
+_FLAGS += bytes(128)
 _LATIN_WORD = r"[A-Za-z]+"
 _WORD_CHARACTER = r"[^\W_]"
 
@@ -44,29 +53,25 @@ _WORD_CHARACTER = r"[^\W_]"
 def index_text(text: str) -> str:
     """Rewrite text for the full-text index; most English text comes back as the same object."""
     if not text.isascii():
-        text = fold_width(text)
-        text = re.sub(CJK_RUN, _bigram_run, text)
-    if b"lU" in text.encode("utf-8", "replace").translate(_CASES):
+        text = re.sub(CJK_RUN, _bigram_run, characters.compose(text))
+    if _may_have_parts(text):
         parts = list(_parts_inside(text))
         if parts:
             text = f"{text} {' '.join(parts)}"
     return text
 
 
+def _may_have_parts(text: str) -> bool:
+    flags = int.from_bytes(text.encode("utf-8", "replace").translate(_FLAGS), "big")
+    return bool(flags >> 8 & flags >> 4 or flags >> 22 & flags >> 15 & flags)
+
+
 def _parts_inside(text: str) -> Iterator[str]:
-    """Parts of every camelCase word of a text, in order."""
-    done = 0
-    for tail in re.finditer(_CAMEL_TAIL, text):
-        if tail.start() >= done:
-            before = text[max(0, tail.start() - _CAMEL_LENGTH) : tail.start()]
-            head = before[len(before.rstrip(_ALPHANUMERIC)) :]
-            yield from camel_parts(head + tail[0])
-            done = tail.end()
-
-
-def fold_width(text: str) -> str:
-    """Fold full-width letters and digits to their ordinary forms; punctuation separates either way."""
-    return text if text.isascii() else re.sub(_FULL_WIDTH, lambda wide: chr(ord(wide[0]) - 0xFEE0), text)
+    """Parts of every word of a text that has some, in order."""
+    for tail in re.finditer(f"(?:{_SEAM})[A-Za-z0-9]*", text):
+        before = text[max(0, tail.start() - _WORD_LENGTH) : tail.start()]
+        head = before[len(before.rstrip(_ALPHANUMERIC)) :]
+        yield from word_parts(head + tail[0])
 
 
 def cjk_runs(text: str) -> list[str]:
@@ -79,10 +84,22 @@ def bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
 
 
-def camel_parts(word: str) -> Iterator[str]:
-    """Parts of a camelCase word with more than one character, or none for an ordinary word."""
-    if len(word) <= _CAMEL_LENGTH and not word.islower() and re.fullmatch(_CAMEL, word):
-        yield from (part for part in re.findall(_CAMEL_PART, word) if len(part) > 1)
+def word_parts(word: str) -> Iterator[str]:
+    """Parts of a word as the index has them; none of an ordinary word."""
+    for parts in splits(word):
+        yield from (part for part in parts if len(part) > 1 or part.isdigit())
+
+
+def splits(word: str) -> list[list[str]]:
+    """The ways to part a word: at digits (iPhone 15), and where upper case begins as well (i Phone 15)."""
+    if len(word) > _WORD_LENGTH or not re.search(_SEAM, word):
+        return []
+    kinds = re.findall(_LETTERS_OR_DIGITS, word)
+    if len(kinds) > _MOST_CHANGES:
+        return []
+    cases = re.findall(_CASE_PART, word)
+    at_digits = [kinds] if len(kinds) > 1 and re.search(_ENDS_IN_DIGITS, word) else []
+    return [*at_digits, *([cases] if cases != kinds else [])]
 
 
 def quote(phrase: str) -> str:
@@ -90,9 +107,19 @@ def quote(phrase: str) -> str:
     return '"' + phrase.replace('"', '""').replace("\0", " ") + '"'
 
 
-def any_of(phrases: Iterable[str]) -> str:
-    """An FTS5 expression that matches any of these phrases."""
-    return " OR ".join(expression(phrase) for phrase in phrases)
+def any_of(terms: Iterable[str]) -> str:
+    """An FTS5 expression that matches any of these terms."""
+    return " OR ".join(map(sought, terms))
+
+
+def sought(term: str) -> str:
+    """A term as FTS5 writes it: a phrase, or a beginning if it ends in `*`."""
+    return beginning(term[:-1]) if term.endswith("*") else expression(term)
+
+
+def beginning(stem: str) -> str:
+    """What begins with a stem, as FTS5 writes it."""
+    return expression(stem).removesuffix("*") + " *"
 
 
 def expression(phrase: str) -> str:
@@ -103,6 +130,7 @@ def expression(phrase: str) -> str:
     """
     if phrase.isascii():
         return quote(phrase)
+    phrase = characters.compose(phrase)
     runs = list(re.finditer(CJK_RUN, phrase))
     if not runs or re.search(_WORD_CHARACTER, phrase[runs[-1].end() :]):
         return quote(re.sub(CJK_RUN, _bigram_run, phrase))

@@ -13,7 +13,7 @@ from datetime import date
 from functools import cache
 from typing import NamedTuple
 
-from commonplace.index import lexicon
+from commonplace import characters
 from commonplace.search.periods import Kind, Period, Rule, shifted
 
 MAX_CHARACTERS = 8000
@@ -52,7 +52,7 @@ class _Found(NamedTuple):
 def spans(text: str, now: date) -> tuple[Span, ...]:
     """Find the dates of a text in their order, none overlapping; ranges are one span."""
     text = text[:MAX_CHARACTERS]
-    folded = lexicon.fold_width(text)  # of the same length
+    folded = characters.fold_width(text)  # of the same length
     return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
 
 

@@ -149,6 +149,6 @@ def words(text: str) -> tuple[str, ...]:
     """The words worth showing where they stand in a hit: those asked for, and those of what is meant."""
     document = parse(text)
     asked, lines = read(document) if document else (query.parse(text), ())
-    each = [term for line in lines for term in line.query.terms]
+    each = [word for line in lines for word in line.query.marked]
     meant = query.terms(document.intent) if document and document.intent else ()
-    return tuple(dict.fromkeys([*asked.terms, *each, *query.terms(asked.words), *meant]))
+    return tuple(dict.fromkeys([*asked.marked, *each, *meant]))

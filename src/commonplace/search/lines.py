@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
 from commonplace.index import lexicon
 from commonplace.index.vectors import FOREIGN_SHARE
-from commonplace.search import fusion, pipeline, ranking, terms
+from commonplace.search import fusion, pipeline, query, ranking, terms
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
 
@@ -64,8 +64,10 @@ def embedder(model: Embedder, deadline_s: float | None) -> pipeline.Embed:
     """
 
     def embed(text: str, kind: EmbedKind = "query") -> Any:  # noqa: ANN401
-        if "cjk" not in model.scripts and lexicon.cjk_share(text) > FOREIGN_SHARE:
-            return None
+        if "cjk" not in model.scripts:
+            if lexicon.cjk_share(text) > FOREIGN_SHARE:
+                return None
+            text = query.latin(text)  # the rest would be noise
         if kind == "query" or deadline_s is None:
             return model.embed([text], kind)[0]
         from commonplace.deadline import Deadline

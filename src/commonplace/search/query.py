@@ -3,23 +3,26 @@
 Plain words are alternatives: a passage need not hold all of them. `"phrases"` must be found, `-word` and
 `-"phrase"` must not, `word*` matches beginnings; `AND`, `OR`, `NOT`, `NEAR(a b, 5)` and parentheses say
 exactly what is wanted. `in:`, `after:` and their like are filters (`filters.py`). Identifiers (`gpt-4.1`,
-`src/store.ts`, `user@example.com`) match whole and in parts.
+`src/store.ts`, `user@example.com`) match whole, in parts and in other spellings (`identifiers.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace import characters
 from commonplace.index import lexicon
-from commonplace.search import stopwords
+from commonplace.search import identifiers, stopwords
 
 if TYPE_CHECKING:
     from commonplace.search.filters import Filter
 
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
 MAX_TERMS = 512
+MAX_SPELLINGS = 48
 MAX_ITEMS = 128  # words and operators of a boolean question; FTS5 refuses expressions deeper than 256
 MAX_DEPTH = 16
 DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`documents.py`)
@@ -31,9 +34,8 @@ _TOKEN = re.compile(
 )
 _NEAR = r"NEAR\s*\(([^()]*)\)"
 _WORD = re.compile(r"[^\W_]+")
-# Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
-_IDENTIFIER = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\-@:#+]++[A-Za-z0-9]++)+")
 _SENTENCE_ENDS = frozenset(".!?…。！？～~,，")
+_WIDE_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _POSSESSIVE = re.compile(r"['’]s\b")
 
 
@@ -42,7 +44,8 @@ class Query(NamedTuple):
 
     `terms` are phrases in words, alternatives of each other; `required` and `excluded` are FTS5 expressions
     that a hit must, or must not, match; `words` is the question without operators and filters, for the
-    embedder.
+    embedder. `spellings` are other ways to write what some terms say: they find and rank, and count for
+    nothing where they are not found.
     """
 
     text: str
@@ -52,6 +55,7 @@ class Query(NamedTuple):
     excluded: str | None = None
     prefixes: tuple[str, ...] = ()
     filters: tuple[Filter, ...] = ()
+    spellings: tuple[str, ...] = ()
 
     @property
     def lists(self) -> bool:
@@ -69,13 +73,18 @@ class Query(NamedTuple):
         return frozenset(word.lower() for word in _WORD.findall(_POSSESSIVE.sub("", self.words)))
 
     @property
+    def marked(self) -> tuple[str, ...]:
+        """What to mark in a passage: all that the question may have found in it."""
+        return (*self.terms, *self.spellings, *terms(self.words), *_spellings(self.words), *self.prefixes)
+
+    @property
     def wide(self) -> float:
-        """Share of CJK among the question's letters, 0..1."""
-        return lexicon.cjk_share(self.words)
+        """Share of CJK among the words that say what the question is about, 0..1."""
+        return _wide_share(self.words)
 
     def expression(self, terms: Iterable[str]) -> str:
         """The FTS5 expression that finds what is required, ranked by these terms as well."""
-        wanted = " OR ".join(filter(None, [lexicon.any_of(terms), *map(_prefix, self.prefixes)]))
+        wanted = " OR ".join(filter(None, [lexicon.any_of(terms), *map(lexicon.beginning, self.prefixes)]))
         if self.required:
             wanted = f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
         return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
@@ -85,7 +94,7 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     """Parse whatever a person typed; `keys` looks up the front matter's, in lower case, if it matters."""
     text = clean(text)
     text, found = _filters(text, keys)
-    items = list(_items(text))
+    items = list(_items(characters.fold_signs(text)))  # filters hold names, which stay as they are
     if any(item.operator for item in items):
         return _boolean(text, items)._replace(filters=found)
     unwanted = [item for item in items if item.negative]
@@ -110,21 +119,22 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
     required = " AND ".join(lexicon.expression(item.text) for item in wanted if item.quoted)
     prefixes = tuple(item.text for item in wanted if item.prefix)
     if len(prefixes) == len(wanted):  # beginnings alone: what else could be meant?
-        required = " OR ".join(map(_prefix, prefixes))
+        required = " OR ".join(map(lexicon.beginning, prefixes))
     return Query(
         text=text,
         words=" ".join(item.text for item in wanted),
         terms=tuple(terms(plain)),
         required=required or None,
-        excluded=lexicon.any_of(item.text for item in unwanted) or None,
+        excluded=" OR ".join(map(_literal, unwanted)) or None,
         prefixes=prefixes,
+        spellings=tuple(_spellings(plain)),
     )
 
 
 def clean(text: str) -> str:
     """Replace what no text holds (NUL bytes, halves of surrogate pairs), fold wide letters, cut the rest."""
     text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return lexicon.fold_width(text)[:MAX_CHARACTERS]
+    return characters.fold_width(text)[:MAX_CHARACTERS]
 
 
 class _Item(NamedTuple):
@@ -239,7 +249,10 @@ class _Parser:
             self.words.append(item.text)
         if item.operator == "NEAR":
             return _near(item.text)
-        return _prefix(item.text) if item.prefix else lexicon.expression(item.text)
+        if negative or item.quoted or item.prefix:
+            return _literal(item)
+        others = _spellings(item.text)
+        return f"({_literal(item)} OR {lexicon.any_of(others)})" if others else _literal(item)
 
     def group(self) -> str:
         self.depth += 1
@@ -263,8 +276,9 @@ def _number(digits: str, otherwise: int) -> int:
     return int(digits[:4]) if digits.isdecimal() else otherwise
 
 
-def _prefix(stem: str) -> str:
-    return lexicon.expression(stem).removesuffix("*") + " *"
+def _literal(item: _Item) -> str:
+    """One thing typed as FTS5 writes it, in no other spelling."""
+    return lexicon.beginning(item.text) if item.prefix else lexicon.expression(item.text)
 
 
 def terms(text: str) -> list[str]:
@@ -273,20 +287,37 @@ def terms(text: str) -> list[str]:
     Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
     runs become bigrams.
     """
-    text = _POSSESSIVE.sub("", text)
+    text = characters.compose(_POSSESSIVE.sub("", text))
     plain = text if text.isascii() else re.sub(lexicon.CJK_RUN, " ", text)
     wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
-    found = dict.fromkeys([*_identifiers(plain), *_words(plain), *stopwords.meaningful(wide)])
+    found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
     if not found.keys() - {"i"}:  # a question that is made of stop words alone
         found = dict.fromkeys([*map(str.lower, _WORD.findall(plain)), *wide])
     return list(found)[:MAX_TERMS]
 
 
-def _identifiers(plain: str) -> Iterator[str]:
-    """Identifiers whole, as the phrases of their parts."""
-    for identifier in _IDENTIFIER.findall(plain):
-        if any(c.isdigit() or c in "/@_:#" for c in identifier):
-            yield " ".join(_WORD.findall(identifier)).lower()
+@lru_cache(maxsize=64)  # ranking asks for every candidate
+def _wide_share(words: str) -> float:
+    """Share of CJK among the words of a text without those of every question, two characters a word."""
+    if words.isascii():
+        return 0.0
+    folded = characters.compose(words)
+    told = stopwords.without(folded)
+    wide = sum(max(1.0, len(run) / 2) for run in lexicon.cjk_runs(told))
+    latin = sum(word.lower() not in stopwords.ENGLISH for word in re.findall(r"[A-Za-z]+", told))
+    return wide / (wide + latin) if wide or latin else lexicon.cjk_share(folded)
+
+
+def latin(text: str) -> str:
+    """The part of a text that a model for Latin scripts can read; all of it where there is none."""
+    return " ".join(re.sub(f"[{lexicon.CJK}{_WIDE_PUNCTUATION}]+", " ", text).split()) or text
+
+
+def _spellings(text: str) -> list[str]:
+    """Other spellings of what a question names; a dialogue names too much."""
+    if len(text) > DIALOGUE_CHARACTERS:
+        return []
+    return identifiers.spellings(characters.compose(text))[:MAX_SPELLINGS]
 
 
 def _words(plain: str) -> Iterator[str]:
@@ -297,4 +328,4 @@ def _words(plain: str) -> Iterator[str]:
             yield "i"
         if lower not in stopwords.ENGLISH and (len(lower) > 1 or lower.isdigit()):
             yield lower
-            yield from map(str.lower, lexicon.camel_parts(word))
+            yield from map(str.lower, lexicon.word_parts(word))

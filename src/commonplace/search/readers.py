@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.errors import ConfigError
+from commonplace.search import query
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import MODEL_HEAD, Kind, Read, Reranker
 
@@ -86,7 +87,7 @@ class Readers:
             from commonplace.search.late import LateInteraction
 
             self._late = LateInteraction(TokenEmbedder())
-        return self._late.similarities(question, candidates)
+        return self._late.similarities(query.latin(question), candidates)
 
 
 def _is_bundled(model: Embedder | None) -> bool:

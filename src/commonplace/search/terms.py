@@ -43,17 +43,23 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
     """Look up how often the terms of a question occur, and choose among them."""
     if not query.terms:
         return Terms()
-    frequencies, total = index.frequencies([lexicon.expression(term) for term in query.terms])
-    counted = sorted(zip(frequencies, query.terms, strict=True), key=lambda pair: pair[0])
+    others = [spelling for spelling in query.spellings if spelling not in query.terms]
+    asked = [*query.terms, *others]
+    frequencies, total = index.frequencies([lexicon.sought(term) for term in asked])
+    counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
+    spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
     weights = sorted(
         (idf(count, total) for count, term in counted if count or not _is_noise(term)), reverse=True
     )
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
-        wanted=_affordable(counted, POSTINGS_WIDE if query.wide > 0.5 else POSTINGS),
+        wanted=_affordable(
+            sorted([*counted, *spelled], key=lambda pair: pair[0]),
+            POSTINGS_WIDE if query.wide > 0.5 else POSTINGS,
+        ),
         ideal=math.fsum(weights[:IDEAL_TERMS]),
         asked=len(counted),
-        known=sum(1 for count in content if count),
+        known=sum(1 for count in content if count) or len(spelled),
         content=len(content),
         passages=total,
     )
@@ -69,7 +75,7 @@ def score(index: SqliteIndex, terms: Terms, found: Mapping[int, float]) -> dict[
     if terms.passages < SMALL_MEMORY:
         for term, count in terms.wanted.items():
             withheld = idf(count, terms.passages) - fts5_idf(count, terms.passages)
-            for passage in index.matching(list(found), lexicon.expression(term)):
+            for passage in index.matching(list(found), lexicon.sought(term)):
                 scores[passage] += withheld
     return scores
 
