@@ -23,7 +23,7 @@ ORDER = [
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
     {"notes", "embedding", "llm"},
-    {"chunking"},
+    {"chunking", "usage"},
     {"index"},
     {"search"},
     {"memory"},

@@ -31,6 +31,7 @@ from commonplace.search import pipeline, places, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
 from commonplace.types.results import SearchResult
+from commonplace.usage.journal import Journal
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Status,
         SyncReport,
         Timeline,
+        Usage,
         Written,
     )
 
@@ -72,10 +74,12 @@ class Memory:
         ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
         scout: Scout | None = None,
+        agent: str = "",
     ) -> None:
         """Bind to a workspace folder; nothing is read or written until it is needed.
 
-        A scout that was sent to the files of the workspace saves the first search from looking itself.
+        A scout that was sent to the files of the workspace saves the first search from looking itself;
+        `agent` is who asks, for the record of use.
         """
         self.workspace = paths.Workspace(root)
         self.settings = settings
@@ -84,6 +88,7 @@ class Memory:
         self._store = self._make_store(scout)
         folder = index_path.parent if index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
+        self._journal = Journal(self.workspace, settings.usage, folder, agent)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -121,7 +126,15 @@ class Memory:
         """
         root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
         settings = config.load(root, os.environ, overrides, agent)
-        return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
+        return cls(
+            root,
+            settings,
+            index_path=index_path,
+            chunks=chunks,
+            ranking=ranking,
+            embedder=embedder,
+            agent=os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -137,6 +150,7 @@ class Memory:
             self._store.dismiss()
             self._store.close()
             self._current.close()
+            self._journal.close()
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -190,6 +204,21 @@ class Memory:
         and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode, threshold or filter
         that there is not.
         """
+        started = time.perf_counter()
+        result = self._find(text, limit, mode, collections, min_score, now)
+        self._journal.asked("search", result, started)
+        return result
+
+    def _find(
+        self,
+        text: str,
+        limit: int | None = None,
+        mode: Mode = "hybrid",
+        collections: Sequence[str] = (),
+        min_score: float | None = None,
+        now: date | None = None,
+    ) -> SearchResult:
+        """Search, and leave it to the caller to record it."""
         self._check_collections(collections)
         if mode not in MODES:
             raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
@@ -222,10 +251,13 @@ class Memory:
         """
         from commonplace.search import layers
 
+        started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        result = self.search(text, limit=RECALL_CANDIDATES, collections=collections, now=now)
-        return layers.recalled(result, budget, compose(result.hits, budget, text))
+        result = self._find(text, RECALL_CANDIDATES, collections=collections, now=now)
+        recall = layers.recalled(result, budget, compose(result.hits, budget, text))
+        self._journal.asked("recall", recall, started)
+        return recall
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
@@ -233,6 +265,11 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
+        found = self._read(reference)
+        self._journal.opened([found])
+        return found
+
+    def _read(self, reference: str) -> Excerpt:
         from commonplace.index.reading import content_hash
         from commonplace.notes import excerpt
         from commonplace.notes.parse import decode, parse
@@ -252,7 +289,9 @@ class Memory:
 
         with self._lock:
             wanted = listing.expand(references, listing.notes(self._fresh()))
-        return listing.gather(wanted, self.get, max_bytes)
+        found = listing.gather(wanted, self._read, max_bytes)
+        self._journal.opened(found.excerpts)
+        return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
@@ -310,6 +349,21 @@ class Memory:
         with self._lock:
             self._store.settle()
             return self._status()
+
+    def usage(self, days: int | None = None) -> Usage:
+        """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
+
+        The record is kept on this machine alone, while `usage.record` is on. Raises NoteUnreadable for one
+        that is damaged.
+        """
+        from commonplace.search import listing
+        from commonplace.usage import summary
+
+        with self._lock:
+            index = self._fresh()
+            changed = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
+            notes = listing.notes(index)
+        return summary.of(self._journal, [(note, changed[note.path]) for note in notes], days)
 
     def sources(self) -> list[Source]:
         """The workspace's own notes and every collection, as they stand on disk."""

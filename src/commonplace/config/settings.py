@@ -89,6 +89,13 @@ class Output(NamedTuple):
     editor_uri: str
 
 
+class Usage(NamedTuple):
+    """Settings of the record of use."""
+
+    record: bool
+    keep_days: int
+
+
 class Watch(NamedTuple):
     """Settings of watch, in seconds."""
 
@@ -116,6 +123,7 @@ class Settings(NamedTuple):
     embedding: Embedding
     llm: Llm
     output: Output
+    usage: Usage
     watch: Watch
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
@@ -129,5 +137,6 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "embedding": Embedding,
     "llm": Llm,
     "output": Output,
+    "usage": Usage,
     "watch": Watch,
 }
