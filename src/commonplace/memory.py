@@ -361,9 +361,10 @@ class Memory:
 
         with self._lock:
             index = self._fresh()
-            changed = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
+            times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
             notes = listing.notes(index)
-        return summary.of(self._journal, [(note, changed[note.path]) for note in notes], days)
+        now = time.time()  # of what was read in the moment it was written no time is noted
+        return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
 
     def sources(self) -> list[Source]:
         """The workspace's own notes and every collection, as they stand on disk."""

@@ -233,7 +233,8 @@ def question(text: str) -> str:
     """Return what is kept of a question: no secret, no private part, and of a long one its beginning."""
     from commonplace.notes import redact
 
-    return redact.redact(redact.strip_private(text[:_READ]))[0].strip()[:LONGEST]
+    begun = text[:_READ].encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+    return redact.redact(redact.strip_private(begun))[0].strip()[:LONGEST]
 
 
 @contextmanager
