@@ -17,7 +17,7 @@ from commonplace.paths import Workspace
 
 BUSY_S = 10.0
 DAMAGED = "damaged; delete it to begin anew"  # reason of a NoteUnreadable
-SHORT_LOG = 250  # pages of a log that is left behind: whoever opens the file next reads them all
+SHORT_LOG = 1 << 19  # bytes of a log that may be left behind: whoever opens the file next reads them all
 _PAUSE_S = 0.01
 
 
@@ -27,8 +27,8 @@ class Database:
     def __init__(self, path: Path, tables: str, *, busy_s: float = BUSY_S, hurried: bool = False) -> None:
         """Name the file; `tables` are statements that do nothing where the tables are there.
 
-        `busy_s` is how long a writer waits for others. One who is `hurried` leaves the log behind when the
-        file is closed: writing it back waits for the disk.
+        `busy_s` is how long a writer waits for others. One who is `hurried` leaves a short log behind when
+        the file is closed: writing it back waits for the disk.
         """
         self.path = path
         self._tables = tables
@@ -84,13 +84,18 @@ class Database:
             connection.set_busy_timeout(int(self._busy_s * 1000))
             _patiently(connection, "PRAGMA journal_mode=wal", self._busy_s)
             connection.execute("PRAGMA synchronous=normal")
-            if self._hurried:
+            if self._hurried and self._log_bytes() < SHORT_LOG:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-                connection.execute(f"PRAGMA wal_autocheckpoint={SHORT_LOG}")
             _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT", self._busy_s)
             stack.pop_all()
         self._connection, self._process = connection, os.getpid()
         return connection
+
+    def _log_bytes(self) -> int:
+        try:
+            return os.path.getsize(f"{self.path}-wal")
+        except OSError:
+            return 0
 
     def _make_file(self) -> None:
         """Make the file for its owner's eyes only; SQLite gives its side files the same mode."""
