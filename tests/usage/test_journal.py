@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -236,16 +235,20 @@ def test_a_folder_in_the_place_of_the_store_costs_no_answer(root: Path) -> None:
         assert opened(memory).missed() == 1
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root writes everywhere")
-def test_the_record_of_a_read_only_workspace_lies_in_the_cache(root: Path) -> None:
-    root.chmod(0o500)
-    try:
-        with Memory.open(root) as memory:
-            assert memory.search("deploy").hits
-            assert memory.usage().questions == 1
-        assert not (root / ".commonplace").exists()
-    finally:
-        root.chmod(0o700)
+def test_a_full_store_costs_no_answer(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        database = memory._journal._opened()
+        with database.reading() as connection:
+            (pages,) = connection.execute("PRAGMA page_count").fetchall()[0]
+            connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
+        asked = 1
+        while not opened(memory).missed():
+            assert memory.search("deploy " + "word " * 200).hits
+            asked += 1
+            assert asked < 100
+        (kept,) = rows("SELECT count(*) FROM questions")[0]
+        assert kept == asked - 1
 
 
 def test_no_waiting_for_a_store_that_is_locked_for_long(root: Path) -> None:
