@@ -24,7 +24,7 @@ ORDER = [
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
     {"notes", "embedding", "llm"},
-    {"chunking", "reranking"},
+    {"chunking", "reranking", "usage"},
     {"index"},
     {"search"},
     {"memory"},

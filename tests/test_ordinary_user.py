@@ -295,3 +295,28 @@ def test_settings_on_a_full_disk_stay_as_they_are(small: Path) -> None:
     done = here(small, "context", "add", "memory", "daily")
     assert "no space left on device" in in_one_line(done)
     assert (small / "commonplace.toml").read_text() == "[search]\nlimit = 3\n"
+
+
+# --- the record of use ----------------------------------------------------------------------------------
+
+
+def test_the_record_of_a_workspace_that_may_not_be_written_lies_in_the_cache(
+    ask: Ask, workspace: Path
+) -> None:
+    workspace.chmod(0o500)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+    told = json.loads(ask("usage", "--format", "json").stdout)
+    assert (told["questions"], told["missed"]) == (1, 0)
+    assert not told["store"].startswith(str(workspace))
+    assert not (workspace / ".commonplace").exists()
+
+
+def test_a_record_that_may_not_be_written_costs_no_answer_and_is_counted(ask: Ask, workspace: Path) -> None:
+    ask("search", "brass lamp")
+    store = workspace / ".commonplace" / "usage.sqlite"
+    for path in store.parent.glob("usage*"):
+        path.chmod(0)
+    done = ask("search", "walnut desk", "--format", "json")
+    assert (found(done), done.stderr) == (["MEMORY.md"], "")
+    assert store.with_suffix(".missed").read_bytes() == b"."
+    assert "usage.sqlite: " in in_one_line(ask("usage"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -13,19 +13,26 @@ import apsw
 
 from commonplace import paths
 from commonplace.errors import NoteUnreadable
+from commonplace.paths import Workspace
 
 BUSY_S = 10.0
 DAMAGED = "damaged; delete it to begin anew"  # reason of a NoteUnreadable
+SHORT_LOG = 1 << 19  # bytes of a log that may be left behind: whoever opens the file next reads them all
 _PAUSE_S = 0.01
 
 
 class Database:
     """An open file, safe to share between threads and carried over a fork; made when it is first needed."""
 
-    def __init__(self, path: Path, tables: str) -> None:
-        """Name the file; `tables` are statements that do nothing where the tables are there."""
+    def __init__(self, path: Path, tables: str, *, busy_s: float = BUSY_S, hurried: bool = False) -> None:
+        """Name the file; `tables` are statements that do nothing where the tables are there.
+
+        `busy_s` is how long a writer waits for others. One who is `hurried` leaves a short log behind when
+        the file is closed: writing it back waits for the disk.
+        """
         self.path = path
         self._tables = tables
+        self._busy_s, self._hurried = busy_s, hurried
         self._lock = threading.RLock()
         self._connection: apsw.Connection | None = None
         self._process = 0
@@ -36,7 +43,7 @@ class Database:
         """Hold the one write transaction of all processes: all of it or nothing. Raises NoteUnreadable."""
         with self._lock, translated(self.path):
             connection = self._open()
-            _patiently(connection, "BEGIN IMMEDIATE")
+            _patiently(connection, "BEGIN IMMEDIATE", self._busy_s)
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -74,13 +81,21 @@ class Database:
         with ExitStack() as stack:
             connection = apsw.Connection(os.fspath(self.path))
             stack.callback(connection.close)
-            connection.set_busy_timeout(int(BUSY_S * 1000))
-            _patiently(connection, "PRAGMA journal_mode=wal")
+            connection.set_busy_timeout(int(self._busy_s * 1000))
+            _patiently(connection, "PRAGMA journal_mode=wal", self._busy_s)
             connection.execute("PRAGMA synchronous=normal")
-            _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT")
+            if self._hurried and self._log_bytes() < SHORT_LOG:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT", self._busy_s)
             stack.pop_all()
         self._connection, self._process = connection, os.getpid()
         return connection
+
+    def _log_bytes(self) -> int:
+        try:
+            return os.path.getsize(f"{self.path}-wal")
+        except OSError:
+            return 0
 
     def _make_file(self) -> None:
         """Make the file for its owner's eyes only; SQLite gives its side files the same mode."""
@@ -89,6 +104,14 @@ class Database:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
         except OSError as error:
             raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
+
+
+def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a file of the workspace lies: at `own`, or in the user's cache where that is read-only."""
+    folder = workspace.derived if workspace.derived.exists() else workspace.root
+    if os.access(folder, os.W_OK):
+        return own
+    return paths.fallback_index(workspace.root, environ).with_name(own.name)
 
 
 def shrink(connection: apsw.Connection) -> None:
@@ -113,9 +136,9 @@ def translated(path: Path) -> Iterator[None]:
         raise NoteUnreadable(paths.shown(path), reason) from error
 
 
-def _patiently(connection: apsw.Connection, statements: str) -> None:
+def _patiently(connection: apsw.Connection, statements: str, busy_s: float) -> None:
     """Run statements that SQLite may refuse without waiting, as it does while a file is new or recovered."""
-    until = time.monotonic() + BUSY_S
+    until = time.monotonic() + busy_s
     while True:
         try:
             connection.execute(statements).fetchall()

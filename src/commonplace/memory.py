@@ -33,6 +33,7 @@ from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings
 from commonplace.search.readers import Readers
 from commonplace.types.results import SearchResult
+from commonplace.usage.journal import Journal
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
         Status,
         SyncReport,
         Timeline,
+        Usage,
         Written,
     )
 
@@ -75,10 +77,12 @@ class Memory:
         ranking: RankSettings = DEFAULT_RANKING,
         embedder: Embedder | None = None,
         scout: Scout | None = None,
+        agent: str = "",
     ) -> None:
         """Bind to a workspace folder; nothing is read or written until it is needed.
 
-        A scout that was sent to the files of the workspace saves the first search from looking itself.
+        A scout that was sent to the files of the workspace saves the first search from looking itself;
+        `agent` is who asks, for the record of use.
         """
         self.workspace = paths.Workspace(root)
         self.settings = settings
@@ -89,6 +93,7 @@ class Memory:
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
         self._readers = Readers(settings, self._current.accounts)
         self._expander: Expander | None = None
+        self._journal = Journal(self.workspace, settings.usage, folder, agent)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
 
     def _make_store(self, scout: Scout | None = None) -> Store:
@@ -126,7 +131,15 @@ class Memory:
         """
         root = paths.resolve_workspace(os.fspath(path) if path is not None else None, os.environ)
         settings = config.load(root, os.environ, overrides, agent)
-        return cls(root, settings, index_path=index_path, chunks=chunks, ranking=ranking, embedder=embedder)
+        return cls(
+            root,
+            settings,
+            index_path=index_path,
+            chunks=chunks,
+            ranking=ranking,
+            embedder=embedder,
+            agent=os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -143,6 +156,7 @@ class Memory:
             self._store.close()
             self._readers.close()
             self._current.close()
+            self._journal.close()
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -200,6 +214,23 @@ class Memory:
         UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is not, and for a
         query document with a mistake.
         """
+        started = time.perf_counter()
+        request = self._request(limit, mode, collections, min_score, now, rerank, expand)
+        result = self._find(text, request)
+        self._journal.asked("search", result, started)
+        return result
+
+    def _request(
+        self,
+        limit: int | None = None,
+        mode: Mode = "hybrid",
+        collections: Sequence[str] = (),
+        min_score: float | None = None,
+        now: date | None = None,
+        rerank: str | None = None,
+        expand: bool | None = None,
+    ) -> pipeline.Request:
+        """What is asked for, with the settings where nothing is said. Raises as `search` does."""
         self._check_collections(collections)
         if mode not in MODES:
             raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
@@ -207,18 +238,22 @@ class Memory:
             raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
         if rerank is not None and rerank not in READERS:
             raise ConfigError("rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(READERS)}")
-        request = pipeline.Request(
-            limit=self.settings.search.limit if limit is None else limit,
+        chosen = self.settings.search
+        return pipeline.Request(
+            limit=chosen.limit if limit is None else limit,
             mode=mode,
             collections=tuple(collections),
-            min_score=self.settings.search.min_score if min_score is None else min_score,
+            min_score=chosen.min_score if min_score is None else min_score,
             ranking=self.ranking,
             now=now,
-            rerank=rerank or self.settings.search.rerank,
+            rerank=rerank or chosen.rerank,
+            expand=chosen.expand if expand is None else ("on" if expand else "off"),
         )
-        how = self.settings.search.expand if expand is None else ("on" if expand else "off")
-        if how != "off":
-            return self._widened(text, request, how)
+
+    def _find(self, text: str, request: pipeline.Request) -> SearchResult:
+        """Search, and leave it to the caller to record it."""
+        if request.expand != "off":
+            return self._widened(text, request)
         with self._lock:
             return self._answer(text, request)[0]
 
@@ -241,17 +276,16 @@ class Memory:
         """
         from commonplace.search import layers
 
+        started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        result = self.search(
-            text,
-            limit=RECALL_CANDIDATES,
-            collections=collections,
-            now=now,
-            rerank=rerank,
-            expand=expand,
+        request = self._request(
+            RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank, expand=expand
         )
-        return layers.recalled(result, budget, compose(result.hits, budget, text))
+        result = self._find(text, request)
+        recall = layers.recalled(result, budget, compose(result.hits, budget, text))
+        self._journal.asked("recall", recall, started)
+        return recall
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
@@ -259,6 +293,11 @@ class Memory:
         The file itself is read, private parts blanked and secrets redacted. Raises NoteNotFound (with
         near misses), OutsideRoots, NoteUnreadable.
         """
+        found = self._read(reference)
+        self._journal.opened([found])
+        return found
+
+    def _read(self, reference: str) -> Excerpt:
         from commonplace.index.reading import content_hash
         from commonplace.notes import excerpt
         from commonplace.notes.parse import decode, parse
@@ -278,7 +317,9 @@ class Memory:
 
         with self._lock:
             wanted = listing.expand(references, listing.notes(self._fresh()))
-        return listing.gather(wanted, self.get, max_bytes)
+        found = listing.gather(wanted, self._read, max_bytes)
+        self._journal.opened(found.excerpts)
+        return found
 
     def notes(self, under: str = "") -> tuple[NoteInfo, ...]:
         """List the notes: all, or those of a collection, below a folder, or that a glob matches."""
@@ -337,6 +378,22 @@ class Memory:
             self._store.settle()
             return self._status()
 
+    def usage(self, days: int | None = None) -> Usage:
+        """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
+
+        The record is kept on this machine alone, while `usage.record` is on. Raises NoteUnreadable for one
+        that is damaged.
+        """
+        from commonplace.search import listing
+        from commonplace.usage import summary
+
+        with self._lock:
+            index = self._fresh()
+            times = {places.shown(*key): known.mtime_ns / 1e9 for key, known in index.manifest().items()}
+            notes = listing.notes(index)
+        now = time.time()  # of what was read in the moment it was written no time is noted
+        return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
+
     def sources(self) -> list[Source]:
         """The workspace's own notes and every collection, as they stand on disk."""
         return sources(os.fspath(self.workspace.root), self.settings)
@@ -358,7 +415,7 @@ class Memory:
                 self._store.written()
                 self._store.settle(retry_s=0)
 
-    def _widened(self, text: str, request: pipeline.Request, how: str) -> SearchResult:
+    def _widened(self, text: str, request: pipeline.Request) -> SearchResult:
         """Search with what a language model makes of the question; other questions do not wait for it."""
         from commonplace.index import scripts
         from commonplace.search import expansion
@@ -374,7 +431,7 @@ class Memory:
         with self._lock:
             if self._expander is None:
                 self._expander = expansion.Expander(self.workspace, self.settings, languages)
-        return expansion.search(self._expander, text, request, answer, always=how == "on")
+        return expansion.search(self._expander, text, request, answer, always=request.expand == "on")
 
     def _answer(self, text: str, request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
         """Search, recovering once from an index that fails in use."""

@@ -59,7 +59,7 @@ class Workspace:
 
     @property
     def derived(self) -> Path:
-        """The folder of what can be made again: the index and the locks."""
+        """The folder of what is ours: the index and the locks, which can be made again, and two records."""
         return self.root / DERIVED_FOLDER
 
     @property
@@ -71,6 +71,11 @@ class Workspace:
     def ledger(self) -> Path:
         """The record of calls to models, where the workspace can be written to."""
         return self.derived / "ledger.sqlite"
+
+    @property
+    def usage(self) -> Path:
+        """The record of questions and what was opened, where the workspace can be written to."""
+        return self.derived / "usage.sqlite"
 
     @property
     def locks(self) -> Path:

@@ -17,6 +17,8 @@ from commonplace.bench.cloze import BLANK, clozes
         ("1. The deploy **moved** because `frobnicate` broke.", "The deploy moved because ____ broke?", "frobnicate", "term"),
         ("Dentist appointment on Thursday at nine.", "Dentist appointment on ____ at nine?", "Thursday", "name"),
         ("We read [the paper](http://a/b) by Ada Lovelace.", None, None, None),  # two words are left
+        ("The gateway listens on port 8443 since May 2024.", "The gateway listens on port 8443 since ____?", "May 2024", "date"),
+        ("- 林小雨负责部署，她在2025年4月加入团队。", "林小雨负责部署，她在____加入团队？", "2025年4月", "date"),
         ("- 妈妈的生日是三月十二日。", "妈妈的生日是____？", "三月十二日", "date"),
         ("- 旧地址 3 月 31 日已交还，不要再用。", "旧地址 ____已交还，不要再用？", "3 月 31 日", "date"),
         ("- 张伟在北京大学教物理课。", "张伟在____教物理课？", "北京大学", "name"),

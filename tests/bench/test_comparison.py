@@ -56,8 +56,19 @@ def test_a_run_beside_itself_differs_in_nothing(queries: Path, results: tuple[Pa
 
 def test_the_text_says_which_lines_were_missing(queries: Path, results: tuple[Path, Path]) -> None:
     told = run("compare", *results, "--queries", queries).stdout
-    assert "B has no line for 1 questions" in told
-    assert "B has 1 lines for questions not in the set" in told
+    assert "B has no line for 1 question:" in told
+    assert "B has 1 line for questions not in the set" in told
+
+
+@pytest.mark.parametrize("content", ["", '{"id": "of-another-set", "results": []}\n'])
+def test_results_of_another_set_are_one_line_of_error(
+    queries: Path, results: tuple[Path, Path], content: str
+) -> None:
+    results[1].write_text(content, "utf-8")
+    done = run("compare", *results, "--queries", queries)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "B: answers none of the questions of" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_figures_of_some_questions_are_compared_on_those(queries: Path, results: tuple[Path, Path]) -> None:

@@ -182,3 +182,12 @@ def test_words_alone_take_nothing(queries: Path, remote: Server) -> None:
     questions, folder = datasets.read_questions(queries), queries.parent / "workspaces"
     expected = evaluation.estimate(questions, folder, Options(mode="lexical"))
     assert (expected.texts, expected.dollars) == (0, 0)
+
+
+def test_questions_of_an_evaluation_are_not_recorded(queries: Path, tmp_path: Path) -> None:
+    options = evaluation.Options(mode="lexical", cache=tmp_path / "cache")
+    with evaluation.open_workspace(queries.parent / "workspaces" / "ada", options) as memory:
+        memory.sync(embed=False)
+        assert memory.search("gateway", mode="lexical").hits
+        assert memory.usage().questions == 0
+    assert [path for folder in (queries.parent, tmp_path) for path in folder.rglob("usage*")] == []

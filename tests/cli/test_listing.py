@@ -172,3 +172,26 @@ def test_context_check_names_what_nothing_describes(run: Run, tmp_path: Path) ->
     run("context", "add", "memory", "daily")
     result = run("context", "check")
     assert (result.exit_code, result.stdout, bare()) == (0, "", [])
+
+
+@pytest.mark.parametrize(
+    ("notes", "last"), [(5, "05.md"), (6, "… and 1 more does not fit"), (42, "… and 37 more do not fit")]
+)
+def test_many_notes_that_do_not_fit_are_summed_up(run: Run, workspace: Path, notes: int, last: str) -> None:
+    for number in range(1, notes + 1):
+        (workspace / "memory" / f"x-{number:02}.md").write_text("words " * 50)
+    result = run("multi-get", "memory/x-*.md", "none.md", "--max-bytes", "100")
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert sum("300 bytes" in line or "301 bytes" in line for line in lines) == 5
+    assert sum("none.md: no such note" in line for line in lines) == 1
+    assert last in (lines[-1] if notes > 5 else result.stderr)
+    assert len(lines) == 5 + 1 + (notes > 5)
+    assert (
+        len(
+            json.loads(run("multi-get", "memory/x-*.md", "--max-bytes", "100", "--format", "json").stdout)[
+                "left_out"
+            ]
+        )
+        == notes
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import Memory
 from commonplace.costs.ledger import open_ledger
 from commonplace.diagnosis import snapshot, stores
 from commonplace.embedding.cache import VectorCache
@@ -46,6 +47,26 @@ def test_a_ledger_in_use(case: Present, ledger: Path, indexed: Path) -> None:
     assert Path(f"{ledger}-wal").exists()
     assert states(stores.ledger(case())) == {"stores.ledger": "ok"}
     opened.close()
+
+
+def test_a_record_of_use(case: Present, indexed: Path) -> None:
+    store = Workspace(indexed).usage
+    assert by_check(stores.usage(case()))["stores.usage"].told == "no record of use yet"
+    with Memory.open(indexed) as memory:
+        memory.search("deploy")
+    found = by_check(stores.usage(case()))["stores.usage"]
+    assert (found.state, found.told.partition(" (")[0]) == ("ok", "the record of use can be read")
+    store.with_suffix(".missed").write_bytes(b"..")
+    found = by_check(stores.usage(case()))["stores.usage"]
+    assert (found.state, found.told.partition(" or ")[0]) == ("warning", "2 questions")
+    store.write_bytes(b"no database, " * 500)
+    found = by_check(stores.usage(case()))["stores.usage"]
+    assert (found.state, "usage --clear" in found.remedy) == ("warning", True)
+
+
+def test_a_record_of_use_that_is_off(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_USAGE_RECORD", "false")
+    assert by_check(stores.usage(case()))["stores.usage"].told.endswith("; usage.record is false")
 
 
 def test_caches(case: Present) -> None:

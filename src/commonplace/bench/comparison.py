@@ -11,6 +11,9 @@ from commonplace.bench.bootstrap import Difference
 from commonplace.bench.datasets import Answer
 from commonplace.bench.grid import grid
 from commonplace.bench.sets import QuestionSet
+from commonplace.errors import ConfigError
+from commonplace.paths import shown
+from commonplace.render import count
 
 Figures = Mapping[str, Mapping[str, float]]
 
@@ -39,9 +42,16 @@ class Comparison:
 
 
 def compare(asked: QuestionSet, first: Mapping[str, Answer], second: Mapping[str, Answer]) -> Comparison:
-    """Score both files and compare them question by question. Raises ConfigError for a missing workspace."""
+    """Score both files and compare them question by question.
+
+    Raises ConfigError for a missing workspace, and for a file that answers none of the questions.
+    """
     both = (first, second)
     scored = tuple(score(asked, answers) for answers in both)
+    for name, figures, answers in zip("AB", scored, both, strict=True):
+        if figures and answers.keys().isdisjoint(figures):
+            told = f"answers none of the questions of {shown(asked.path)}; it belongs to another set"
+            raise ConfigError(name, told)
     known = {question.id for question in asked.questions}
     return Comparison(
         rows=tuple(_rows(*scored)),
@@ -113,9 +123,10 @@ def as_text(comparison: Comparison) -> str:
     lines = [grid(head, rows), "", f"{bootstrap.RESAMPLES:,} resamples; * the interval leaves out 0"]
     for name, missing, unknown in zip("AB", comparison.missing, comparison.unknown, strict=True):
         if missing:
-            lines.append(f"note     {name} has no line for {missing} questions: nothing found")
+            lines.append(f"note     {name} has no line for {count(missing, 'question')}: nothing found")
         if unknown:
-            lines.append(f"note     {name} has {unknown} lines for questions not in the set: left out")
+            told = f"{name} has {count(unknown, 'line')} for questions not in the set: left out"
+            lines.append(f"note     {told}")
     return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from commonplace.types import Estimate
 
 # No look at the files between two questions: they are synced once.
-SYNCED: Mapping[str, object] = {"index.sync_on_search": False}
+SYNCED: Mapping[str, object] = {"index.sync_on_search": False, "usage.record": False}
 # Every Markdown file of the folder, and no language model, whatever the user's own settings say.
 OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "search.expand": "off", **SYNCED}
 

@@ -91,7 +91,11 @@ def opened(
     """Open the copy of the corpus as a workspace of which every Markdown file counts."""
     from commonplace.memory import Memory
 
-    settings = {"embedding.provider": _provider(model), "index.sync_on_search": sync_on_search}
+    settings = {
+        "embedding.provider": _provider(model),
+        "index.sync_on_search": sync_on_search,
+        "usage.record": False,
+    }
     return Memory.open(notes, overrides=settings, embedder=embedder)
 
 

@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
+        "usage": ("usage:usage", "Show what was asked, found and opened, and what is never found."),
         "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
         "eval": ("evaluations:evaluations", "Score the search against questions with known evidence."),
         "bench": ("benchmarks:bench", "Measure speed, size and memory on your own notes."),

@@ -45,7 +45,7 @@ def _show(folder: Path, *, kept: bool) -> int:
     from commonplace.memory import Memory
 
     unpack(folder)
-    with Memory.open(folder) as memory:
+    with Memory.open(folder, overrides={"usage.record": False}) as memory:
         look = session.look(memory.settings)
         look = look._replace(width=look.width or LOG_WIDTH, links=look.links and kept)
         _title(f"A workspace of notes, copied to {folder}", look)

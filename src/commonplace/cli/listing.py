@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from commonplace import render
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 
+if TYPE_CHECKING:
+    from commonplace.types import Gathered
+
+_NAMED = 5  # notes that do not fit; of more the number is told
 _NEIGHBOURS = click.IntRange(0, 1000)
 
 
@@ -63,7 +69,7 @@ def ls(ctx: click.Context, under: str, form: str) -> None:
     default=100_000,
     show_default=True,
     metavar="N",
-    help="Most bytes in all; a note that does not fit is named.",
+    help="Most bytes in all; notes that do not fit are named.",
 )
 @option("--no-numbers", is_flag=True, help="Leave out line numbers.")
 @format_option(("text", "json"))
@@ -73,7 +79,8 @@ def multi_get(
 ) -> None:
     """Show several notes: references as `get` takes them, lists with commas, and globs in quotation marks.
 
-    What cannot be shown is named on standard error, and the exit code is 1.
+    What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
+    1.
     """
     memory = session.open_memory(ctx)
     found = memory.get_many(references, max_bytes=max_bytes)
@@ -82,8 +89,19 @@ def multi_get(
     else:
         look = session.look(memory.settings)
         session.write(render.gathered_text(found, numbers=not no_numbers, look=look))
-    for one in found.left_out:
-        reason = one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}"
-        failures.warn(f"left out: {reason}")
+    _tell_left_out(found)
     if found.left_out:
         ctx.exit(1)
+
+
+def _tell_left_out(found: Gathered) -> None:
+    room = _NAMED
+    for one in found.left_out:
+        if one.path in found.unfit:
+            room -= 1
+            if room < 0:
+                continue
+        reason = one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}"
+        failures.warn(f"left out: {reason}")
+    if room < 0:
+        failures.warn(f"… and {-room:,} more {'do' if room < -1 else 'does'} not fit")

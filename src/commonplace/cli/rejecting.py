@@ -41,7 +41,8 @@ def reject(
     """Ask workspaces what they do not hold: how many answers are empty, and how many should not be.
 
     The workspaces of each set are asked questions of the other sets (of its other workspaces, where it is
-    the only one) and of their own, by the search as a user gets it, without a threshold.
+    the only one) and of their own, by the search as a user gets it, which leaves an answer empty where
+    nothing is near enough.
     """
     from commonplace.bench import evaluation, rejection
 

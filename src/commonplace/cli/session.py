@@ -39,11 +39,12 @@ def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
     from commonplace import config, paths
 
     root = paths.resolve_workspace(folder, os.environ)
+    agent = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
     settings = config.load(root, agent=agent)
     scout = _scout(root, settings) if settings.index.sync_on_search else None
     from commonplace.memory import Memory
 
-    return Memory(root, settings, scout=scout)
+    return Memory(root, settings, scout=scout, agent=agent)
 
 
 def _scout(root: Path, settings: Settings) -> Scout | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.config.collections import contexts_for
 from commonplace.config.keys import KEYS, Key
-from commonplace.config.loading import Loaded, load, trace, user_file
+from commonplace.config.loading import AGENT_VARIABLE, Loaded, load, trace, user_file
 from commonplace.config.settings import Collection, Settings
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.config.values import rewrite, set_values
 
 __all__ = [
+    "AGENT_VARIABLE",
     "KEYS",
     "Collection",
     "Key",

@@ -176,6 +176,8 @@ KEYS = (
     ),
     Key("output.links", "boolean", True, "Whether paths can be clicked on a terminal.", harmless=False),
     Key("output.editor_uri", "text", "file://{path}", "Where a click leads: {path}, {line}.", harmless=False),
+    _own("usage.record", "boolean", True, "Whether questions and what was opened are recorded, locally."),
+    _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
 )

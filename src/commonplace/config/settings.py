@@ -109,6 +109,13 @@ class Output(NamedTuple):
     editor_uri: str
 
 
+class Usage(NamedTuple):
+    """Settings of the record of use."""
+
+    record: bool
+    keep_days: int
+
+
 class Watch(NamedTuple):
     """Settings of watch, in seconds."""
 
@@ -137,6 +144,7 @@ class Settings(NamedTuple):
     reranking: Reranking
     llm: Llm
     output: Output
+    usage: Usage
     watch: Watch
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
@@ -151,5 +159,6 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "reranking": Reranking,
     "llm": Llm,
     "output": Output,
+    "usage": Usage,
     "watch": Watch,
 }

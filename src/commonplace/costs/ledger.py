@@ -6,14 +6,13 @@ budgets lie beside the calls: what is checked, reserved, recorded and freed is i
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from commonplace import paths, screen
+from commonplace import database, paths, screen
 from commonplace.costs.prices import NANO, Prices
 from commonplace.costs.prices import load as load_prices
 from commonplace.database import Database
@@ -130,10 +129,7 @@ class Ledger:
 
 def place(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
     """Return where the ledger of a workspace lies: in it, or in the user's cache where it is read-only."""
-    folder = workspace.derived if workspace.derived.exists() else workspace.root
-    if os.access(folder, os.W_OK):
-        return workspace.ledger
-    return paths.fallback_index(workspace.root, environ).with_name(workspace.ledger.name)
+    return database.place(workspace, workspace.ledger, environ)
 
 
 def open_ledger(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Ledger:

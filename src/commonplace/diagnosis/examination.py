@@ -42,7 +42,11 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "notes": {"notes.text": "notes:text", "notes.names": "notes:names"},
     "index": {"index.file": "index:examine", "index.leftovers": "leftovers:leftovers"},
-    "stores": {"stores.ledger": "stores:ledger", "stores.caches": "stores:caches"},
+    "stores": {
+        "stores.ledger": "stores:ledger",
+        "stores.usage": "stores:usage",
+        "stores.caches": "stores:caches",
+    },
     "disk": {"disk.space": "disk:space"},
     "permissions": {
         "permissions.settings": "permissions:settings",

@@ -1,4 +1,4 @@
-"""The other databases: the ledger of the workspace, and the user's caches."""
+"""The other databases: the ledger and the record of use of the workspace, and the user's caches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed, size
 from commonplace.errors import CommonplaceError
 from commonplace.index import schema
+from commonplace.render import count
 from commonplace.types import Finding
+from commonplace.usage import journal
 
 CACHES = ("vectors.sqlite", "answers.sqlite")
 _ATTEMPTS = 3  # what looks damaged may have been written meanwhile
@@ -35,6 +37,31 @@ def ledger(case: Case) -> Iterator[Finding]:
         yield Finding("stores.ledger", "wrong", f"the ledger {shown} {told}", remedy)
     else:
         yield Finding("stores.ledger", "ok", f"the ledger can be read ({size(path.stat().st_size)})")
+
+
+def usage(case: Case) -> Iterator[Finding]:
+    """See that the record of use can be read, and whether everything came into it."""
+    if case.workspace is None:
+        return
+    path = journal.place(case.workspace, case.environ)
+    missed, shown = journal.missed(path), paths.shown(path)
+    told = wrong_with(path, "questions") if path.exists() else ""
+    if told:
+        remedy = "`commonplace usage --clear` begins a new one"
+        yield Finding("stores.usage", "warning", f"the record of use {shown} {told}", remedy)
+    elif missed:
+        remedy = "look at disk and permissions; `commonplace usage --clear` begins a new one"
+        several = f"{count(missed, 'question')} or openings could not be recorded at once in {shown}"
+        yield Finding("stores.usage", "warning", several, remedy)
+    elif not path.exists():
+        yield Finding("stores.usage", "ok", "no record of use yet" + _off(case))
+    else:
+        told = f"the record of use can be read ({size(path.stat().st_size)})"
+        yield Finding("stores.usage", "ok", told + _off(case))
+
+
+def _off(case: Case) -> str:
+    return "" if case.settings.usage.record else "; usage.record is false"
 
 
 def caches(case: Case) -> Iterator[Finding]:

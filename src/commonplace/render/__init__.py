@@ -67,10 +67,16 @@ if TYPE_CHECKING:
         to_json,
         xml_text,
     )
+    from commonplace.render.usage import (
+        NEVER_SHOWN,
+        usage_data,
+        usage_text,
+    )
 
 __all__ = [
     "ANCHOR",
     "INDENT",
+    "NEVER_SHOWN",
     "NOT_XML",
     "PASSAGE_ROWS",
     "ROW_TOKENS",
@@ -116,6 +122,8 @@ __all__ = [
     "timeline_text",
     "timings",
     "to_json",
+    "usage_data",
+    "usage_text",
     "written_text",
     "xml_text",
 ]
@@ -138,6 +146,9 @@ _MODULES = {
         "about", "count", "explanation", "footer", "headline", "hit_data", "hits", "hits_csv",
         "hits_files", "hits_markdown", "hits_text", "hits_xml", "nowhere", "passage", "place",
         "shares", "timings", "to_json", "xml_text",
+    },
+    "usage": {
+        "NEVER_SHOWN", "usage_data", "usage_text",
     },
 }
 # fmt: on

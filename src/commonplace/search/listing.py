@@ -65,6 +65,7 @@ def gather(references: Iterable[str], get: Callable[[str], Excerpt], max_bytes: 
     """Read references one by one; what fails or does not fit any more is named, and the rest goes on."""
     excerpts: list[Excerpt] = []
     left_out: list[FileFailure] = []
+    unfit: set[str] = set()
     room = max_bytes
     for reference in references:
         try:
@@ -74,10 +75,11 @@ def gather(references: Iterable[str], get: Callable[[str], Excerpt], max_bytes: 
             continue
         size = sum(len(line.encode("utf-8", "replace")) + 1 for line in excerpt.lines)
         if room is not None and size > room:
+            unfit.add(reference)
             left_out.append(
                 FileFailure(reference, f"{size:,} bytes, of {max_bytes:,} there is room for {room:,}")
             )
             continue
         room = None if room is None else room - size
         excerpts.append(excerpt)
-    return Gathered(tuple(excerpts), tuple(left_out))
+    return Gathered(tuple(excerpts), tuple(left_out), frozenset(unfit))

@@ -51,6 +51,7 @@ class Request(NamedTuple):
     ranking: RankSettings = ranking.DEFAULT
     now: date | None = None
     rerank: str = "auto"
+    expand: str = "off"
     lines: tuple[Line, ...] = ()
 
 

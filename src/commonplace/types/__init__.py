@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, SearchResult
+    from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
     "LEVEL_NAMES",
@@ -41,6 +42,7 @@ __all__ = [
     "Note",
     "NoteInfo",
     "NoteKind",
+    "NoteUse",
     "Passage",
     "Recall",
     "SearchResult",
@@ -49,6 +51,9 @@ __all__ = [
     "Status",
     "SyncReport",
     "Timeline",
+    "Unanswered",
+    "Usage",
+    "UsageDay",
     "Written",
 ]
 
@@ -67,6 +72,7 @@ _MODULES = {
         "SyncReport",
         "Written",
     },
+    "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }
 
 

@@ -22,10 +22,11 @@ class NoteInfo:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """Several notes read at once, and which were not, each with the reason."""
+    """Several notes read at once, and which were not, each with the reason; `unfit` lacked room alone."""
 
     excerpts: tuple[Excerpt, ...]
     left_out: tuple[FileFailure, ...] = ()
+    unfit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
