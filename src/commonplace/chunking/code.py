@@ -91,7 +91,7 @@ def _owners(found: Outline, count: int) -> Iterator[int]:
 def _cut(
     run: _Run, lines: Lines, costs: Sequence[float], settings: ChunkSettings
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield (first line, last line, text) of a run's passages; what is far too long is cut inside its line."""
+    """Yield (first line, last line, text) of a run's passages; what is far too long is cut inside it."""
     start = 0
     while start < len(run.rows):
         first = run.rows[start]

@@ -1,4 +1,4 @@
-"""What the nodes of a syntax tree are to a reader: definitions with names, imports, what leads to the next one.
+"""What the nodes of a syntax tree are to a reader: definitions and their names, imports, what leads on.
 
 The names are those of the grammars (`node-types.json` of tree-sitter-python, -javascript, -typescript, -go
 and -rust); no name means different things in two of them.

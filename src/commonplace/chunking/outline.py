@@ -85,7 +85,7 @@ def of_syntax(lines: Lines, grammar: Grammar, limit: int) -> Outline:
 
 def _paragraphs(lines: Sequence[str]) -> list[float]:
     """What a cut costs by the lines alone."""
-    above = ["", *lines[:-1]]
+    above = ["", *lines][: len(lines)]
     return [
         (PARAGRAPH if before.strip() else 0.0) + (CLOSER if closes(line) else 0.0)
         for line, before in zip(lines, above, strict=True)

@@ -25,9 +25,17 @@ class ChunkSettings(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same note would be cut differently; code is told apart, by `index.changes`."""
+        """Changes whenever the same note would be cut differently; programs have their own."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
         return f"passages-3:{values}:{self.by_heading}"
+
+    @property
+    def code_fingerprint(self) -> str:
+        """Changes whenever the same program would be cut differently: sizes, and what reads the syntax."""
+        from commonplace.notes import languages
+
+        known = {grammar.name for grammar in languages.SUFFIXES.values() if languages.installed(grammar)}
+        return f"code-1:{self.code}:{','.join(sorted(known))}"
 
 
 DEFAULT = ChunkSettings()

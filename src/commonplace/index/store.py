@@ -54,7 +54,7 @@ class Store:
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._fallback, self._lock = path, fallback, lock
-        self._identity = changes.identity(chunks)
+        self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode = 0
@@ -349,7 +349,7 @@ class Store:
                 raise
             self._take(discard(error.path, self._identity))
             report = sync.sync_text(self.index, states, self.chunks, progress)
-        return replace(report, warnings=self.opened.warnings)
+        return replace(report, warnings=(*self.opened.warnings, *report.warnings))
 
 
 def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -38,6 +39,12 @@ def of(path: str) -> Grammar | None:
     """Return the language of a file by its name, or None for what is no code."""
     head, dot, suffix = path.rpartition(".")
     return SUFFIXES.get(suffix.lower()) if dot and head and not head.endswith("/") else None
+
+
+def may_be_among(globs: Iterable[str]) -> bool:
+    """Tell whether one of these globs may cover code; one that names another ending does not."""
+    suffixes = (glob.rpartition(".")[2] for glob in globs)
+    return any(suffix.lower() in SUFFIXES or not suffix.isalnum() for suffix in suffixes)
 
 
 def installed(grammar: Grammar) -> bool:
