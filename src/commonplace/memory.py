@@ -185,7 +185,7 @@ class Memory:
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
-        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
+        `collections` keeps to some (default: all that are included by default); `min_score` (0..1) replaces the calibrated threshold;
         `now` is the day that dates are told from (default: today). Always answers from what works; `level`
         and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode, threshold or filter
         that there is not.
@@ -274,20 +274,27 @@ class Memory:
     # --- keeping up ---------------------------------------------------------------------------------
 
     def sync(
-        self, *, embed: bool = True, progress: Progress = silent, stop: Callable[[], bool] = lambda: False
+        self,
+        *,
+        embed: bool = True,
+        pull: bool = False,
+        progress: Progress = silent,
+        stop: Callable[[], bool] = lambda: False,
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
+        With `pull` the owner's commands for collections are run first; what they fail with is a warning.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
         started = time.perf_counter()
         with self._syncing, self._store_to_sync() as store:
+            pulled = self._pull() if pull else []
             report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
-        warnings = [*report.warnings, *filter(None, [self._current.trouble])]
+        warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def estimate(self, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
@@ -316,6 +323,11 @@ class Memory:
         return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
+
+    def _pull(self) -> list[str]:
+        from commonplace.notes import updates
+
+        return updates.run_all(self.settings.collections.values())
 
     def _fresh(self) -> SqliteIndex:
         self._store.freshen()
@@ -374,6 +386,7 @@ class Memory:
         parsed = query.parse(text, lambda: scope.keys(index))
         if parsed.filters:
             self._check_filters(parsed, request)
+        request = self._by_default(parsed, request)
         embed = self._question_embedder(parsed, request)
         with index.reading():
             outcome = pipeline.search(index, vectors, embed, parsed, request)
@@ -381,6 +394,15 @@ class Memory:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)
         return outcome
+
+    def _by_default(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Request:
+        """A request that names no collection, kept to those that take part in such searches."""
+        left_out = {name for name, one in self.settings.collections.items() if not one.by_default}
+        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
+        if named or not left_out:
+            return request
+        names = (source.name for source in self._store.sources)
+        return request._replace(collections=tuple(name for name in names if name not in left_out))
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""

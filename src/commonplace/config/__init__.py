@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
+        set_by_default,
+        set_update,
     )
     from commonplace.config.values import rewrite, set_values
 
@@ -37,6 +39,8 @@ __all__ = [
     "remove_context",
     "rename_collection",
     "rewrite",
+    "set_by_default",
+    "set_update",
     "set_values",
     "trace",
     "user_file",
