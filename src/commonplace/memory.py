@@ -99,6 +99,7 @@ class Memory:
             self.sources(),
             self._chunks,
             scout,
+            self.settings.contexts if self.settings.embedding.contexts else {},
         )
 
     @classmethod
@@ -185,10 +186,10 @@ class Memory:
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
-        `collections` keeps to some (default: all that are included by default); `min_score` (0..1) replaces the calibrated threshold;
-        `now` is the day that dates are told from (default: today). Always answers from what works; `level`
-        and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode, threshold or filter
-        that there is not.
+        `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
+        calibrated threshold; `now` is the day that dates are told from (default: today). Always answers from
+        what works; `level` and `warnings` say what did. Raises UnknownCollection, ConfigError for a mode,
+        threshold or filter that there is not.
         """
         self._check_collections(collections)
         if mode not in MODES:

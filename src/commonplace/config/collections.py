@@ -21,9 +21,14 @@ _COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT)
 
 def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
     """Return the descriptions that apply to a note, general first: global, collection, path prefixes."""
+    return applying(settings.contexts, path, collection)
+
+
+def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[str, ...]:
+    """Return what of these descriptions by prefix applies to a note, general first."""
     found = [
         (len(prefix), text)
-        for prefix, text in settings.contexts.items()
+        for prefix, text in contexts.items()
         if not prefix or prefix in (collection, path) or path.startswith(f"{prefix}/")
     ]
     return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
@@ -71,7 +76,8 @@ def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, .
     """Return the commands that bring folders up to date, by the folder's real path.
 
     They stand under the folder and not under the name of a collection: a workspace's file, which may lead a
-    name elsewhere, decides neither what is run nor where. Raises ConfigError.
+    name elsewhere, decides neither what is run nor where. A link that takes the folder's place is another
+    folder. Raises ConfigError.
     """
     found: dict[str, tuple[str, ...]] = {}
     for folder, command in table("updates", content.get("updates", {}), path).items():
@@ -82,7 +88,7 @@ def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, .
         if not arguments or not all(isinstance(part, str) and "\0" not in part for part in command):
             told = "it must be a list of texts: a program and its arguments"
             raise ConfigError(key, f"{keys.quoted(command)} {where} is not allowed; {told}")
-        found[os.path.realpath(os.path.expanduser(folder))] = tuple(command)
+        found[os.path.normpath(os.path.expanduser(folder))] = tuple(command)
     return found
 
 

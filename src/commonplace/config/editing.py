@@ -119,7 +119,7 @@ def set_update(
     def change(document: TOMLDocument) -> None:
         home = _home_of(document, root, True)
         updates = documents.nested(document, *home, "updates")
-        for key in [key for key in updates if os.path.realpath(os.path.expanduser(key)) == real]:
+        for key in [key for key in updates if os.path.normpath(os.path.expanduser(key)) == real]:
             del updates[key]
         if command:
             updates[real] = list(command)

@@ -56,6 +56,7 @@ class Embedding(NamedTuple):
     deadline_s: float
     query_deadline_s: float
     cache_entries: int
+    contexts: bool
     batch: bool
     max_tokens_a_day: int | None
     max_tokens_a_run: int | None

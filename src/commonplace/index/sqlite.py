@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]  # collection, path
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
-# and which model's are being made beside them.
-KEPT_META = ("model", "scripts", "staging")
+# which model's are being made beside them, which contexts are embedded with the passages.
+KEPT_META = ("model", "scripts", "staging", "contexts")
 CODE = "code"  # the part of the identity that matters only where code is indexed
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 
