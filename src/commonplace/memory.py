@@ -290,8 +290,12 @@ class Memory:
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
         started = time.perf_counter()
+        pulled: list[str] = []
         with self._syncing, self._store_to_sync() as store:
-            pulled = self._pull() if pull else []
+            if pull:
+                from commonplace.notes import updates
+
+                pulled = updates.run_all(self.settings.collections.values())
             report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
@@ -324,11 +328,6 @@ class Memory:
         return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
-
-    def _pull(self) -> list[str]:
-        from commonplace.notes import updates
-
-        return updates.run_all(self.settings.collections.values())
 
     def _fresh(self) -> SqliteIndex:
         self._store.freshen()
@@ -387,7 +386,9 @@ class Memory:
         parsed = query.parse(text, lambda: scope.keys(index))
         if parsed.filters:
             self._check_filters(parsed, request)
-        request = self._by_default(parsed, request)
+        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
+        if not named:
+            request = request._replace(collections=config.by_default(self.settings))
         embed = self._question_embedder(parsed, request)
         with index.reading():
             outcome = pipeline.search(index, vectors, embed, parsed, request)
@@ -395,15 +396,6 @@ class Memory:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)
         return outcome
-
-    def _by_default(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Request:
-        """A request that names no collection, kept to those that take part in such searches."""
-        left_out = {name for name, one in self.settings.collections.items() if not one.by_default}
-        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
-        if named or not left_out:
-            return request
-        names = (source.name for source in self._store.sources)
-        return request._replace(collections=tuple(name for name in names if name not in left_out))
 
     def _question_embedder(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Embed | None:
         """The function that embeds a question, or None where vectors cannot help."""

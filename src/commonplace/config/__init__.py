@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.config.collections import contexts_for
+from commonplace.config.collections import by_default, contexts_for
 from commonplace.config.keys import KEYS, Key
 from commonplace.config.loading import Loaded, load, trace, user_file
 from commonplace.config.settings import Collection, Settings
@@ -33,6 +33,7 @@ __all__ = [
     "Settings",
     "add_collection",
     "add_context",
+    "by_default",
     "contexts_for",
     "load",
     "remove_collection",

@@ -34,6 +34,13 @@ def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[s
     return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
 
 
+def by_default(settings: Settings) -> tuple[str, ...]:
+    """Return the collections that a search looks into which names none; nothing where it is all of them."""
+    excluded = {name for name, found in settings.collections.items() if not found.by_default}
+    names = (WORKSPACE_COLLECTION, *settings.collections)
+    return tuple(name for name in names if name not in excluded) if excluded else ()
+
+
 def collections_in(
     content: Mapping[str, Any], root: Path, path: Path, *, outside: bool
 ) -> dict[str, Collection]:
