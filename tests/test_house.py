@@ -92,7 +92,7 @@ def test_the_error_tree_is_drawn() -> None:
 def test_importing_costs_nothing_heavy() -> None:
     program = (
         "import sys, commonplace, commonplace.memory;"
-        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'sqlite_vec', 'yaml', 'rich', 'watchfiles', 'tomlkit', 'httpx', 'openai'};"
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'sqlite_vec', 'yaml', 'rich', 'watchfiles', 'tomlkit', 'httpx', 'openai', 'tree_sitter'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -608,3 +608,21 @@ def test_a_full_disk_before_anything_is_indexed_leaves_the_files(root: Path) -> 
         assert (found.level, found.stale) == (3, 0)
         assert "certificate" in found.hits[0].text
         assert "the disk is full" in found.warnings[0]
+
+
+def test_contexts_are_embedded_by_choice(tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory" / "a.md").write_text("# A\n\nthe walnut desk\n")
+    (root / "commonplace.toml").write_text('[contexts]\nmemory = "Furniture"\n')
+
+    def sync(contexts: bool) -> tuple[int, int]:
+        overrides = {"embedding.provider": "fake", "embedding.contexts": contexts}
+        with Memory.open(root, overrides=overrides) as memory:
+            estimated = memory.estimate().texts
+            return estimated, memory.sync().embedded
+
+    assert sync(False) == (1, 1)
+    assert sync(True) == (1, 1)
+    assert sync(True) == (0, 0)
+    assert sync(False) == (1, 1)

@@ -109,6 +109,7 @@ class Memory:
             self.sources(),
             self._chunks,
             scout,
+            self.settings.contexts if self.settings.embedding.contexts else {},
         )
 
     @classmethod
@@ -207,12 +208,12 @@ class Memory:
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
-        `collections` keeps to some (default: all); `min_score` (0..1) replaces the calibrated threshold;
-        `now` is the day that dates are told from (default: today); `rerank` says who reads the best hits
-        again, and `expand` lets a language model widen the question (default: `search.rerank`,
-        `search.expand`). Always answers from what works; `level` and `warnings` say what did. Raises
-        UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is not, and for a
-        query document with a mistake.
+        `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
+        calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
+        reads the best hits again, and `expand` lets a language model widen the question (default:
+        `search.rerank`, `search.expand`). Always answers from what works; `level` and `warnings` say what
+        did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is
+        not, and for a query document with a mistake.
         """
         started = time.perf_counter()
         request = self._request(limit, mode, collections, min_score, now, rerank, expand)
@@ -341,20 +342,31 @@ class Memory:
     # --- keeping up ---------------------------------------------------------------------------------
 
     def sync(
-        self, *, embed: bool = True, progress: Progress = silent, stop: Callable[[], bool] = lambda: False
+        self,
+        *,
+        embed: bool = True,
+        pull: bool = False,
+        progress: Progress = silent,
+        stop: Callable[[], bool] = lambda: False,
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
+        With `pull` the owner's commands for collections are run first; what they fail with is a warning.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
         started = time.perf_counter()
+        pulled: list[str] = []
         with self._syncing, self._store_to_sync() as store:
+            if pull:
+                from commonplace.notes import updates
+
+                pulled = updates.run_all(self.settings.collections.values())
             report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
-        warnings = [*report.warnings, *filter(None, [self._current.trouble])]
+        warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def estimate(self, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
@@ -476,6 +488,9 @@ class Memory:
         parsed, request = self._parsed(text, request)
         if parsed.filters:
             self._check_filters(parsed, request)
+        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
+        if not named:
+            request = request._replace(collections=config.by_default(self.settings))
         model, gather = self._model_for(parsed, request), None
         if request.lines:
             from commonplace.search import lines

@@ -148,6 +148,7 @@ def test_a_collection_is_shown_with_what_it_holds(run: Run, tmp_path: Path) -> N
     assert lines["files"] == "**/*.md !drafts/"
     assert lines["holds"] == "1 note, 1 passage, 10 bytes"
     assert lines["context"] == "papers to read"
+    assert lines["searched"] == "by default"
     result = run("collection", "show", "nothing")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
 

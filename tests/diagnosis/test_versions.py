@@ -26,7 +26,7 @@ def test_the_tables_say_what_the_project_says() -> None:
     assert sorted((library.name, library.least) for library in versions.NEEDED) == sorted(
         map(named, PROJECT["dependencies"])
     )
-    extras = {name: named(one) for name, (one,) in PROJECT["optional-dependencies"].items()}
+    extras = {name: named(one) for name, (one, *_) in PROJECT["optional-dependencies"].items()}
     assert extras.items() <= {name: row[::2] for name, row in versions.EXTRAS.items()}.items()
     assert PROJECT["requires-python"] == ">=" + ".".join(map(str, versions.LEAST_PYTHON))
 

@@ -185,3 +185,72 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
     for _ in range(2):
         found = [passage for passage, _ in vectors.ready(of_collections(("docs",)))[0](asked, 10)]
         assert [made.sources(found)[passage].collection for passage in found] == ["docs"]
+
+
+CONTEXTS = {"": "Everything.", "docs": "Papers.", "docs/1.md": "The first paper."}
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> SqliteIndex:
+    """Three passages in each of two collections, with their vectors."""
+    sources = []
+    for name in ("memory", "docs"):
+        (tmp_path / name).mkdir()
+        for number in range(3):
+            (tmp_path / name / f"{number}.md").write_text(f"# N{number}\n\n{name} says {number}\n", "utf-8")
+        sources.append(Source(name, str(tmp_path / name)))
+    made = SqliteIndex(":memory:", changes.identity(DEFAULT))
+    sync.sync_text(made, scan(sources), DEFAULT)
+    sync.sync_vectors(Vectors(made), FakeEmbedder())
+    return made
+
+
+def embed(index: SqliteIndex, contexts: dict[str, str]) -> int:
+    """How many texts a sync with these contexts embeds; what was announced before is what is done."""
+    vectors, model = Vectors(index), FakeEmbedder()
+    announced = vectors.missing(model, contexts)
+    vectors.describe(contexts)
+    assert set(vectors.missing(model)) == set(announced)
+    report = sync.sync_vectors(vectors, model)
+    assert report.embedded == len(announced)
+    assert index.pending() == 0
+    return report.embedded
+
+
+def texts(index: SqliteIndex) -> set[str]:
+    return {one.text for page in Vectors(index).texts(100, FakeEmbedder()) for one in page}
+
+
+def test_contexts_stand_before_the_headings_general_first(described: SqliteIndex) -> None:
+    embed(described, CONTEXTS)
+    assert "Everything.\nPapers.\nThe first paper.\nN1\ndocs says 1" in texts(described)
+    assert "Everything.\nPapers.\nN2\ndocs says 2" in texts(described)
+    assert "Everything.\nN1\nmemory says 1" in texts(described)
+
+
+def test_a_changed_context_embeds_what_it_describes_and_nothing_else(described: SqliteIndex) -> None:
+    assert embed(described, {}) == 0
+    assert embed(described, CONTEXTS) == 6
+    assert embed(described, dict(reversed(CONTEXTS.items()))) == 0
+    assert embed(described, CONTEXTS | {"docs/1.md": "Another."}) == 1
+    assert embed(described, CONTEXTS | {"docs/1.md": "Another.", "docs": "Sheets."}) == 3
+    assert embed(described, CONTEXTS | {"docs/1.md": "Another.", "docs": "Sheets.", "nowhere": "x"}) == 0
+    assert embed(described, {"": "Everything."}) == 3
+    assert embed(described, {}) == 6
+    assert {one.split("\n")[0] for one in texts(described)} == {"N0", "N1", "N2"}
+
+
+def test_a_rebuilt_index_keeps_contexts_and_vectors(described: SqliteIndex) -> None:
+    embed(described, CONTEXTS)
+    keys = described._rows("SELECT key FROM vectors ORDER BY key")
+    with described.writing():
+        described.recreate()
+    assert Vectors(described).contexts() == CONTEXTS
+    assert described._rows("SELECT key FROM vectors ORDER BY key") == keys
+
+
+def test_a_secret_in_a_context_is_neither_embedded_nor_noted(described: SqliteIndex) -> None:
+    key = "sk-" + "a1B2c3D4" * 5
+    embed(described, {"": f"Everything with {key}."})
+    assert not any(key in text for text in texts(described))
+    assert key not in str(described.meta("contexts"))

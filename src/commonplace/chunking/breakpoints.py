@@ -1,4 +1,4 @@
-"""Where a stretch of lines may be cut, and how good each place is."""
+"""Where a stretch of lines may be cut, how good each place is, and how large a line."""
 
 from __future__ import annotations
 
@@ -63,6 +63,15 @@ def pieces(line: str, limit: int) -> list[str]:
         start += size
     result.append(line[start:].strip())
     return [piece for piece in result if piece]
+
+
+def width(line: str, wide: int) -> int:
+    """Size of a line when a wide character counts as `wide`.
+
+    A CJK character takes three bytes in UTF-8, so half of what the bytes are more than the characters is
+    their number; accented letters count a little over one, which is near enough.
+    """
+    return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 
 def _last(pattern: re.Pattern[str], window: str, least: int) -> int:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from commonplace.chunking import breakpoints, sections, turns
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.notes import languages
 from commonplace.types import Note, Passage, Section
 
 Unit = tuple[int, int, int]  # first line, last line, size
@@ -22,8 +23,12 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     """Cut a note into sections and passages.
 
     Together the passages cover every non-blank line but the headings of sections that hold more than their
-    heading; those stand in the sections' heading paths.
+    heading; those stand in the sections' heading paths. Code is cut by `code`, along its syntax.
     """
+    if languages.of(note.path) is not None:
+        from commonplace.chunking import code
+
+        return code.split(note, settings)
     found: list[Section] = []
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
@@ -93,7 +98,7 @@ def _units(note: Note, section: Section, settings: ChunkSettings) -> list[Unit]:
             after = fences[number][0]
             units.append((number, *fences[number]))
         else:
-            units.append((number, number, len(line) if line.isascii() else width(line, wide)))
+            units.append((number, number, len(line) if line.isascii() else breakpoints.width(line, wide)))
     if not units and skip:
         units = [(min(skip), max(skip), 1)]
     return units
@@ -106,15 +111,6 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple
     inside = [(a, b) for a, b in note.fences if section.start_line <= a < b <= section.end_line]
     sizes = {a: (b, sum(map(len, note.lines[a - 1 : b]))) for a, b in inside}
     return {first: (last, size) for first, (last, size) in sizes.items() if size <= longest}
-
-
-def width(line: str, wide: int) -> int:
-    """Size of a line when a wide character counts as `wide`.
-
-    A CJK character takes three bytes in UTF-8, so half of what the bytes are more than the characters is
-    their number; accented letters count a little over one, which is near enough.
-    """
-    return len(line) + (wide - 1) * (len(line.encode("utf-8", "replace")) - len(line)) // 2
 
 
 def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,8 @@ class ChunkSettings(NamedTuple):
     """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.
 
     `by_heading` false lets passages run across headings, `overlap` repeats that much of the passage
-    before: both exist to reproduce other systems' settings.
+    before: both exist to reproduce other systems' settings. `code` is the most that a passage of a program
+    has, so that a short function is one passage; a character of code is .3 tokens.
     """
 
     target: int = 240
@@ -20,12 +21,21 @@ class ChunkSettings(NamedTuple):
     piece: int = 1200
     wide: int = 3
     by_heading: bool = True
+    code: int = 600
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the same note would be cut differently."""
+        """Changes whenever the same note would be cut differently; programs have their own."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
         return f"passages-3:{values}:{self.by_heading}"
+
+    @property
+    def code_fingerprint(self) -> str:
+        """Changes whenever the same program would be cut differently: sizes, and what reads the syntax."""
+        from commonplace.notes import languages
+
+        known = {grammar.name for grammar in languages.SUFFIXES.values() if languages.installed(grammar)}
+        return f"code-1:{self.code}:{','.join(sorted(known))}"
 
 
 DEFAULT = ChunkSettings()

@@ -1,7 +1,8 @@
-"""`collection add|list|show|remove|rename`: further folders of Markdown beside the workspace's own notes."""
+"""`collection add|list|show|include|exclude|update-cmd|remove|rename`: folders beside the workspace's own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ from commonplace.cli.options import command, format_option, option
 @option("--ignore", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable.")
 @click.pass_context
 def add(ctx: click.Context, folder: str, name: str, globs: tuple[str, ...], ignore: tuple[str, ...]) -> None:
-    """Make a folder of Markdown searchable beside the workspace's own notes."""
+    """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
     from commonplace import config
 
     root = Path(session.workspace_root(ctx))
@@ -55,6 +56,7 @@ def show(ctx: click.Context, name: str, form: str) -> None:
     from dataclasses import asdict
 
     from commonplace import config
+    from commonplace.config.settings import Collection
     from commonplace.errors import UnknownCollection
 
     memory = session.open_memory(ctx)
@@ -64,8 +66,11 @@ def show(ctx: click.Context, name: str, form: str) -> None:
         raise UnknownCollection(name, list(known))
     found = known[name]
     contexts = config.contexts_for(memory.settings, name, name)
+    noted = memory.settings.collections.get(name, Collection(name, found.root))
+    update = _told(noted.update)
     if form == "json":
-        session.write(render.to_json({**asdict(found), "bytes": size, "contexts": contexts}))
+        more = {"include_by_default": noted.by_default, "update": update, "bytes": size, "contexts": contexts}
+        session.write(render.to_json({**asdict(found), **more}))
         return
     rows = [
         ("name", found.name),
@@ -73,9 +78,72 @@ def show(ctx: click.Context, name: str, form: str) -> None:
         ("files", " ".join([*found.globs, *(f"!{glob}" for glob in found.ignore)])),
         ("holds", f"{render.count(found.notes, 'note')}, {render.count(found.passages, 'passage')}, "
                   f"{screen.size(size)}"),
+        ("searched", "by default" if noted.by_default else f"when it is named: -c {name}, in:{name}"),
+        *([("update", update)] if update else []),
         *(("context", text) for text in contexts),
     ]  # fmt: skip
     session.write("\n".join(screen.table([(label, screen.one_line(text)) for label, text in rows])))
+
+
+def _told(update: Sequence[str]) -> str:
+    """A command as a shell would take it, without the secrets in it."""
+    from shlex import join
+
+    from commonplace.notes.redact import redact
+
+    return redact(join(update))[0]
+
+
+@command("include")
+@click.argument("name")
+@option("--off", is_flag=True, help="The opposite, as `exclude` does.")
+@click.pass_context
+def include(ctx: click.Context, name: str, off: bool) -> None:
+    """Let searches that name no collection look into this one, as they do unless told otherwise."""
+    _set_by_default(ctx, name, not off)
+
+
+@command("exclude")
+@click.argument("name")
+@click.pass_context
+def exclude(ctx: click.Context, name: str) -> None:
+    """Keep a collection out of searches that do not name it with -c NAME or in:NAME."""
+    _set_by_default(ctx, name, False)
+
+
+def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
+    from commonplace import config
+
+    config.set_by_default(Path(session.workspace_root(ctx)), name, by_default)
+    how = "searched by default" if by_default else f"searched when it is named: -c {name}, in:{name}"
+    session.write(f"collection {name} is {how}")
+
+
+@command("update-cmd")
+@click.argument("name")
+@click.argument("program", metavar="[COMMAND]...", nargs=-1)
+@option("--clear", is_flag=True, help="Run nothing any more.")
+@click.pass_context
+def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: bool) -> None:
+    """Show or set what `sync --pull` runs in a collection's folder first: update-cmd docs -- git pull -q.
+
+    It is run without a shell and noted in your own config.toml.
+    """
+    from commonplace import config
+    from commonplace.errors import UnknownCollection
+
+    if program and clear:
+        raise click.UsageError("--clear takes no command.")
+    root = Path(session.workspace_root(ctx))
+    if program or clear:
+        config.set_update(root, name, program)
+        told = f"`commonplace sync --pull` runs {_told(program)}" if program else "nothing is run any more"
+        session.write(f"collection {name}: {told}")
+        return
+    collections = config.load(root).collections
+    if name not in collections:
+        raise UnknownCollection(name, sorted(collections))
+    session.write(screen.one_line(_told(collections[name].update)))
 
 
 @command("remove")
@@ -102,5 +170,7 @@ def rename(ctx: click.Context, old: str, new: str) -> None:
 
 
 collection = Group(
-    "collection", commands=(add, list_, show, remove, rename), help="Further folders of notes."
+    "collection",
+    commands=(add, list_, show, include, exclude, update_cmd, remove, rename),
+    help="Further folders of notes.",
 )

@@ -27,6 +27,7 @@ def add(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
 
     key = config.add_context(Path(session.workspace_root(ctx)), prefix, session.text_argument(text))
     session.write(f"added context for {key or '/'}")
+    _tell_of_vectors(ctx)
 
 
 @command("list")
@@ -51,6 +52,13 @@ def remove(ctx: click.Context, prefix: str) -> None:
 
     key = config.remove_context(Path(session.workspace_root(ctx)), prefix)
     session.write(f"removed context for {key or '/'}")
+    _tell_of_vectors(ctx)
+
+
+def _tell_of_vectors(ctx: click.Context) -> None:
+    """Say that a changed context is to be embedded, where contexts are."""
+    if session.open_memory(ctx).settings.embedding.contexts:
+        session.note("`commonplace sync` embeds the passages below it anew; `--estimate` says how many")
 
 
 @command("check")

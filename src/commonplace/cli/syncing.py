@@ -20,23 +20,28 @@ if TYPE_CHECKING:
 
 @command("sync")
 @option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
+@option("--pull", is_flag=True, help="First run the commands that bring collections up to date.")
 @option("--every", type=click.FloatRange(0.01), metavar="MIN", help="Repeat every MIN minutes, until Ctrl-C.")
 @option(
     "--estimate", is_flag=True, help="Bring the text up to date, say what the vectors would take, and stop."
 )
 @format_option(("text", "json"))
 @click.pass_context
-def sync(ctx: click.Context, no_embed: bool, every: float | None, estimate: bool, form: str) -> None:
+def sync(
+    ctx: click.Context, no_embed: bool, pull: bool, every: float | None, estimate: bool, form: str
+) -> None:
     """Bring the index up to the files, then compute the vectors that are missing.
 
     Ctrl-C stops it at any time; the next sync goes on where it stopped.
     """
+    if pull and estimate:
+        raise click.UsageError("--estimate runs no commands; leave out --pull.")
     memory = session.open_memory(ctx)
     if estimate:
         _estimate(memory, form)
         return
     while True:
-        tell(run(memory, embed=not no_embed), form)
+        tell(run(memory, embed=not no_embed, pull=pull), form)
         if every is None:
             return
         time.sleep(every * 60)
@@ -53,11 +58,11 @@ def _estimate(memory: Memory, form: str) -> None:
         session.write(render.estimate_text(found))
 
 
-def run(memory: Memory, *, embed: bool = True) -> SyncReport:
+def run(memory: Memory, *, embed: bool = True, pull: bool = False) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left."""
     try:
         with progress.shown() as told:
-            return memory.sync(embed=embed, progress=told)
+            return memory.sync(embed=embed, pull=pull, progress=told)
     except KeyboardInterrupt:
         _say_what_is_left(memory)
         raise

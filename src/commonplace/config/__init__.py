@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.config.collections import contexts_for
+from commonplace.config.collections import by_default, contexts_for
 from commonplace.config.keys import KEYS, Key
 from commonplace.config.loading import AGENT_VARIABLE, Loaded, load, trace, user_file
 from commonplace.config.settings import Collection, Settings
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
+        set_by_default,
+        set_update,
     )
     from commonplace.config.values import rewrite, set_values
 
@@ -32,12 +34,15 @@ __all__ = [
     "Settings",
     "add_collection",
     "add_context",
+    "by_default",
     "contexts_for",
     "load",
     "remove_collection",
     "remove_context",
     "rename_collection",
     "rewrite",
+    "set_by_default",
+    "set_update",
     "set_values",
     "trace",
     "user_file",

@@ -15,17 +15,30 @@ from commonplace.errors import ConfigError
 
 _NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
 _CONTEXT_MAX_CHARACTERS = 2000
-_COLLECTION_KEYS = ("path", "glob", "ignore")
+BY_DEFAULT = "include_by_default"
+_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT)
 
 
 def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
     """Return the descriptions that apply to a note, general first: global, collection, path prefixes."""
+    return applying(settings.contexts, path, collection)
+
+
+def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[str, ...]:
+    """Return what of these descriptions by prefix applies to a note, general first."""
     found = [
         (len(prefix), text)
-        for prefix, text in settings.contexts.items()
+        for prefix, text in contexts.items()
         if not prefix or prefix in (collection, path) or path.startswith(f"{prefix}/")
     ]
     return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
+
+
+def by_default(settings: Settings) -> tuple[str, ...]:
+    """Return the collections that a search looks into which names none; nothing where it is all of them."""
+    excluded = {name for name, found in settings.collections.items() if not found.by_default}
+    names = (WORKSPACE_COLLECTION, *settings.collections)
+    return tuple(name for name in names if name not in excluded) if excluded else ()
 
 
 def collections_in(
@@ -58,9 +71,42 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
         remedy = "add it with `commonplace collection add`, which notes it in your own config.toml"
         raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} leaves the workspace; {remedy}")
     glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
-    return Collection(
-        name, full, glob, keys.globs(f"{key}.ignore", content.get("ignore", ()), where), outside
-    )
+    ignore = keys.globs(f"{key}.ignore", content.get("ignore", ()), where)
+    by_default = content.get(BY_DEFAULT, True)
+    if not isinstance(by_default, bool):
+        told = f"{keys.quoted(by_default)} {where} is not allowed; it must be true or false"
+        raise ConfigError(f"{key}.{BY_DEFAULT}", told)
+    return Collection(name, full, glob, ignore, outside, by_default)
+
+
+def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the commands that bring folders up to date, by the folder's real path.
+
+    They stand under the folder and not under the name of a collection: a workspace's file, which may lead a
+    name elsewhere, decides neither what is run nor where. A link that takes the folder's place is another
+    folder. Raises ConfigError.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for folder, command in table("updates", content.get("updates", {}), path).items():
+        key, where = paths.shown(f'updates."{folder}"'), f"in {paths.shown(path)}"
+        if not os.path.isabs(os.path.expanduser(folder)) or "\0" in folder:
+            raise ConfigError(key, f"{keys.quoted(folder)} {where} must be an absolute folder")
+        arguments = isinstance(command, list) and command and command[0]
+        if not arguments or not all(isinstance(part, str) and "\0" not in part for part in command):
+            told = "it must be a list of texts: a program and its arguments"
+            raise ConfigError(key, f"{keys.quoted(command)} {where} is not allowed; {told}")
+        found[os.path.normpath(os.path.expanduser(folder))] = tuple(command)
+    return found
+
+
+def with_updates(
+    collections: Mapping[str, Collection], updates: Mapping[str, tuple[str, ...]]
+) -> dict[str, Collection]:
+    """Return collections with the commands of their folders."""
+    if not updates:
+        return dict(collections)
+    real = {name: os.path.realpath(found.path) for name, found in collections.items()}
+    return {name: one._replace(update=updates.get(real[name], ())) for name, one in collections.items()}
 
 
 def check_name(name: str) -> None:

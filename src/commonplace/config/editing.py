@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import paths
 from commonplace.config import documents, keys
-from commonplace.config.collections import check_name, contexts_in, normal_prefix
+from commonplace.config.collections import BY_DEFAULT, check_name, contexts_in, normal_prefix
 from commonplace.config.loading import load
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.errors import ConfigError, UnknownCollection
@@ -57,6 +57,8 @@ def add_collection(
 def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
     """Remove a collection and the contexts below it; no file of it is touched. Raises UnknownCollection."""
     found = _known(root, name, environ)
+    if found.update:
+        set_update(root, name, (), environ=environ)
 
     def change(document: TOMLDocument) -> None:
         home = documents.nested(document, *_home_of(document, root, found.outside))
@@ -85,6 +87,47 @@ def rename_collection(
 
     documents.edit(_owner(root, found.outside), environ, change)
     return load(root, environ).collections[new]
+
+
+def set_by_default(
+    root: Path, name: str, by_default: bool, *, environ: Mapping[str, str] | None = None
+) -> Collection:
+    """Say whether searches that name no collection look into this one. Raises UnknownCollection."""
+    found = _known(root, name, environ)
+
+    def change(document: TOMLDocument) -> None:
+        home = documents.nested(document, *_home_of(document, root, found.outside), "collections", name)
+        if by_default:
+            home.pop(BY_DEFAULT, None)
+        else:
+            home[BY_DEFAULT] = False
+
+    if found.by_default != by_default:
+        documents.edit(_owner(root, found.outside), environ, change)
+    return load(root, environ).collections[name]
+
+
+def set_update(
+    root: Path, name: str, command: Sequence[str], *, environ: Mapping[str, str] | None = None
+) -> Collection:
+    """Note the command that brings a collection's folder up to date, or none; always in the user's file.
+
+    Raises UnknownCollection, ConfigError.
+    """
+    real = os.path.realpath(_known(root, name, environ).path)
+
+    def change(document: TOMLDocument) -> None:
+        home = _home_of(document, root, True)
+        updates = documents.nested(document, *home, "updates")
+        for key in [key for key in updates if os.path.normpath(os.path.expanduser(key)) == real]:
+            del updates[key]
+        if command:
+            updates[real] = list(command)
+        elif not updates:
+            documents.discard(document, *home, "updates")
+
+    documents.edit(None, environ, change)
+    return load(root, environ).collections[name]
 
 
 def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str] | None = None) -> str:

@@ -124,6 +124,7 @@ KEYS = (
     _own("embedding.deadline_s", "number", 120, "Seconds for passages, retries included.", 1, 3600),
     _own("embedding.query_deadline_s", "number", 5, "Seconds a question waits for its vector.", 0.1, 60),
     _own("embedding.cache_entries", "integer", 50_000, "Vectors kept of remote models.", 0, 10**7),
+    _own("embedding.contexts", "boolean", False, "Whether contexts are embedded with passages."),
     _own("embedding.batch", "boolean", False, "Whether sync uses batches: cheaper, and up to an hour."),
     _own("embedding.max_tokens_a_day", "integer", None, "Tokens embedding may take a day.", 0, 10**10),
     _own("embedding.max_tokens_a_run", "integer", None, "Tokens embedding may take a run.", 0, 10**10),

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from commonplace import paths
 from commonplace.config import keys
-from commonplace.config.collections import collections_in, contexts_in, table
+from commonplace.config.collections import collections_in, contexts_in, table, updates_in, with_updates
 from commonplace.config.settings import GROUPS, Settings
 from commonplace.errors import CommonplaceError, ConfigError
 
 AGENT_VARIABLE = "COMMONPLACE_AGENT"
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables that hold no keys of the table of keys
-_WORKSPACE_TABLES = ("collections", "contexts")
+_WORKSPACE_TABLES = ("collections", "contexts", "updates")
 _ATTEMPTS = 20  # a file may be replaced while it is being opened, which is refused
 
 
@@ -87,6 +87,7 @@ def trace(
     own = _of_workspace(user, root)
     collections = collections_in(own, root, user.path, outside=True)
     collections |= collections_in(workspace.content, root, workspace.path, outside=False)
+    collections = with_updates(collections, updates_in(own, user.path))
     contexts = {
         prefix: text
         for content, where in ((user.content, user), (own, user), (workspace.content, workspace))
@@ -171,6 +172,7 @@ def check(data: bytes, path: Path, workspace: Path | None) -> None:
     for folder, content in _workspaces(file):
         collections_in(content, Path(os.path.expanduser(folder)), path, outside=True)
         contexts_in(content, path)
+        updates_in(content, path)
 
 
 def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:

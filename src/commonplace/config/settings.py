@@ -60,6 +60,7 @@ class Embedding(NamedTuple):
     deadline_s: float
     query_deadline_s: float
     cache_entries: int
+    contexts: bool
     batch: bool
     max_tokens_a_day: int | None
     max_tokens_a_run: int | None
@@ -124,13 +125,19 @@ class Watch(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """A further folder of Markdown; `path` is absolute."""
+    """A further folder of notes or code; `path` is absolute.
+
+    Without `by_default` only a search that names it looks there; `update` is the command that a sync may run
+    in it first.
+    """
 
     name: str
     path: str
     glob: tuple[str, ...] = DEFAULT_GLOBS
     ignore: tuple[str, ...] = ()
     outside: bool = False
+    by_default: bool = True
+    update: tuple[str, ...] = ()
 
 
 class Settings(NamedTuple):

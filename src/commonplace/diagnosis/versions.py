@@ -47,6 +47,7 @@ NEEDED = (
     Library("watchfiles", "watchfiles", "0.24"),
 )
 EXTRAS: Mapping[str, Library] = {
+    "code": Library("tree-sitter", "tree_sitter", "0.24"),
     "fastembed": Library("fastembed", "fastembed", "0.6"),
     "gguf": Library("llama-cpp-python", "llama_cpp", "0.3.9"),
     "keyring": Library("keyring", "keyring", "25"),

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.errors import MissingExtra
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
+from commonplace.notes import languages
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.paths import shown
@@ -32,6 +34,7 @@ class Reader:
         self.changed = 0
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
+        self.plain = 0  # code files whose syntax cannot be read here
 
     def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
         """Yield entries for files whose content changed, some megabytes at a time."""
@@ -50,6 +53,14 @@ class Reader:
         if batch:
             yield batch
         progress("files", len(states), len(states))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner should know of how the files were cut."""
+        if not self.plain:
+            return ()
+        files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
+        return (f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}",)
 
     def _entry(self, state: FileState) -> Entry | None:
         try:
@@ -70,6 +81,8 @@ class Reader:
             self.added.append(content)
         else:
             self.changed += 1
+        grammar = languages.of(state.path)
+        self.plain += grammar is not None and not languages.installed(grammar)
         note = parse(decode(data), state.path)
         return Entry(state, content, note, *passages.split(note, self.chunk))
 

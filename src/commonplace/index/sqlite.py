@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import IndexUnavailable
 from commonplace.index import schema
+from commonplace.notes import languages
 from commonplace.notes.scan import FileState
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 Key = tuple[str, str]  # collection, path
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
-# and which model's are being made beside them.
-KEPT_META = ("model", "scripts", "staging")
+# which model's are being made beside them, which contexts are embedded with the passages.
+KEPT_META = ("model", "scripts", "staging", "contexts")
+CODE = "code"  # the part of the identity that matters only where code is indexed
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 
 
@@ -107,8 +109,18 @@ class SqliteIndex:
             return
         meta = schema.read_meta(self.connection)
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
+        if CODE in changed and not self._holds_code():
+            changed.remove(CODE)  # `affirm` takes it on
         if changed:
             self.rebuild_reason = f"{', '.join(changed)} changed"
+
+    def _holds_code(self) -> bool:
+        return any(languages.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
+
+    def affirm(self) -> None:
+        """Take on what the identity says of code, before the first of it is indexed."""
+        if CODE in self.identity and self.meta(CODE) != self.identity[CODE]:
+            self.set_meta(CODE, self.identity[CODE])
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

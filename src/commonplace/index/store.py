@@ -46,21 +46,24 @@ class Store:
         sources: Sequence[Source],
         chunks: ChunkSettings,
         scout: Scout | None = None,
+        contexts: Mapping[str, str] | None = None,
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
         `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
+        `contexts` are those that a sync embeds with the passages below their prefixes.
         """
         self.sources = list(sources)
         self.chunks = chunks
         self._path, self._fallback, self._lock = path, fallback, lock
-        self._identity = changes.identity(chunks)
+        self._identity = changes.identity(chunks, self.sources)
         self._opened: Opened | None = None
         self._vectors: Vectors | None = None
         self._inode = 0
         self._retry_at = 0.0
         self._holds_until = 0.0
         self._scout, self._heard = scout, False
+        self._contexts = contexts or {}
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -292,6 +295,8 @@ class Store:
         with self._locked(SYNC_WAIT_S):
             report = self._sync_text(progress)
             embedder = load(self.vectors)
+            if embedder is not None:
+                self.vectors.describe(self._contexts)
         if embedder is None:
             return replace(report, pending=self.index.pending())
         came, told = self._by_batches(embedder, progress, stop) if batching(embedder) else (0, "")
@@ -319,7 +324,7 @@ class Store:
         with self._locked(SYNC_WAIT_S):
             self._sync_text(progress)
             embedder = load(self.vectors)
-            return embedder, list(self.vectors.missing(embedder).values()) if embedder else []
+            return embedder, _texts(self.vectors, embedder, self._contexts)
 
     def _by_batches(
         self, embedder: Batching, progress: Progress, stop: Callable[[], bool]
@@ -349,7 +354,11 @@ class Store:
                 raise
             self._take(discard(error.path, self._identity))
             report = sync.sync_text(self.index, states, self.chunks, progress)
-        return replace(report, warnings=self.opened.warnings)
+        return replace(report, warnings=(*self.opened.warnings, *report.warnings))
+
+
+def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, str]) -> list[str]:
+    return list(vectors.missing(embedder, contexts).values()) if embedder else []
 
 
 def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:

@@ -42,6 +42,7 @@ def sync_text(
     """
     reason = index.rebuild_reason
     if reason is None:
+        index.affirm()
         return _update(index, states, chunk, progress)
     with index.writing():
         index.recreate()
@@ -102,6 +103,7 @@ def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known
         removed=gone.total() - moved,
         unchanged=difference.unchanged + len(reader.touched),
         failed=tuple(reader.failed),
+        warnings=reader.warnings,
     )
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
+from commonplace.config.collections import applying
+from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.embedding.quantization import quantize, unit_rows
 from commonplace.errors import IndexUnavailable, ProviderError
 from commonplace.index import lexicon, schema
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 # A passage whose letters are mostly of a script that the model does not serve gets no vector: it would
 # carry no meaning, and cost time and disk.
 FOREIGN_SHARE = 0.5
-_TEXTS = "SELECT p.id, p.text, s.headings FROM passages p JOIN sections s ON s.id = p.section_id"
+_TEXTS = (
+    "SELECT p.id, p.text, s.headings, n.collection, n.path FROM passages p"
+    " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id"
+)
 _LOAD_ROWS = 8192
 UNSERVED = 0  # vector_id of such a passage; NULL is one still to be embedded
 
@@ -105,7 +110,7 @@ class Vectors:
             return 0
         reused = 0
         for rows in self._pages("p.vector_id IS NULL", _LOAD_ROWS, after):
-            found = _pending(rows, model)
+            found = _pending(rows, model, self.contexts())
             served = {pending.passage for pending in found}
             ids = self.known(pending.key for pending in found)
             known = [(p.passage, ids[p.key]) for p in found if p.key in ids]
@@ -124,19 +129,21 @@ class Vectors:
         found: list[Pending] = []
         while not found:
             rows = self._run(f"{_TEXTS} WHERE p.vector_id IS NULL ORDER BY p.id LIMIT ?", (limit,))
-            found = _pending(rows, embedder)
+            found = _pending(rows, embedder, self.contexts())
             served = {pending.passage for pending in found}
             self.assign((row[0], UNSERVED) for row in rows if row[0] not in served)
             if len(rows) < limit:
                 break
         return found
 
-    def missing(self, embedder: Embedder) -> dict[bytes, str]:
-        """What a sync with this model would have to embed: texts by key, each once."""
-        condition = "p.vector_id IS NULL" if self.serves(embedder) else "TRUE"
+    def missing(self, embedder: Embedder, contexts: Mapping[str, str] | None = None) -> dict[bytes, str]:
+        """What a sync with this model, and these contexts, would have to embed: texts by key, each once."""
+        noted = self.contexts()
+        contexts = noted if contexts is None else _redacted(contexts)
+        condition = "p.vector_id IS NULL" if self.serves(embedder) and contexts == noted else "TRUE"
         found: dict[bytes, str] = {}
         for rows in self._pages(condition, _LOAD_ROWS, 0):
-            wanted = {pending.key: pending.text for pending in _pending(rows, embedder)}
+            wanted = {pending.key: pending.text for pending in _pending(rows, embedder, contexts)}
             known = self.known(wanted)
             found |= {key: text for key, text in wanted.items() if key not in known}
         return found
@@ -144,15 +151,33 @@ class Vectors:
     def texts(self, size: int, embedder: Embedder) -> Iterator[list[Pending]]:
         """All passages that a model serves, whether they have a vector or not, some at a time."""
         for rows in self._pages("TRUE", size, 0):
-            yield _pending(rows, embedder)
+            yield _pending(rows, embedder, self.contexts())
 
     def _pages(self, condition: str, size: int, last: int) -> Iterator[list[Any]]:
-        """Id, text and headings of the passages behind `last` that meet a condition, in order."""
+        """Id, text, headings and place of the passages behind `last` that meet a condition, in order."""
         while rows := self._run(
             f"{_TEXTS} WHERE {condition} AND p.id > ? ORDER BY p.id LIMIT ?", (last, size)
         ):
             last = rows[-1][0]
             yield rows
+
+    def contexts(self) -> dict[str, str]:
+        """The descriptions that are embedded with the passages below them, by prefix."""
+        noted = self.index.meta("contexts")
+        with schema.translated(self.index.path):
+            return dict(json.loads(noted)) if noted else {}
+
+    def describe(self, contexts: Mapping[str, str]) -> None:
+        """Embed these contexts with the passages from now on, and those passages anew that this changes."""
+        before, after = self.contexts(), _redacted(contexts)
+        if before == after:
+            return
+        rows = self._run("SELECT id, collection, path FROM notes")
+        changed = [(row[0],) for row in rows if _applying(before, *row[1:]) != _applying(after, *row[1:])]
+        with schema.translated(self.index.path), self.index.writing():
+            sql = "UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL AND note_id = ?"
+            self.index.connection.executemany(sql, changed)
+            self.index.set_meta("contexts", json.dumps(after, ensure_ascii=False))
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the vectors that exist already, by key."""
@@ -343,9 +368,9 @@ def multiply(
     return [(int(ids[i]), float(cosines[i])) for i in top if np.isfinite(cosines[i])]
 
 
-def embedded_text(text: str, headings: Sequence[str]) -> str:
-    """The text that is embedded for a passage: its headings, then what it says."""
-    return f"{' › '.join(headings)}\n{text}" if headings else text
+def embedded_text(text: str, headings: Sequence[str], contexts: Sequence[str] = ()) -> str:
+    """The text that is embedded for a passage: its contexts, its headings, then what it says."""
+    return "\n".join([*contexts, *([" › ".join(headings)] if headings else []), text])
 
 
 def key(text: str, model: str) -> bytes:
@@ -356,13 +381,28 @@ def key(text: str, model: str) -> bytes:
     return hashlib.blake2b(told, digest_size=16).digest()
 
 
-def _pending(rows: Sequence[Any], model: Model) -> list[Pending]:
+def _pending(rows: Sequence[Any], model: Model, contexts: Mapping[str, str]) -> list[Pending]:
     """Passages that a model serves, with the text to embed."""
     every = "cjk" in model.scripts
     texts = [
-        (row[0], embedded_text(row[1], json.loads(row[2]))) for row in rows if every or not is_foreign(row[1])
+        (row[0], embedded_text(row[1], json.loads(row[2]), _applying(contexts, *row[3:]) if contexts else ()))
+        for row in rows
+        if every or not is_foreign(row[1])
     ]
     return [Pending(passage, key(text, model.fingerprint), text) for passage, text in texts]
+
+
+def _applying(contexts: Mapping[str, str], collection: str, path: str) -> tuple[str, ...]:
+    """The contexts of a note, which are told by its path as people write it."""
+    shown = path if collection == WORKSPACE_COLLECTION else f"{collection}/{path}"
+    return applying(contexts, shown, collection)
+
+
+def _redacted(contexts: Mapping[str, str]) -> dict[str, str]:
+    """Contexts as they may be embedded and noted, in one order."""
+    from commonplace.notes.redact import redact
+
+    return {prefix: redact(text)[0] for prefix, text in sorted(contexts.items())}
 
 
 def is_foreign(text: str) -> bool:

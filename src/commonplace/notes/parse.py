@@ -1,4 +1,4 @@
-"""Markdown text to a Note: front matter, headings, fences, inline metadata, dates; never an error.
+"""Text to a Note: front matter, headings, fences, inline metadata, dates of Markdown; never an error.
 
 The structure follows CommonMark 0.31 where it matters for memory: ATX and setext headings, backtick and
 tilde fences with their nesting rule (a fence closes with at least as many of the same character).
@@ -12,6 +12,7 @@ from functools import cache
 from posixpath import basename, splitext
 from typing import Any
 
+from commonplace.notes import languages
 from commonplace.notes.headings import atx, plain
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
@@ -46,14 +47,17 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     """Parse decoded text of the note at `path` (posix, relative to its collection).
 
     Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
-    of the file.
+    of the file. Code has lines and a name, and nothing of Markdown: a comment is no heading.
     """
-    text = strip_private(text)
+    code = languages.of(path) is not None
+    text = strip_private(text, any_case=not code)
     if redacted:
         text, _ = redact(text)
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
+    if code:
+        return Note(path, basename(path), None, "note", tuple(lines))
     front = _front_matter_range(lines)
     metadata = _front_matter(lines[1 : front[1] - 1]) if front else {}
     annotations = _take_annotations(lines) if "<!--" in text else {}

@@ -90,7 +90,7 @@ _KEY_LINE = (
 )
 _KEY_RUN = r"[A-Za-z0-9+/]{16}"
 
-_PRIVATE_TAG = r"(?i)<(/?)private(\s[^<>]{0,500})?(/?)>"
+_PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
 # Everything str.splitlines breaks at: what a replaced span held of these is kept.
 _BREAKS = r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
@@ -117,22 +117,24 @@ def holds_secret(text: str) -> bool:
     return bool(redact(text)[1])
 
 
-def strip_private(text: str) -> str:
+def strip_private(text: str, *, any_case: bool = True) -> str:
     """Blank `<private>…</private>`, tags included, keeping the number of lines.
 
-    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text.
+    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text. In a
+    program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
-        spans = list(_private_parts(text)) if "<" in text else []
+        spans = list(_private_parts(text, any_case)) if "<" in text else []
         if not spans:
             break
         text = _replaced(text, spans)
     return text
 
 
-def _private_parts(text: str) -> Iterator[Span]:
+def _private_parts(text: str, any_case: bool) -> Iterator[Span]:
     depth = start = 0
-    for tag in _exact(_PRIVATE_TAG).finditer(text):
+    expression = f"(?i){_PRIVATE_TAG}" if any_case else _PRIVATE_TAG
+    for tag in _exact(expression).finditer(text):
         closing, attributes, alone = tag.groups()
         if alone or (attributes or "").endswith("/"):
             continue

@@ -1,0 +1,54 @@
+"""Which files are code, and what can read their syntax: told by the suffix of a file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Grammar(NamedTuple):
+    """A programming language: its name, and the module and function that bring its grammar."""
+
+    name: str
+    module: str
+    function: str = "language"
+
+
+_PYTHON = Grammar("python", "tree_sitter_python")
+_JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript")
+_TYPESCRIPT = Grammar("typescript", "tree_sitter_typescript", "language_typescript")
+_TSX = Grammar("tsx", "tree_sitter_typescript", "language_tsx")
+
+SUFFIXES = {
+    "py": _PYTHON,
+    "pyi": _PYTHON,
+    "js": _JAVASCRIPT,
+    "mjs": _JAVASCRIPT,
+    "cjs": _JAVASCRIPT,
+    "jsx": _JAVASCRIPT,
+    "ts": _TYPESCRIPT,
+    "mts": _TYPESCRIPT,
+    "cts": _TYPESCRIPT,
+    "tsx": _TSX,
+    "go": Grammar("go", "tree_sitter_go"),
+    "rs": Grammar("rust", "tree_sitter_rust"),
+}
+
+
+def of(path: str) -> Grammar | None:
+    """Return the language of a file by its name, or None for what is no code."""
+    head, dot, suffix = path.rpartition(".")
+    return SUFFIXES.get(suffix.lower()) if dot and head and not head.endswith("/") else None
+
+
+def may_be_among(globs: Iterable[str]) -> bool:
+    """Tell whether one of these globs may cover code; one that names another ending does not."""
+    suffixes = (glob.rpartition(".")[2] for glob in globs)
+    return any(suffix.lower() in SUFFIXES or not suffix.isalnum() for suffix in suffixes)
+
+
+def installed(grammar: Grammar) -> bool:
+    """Tell whether the syntax of a language can be read here; nothing is imported."""
+    from importlib.util import find_spec
+
+    return all(find_spec(module) is not None for module in ("tree_sitter", grammar.module))

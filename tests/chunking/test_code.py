@@ -1,0 +1,289 @@
+"""Programs cut into passages: definitions under their names, every line once, whatever is broken in them."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.chunking import passages
+from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.notes.parse import parse
+
+PYTHON = '''\
+#!/usr/bin/env python
+"""What this is for."""
+import os
+from sys import argv
+
+# How many.
+TIMES = 3
+
+# --- the one class ---
+
+@decorated(
+    1)
+class Server(Base):
+    """Serves."""
+
+    port = 80
+
+    # about run
+    @property
+    def run(self):
+        return 1
+
+    name = "x"
+
+    def stop(self): pass
+
+if os.name:
+    def helper():
+        return 1
+else:
+    def helper():
+        return 2
+'''
+TYPESCRIPT = """\
+import { A } from "./a";
+
+/** Options. */
+export interface Options {
+  name: string;
+}
+export type Id = string;
+
+/**
+ * Adds.
+ */
+export const add = (a: number): number => {
+  return a;
+};
+
+@Component({ selector: "x" })
+export class Service<T> extends Base {
+  private field = 1;
+
+  // About run.
+  @Memo()
+  async run(): Promise<void> {
+    await this.x;
+  }
+
+  handler = (event: Event) => {
+    log(event);
+  };
+}
+"""
+GO = """\
+package main
+
+import "fmt"
+
+// Server serves.
+type Server[T any] struct {
+	name string
+}
+
+// Run runs.
+func (s *Server[T]) Run() error {
+	return nil
+}
+
+type (
+	A struct {
+		x int
+	}
+	// B is.
+	B struct {
+		y int
+	}
+)
+"""
+RUST = """\
+use std::fmt;
+
+/// A point.
+#[derive(Debug)]
+pub struct Point {
+    x: i32,
+}
+
+impl fmt::Display for Point {
+    /// Formats.
+    fn fmt(&self) -> i32 {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn works() {}
+}
+"""
+OUTLINES = {
+    "a.py": (
+        PYTHON,
+        [("", 1, 2), ("", 3, 4), ("", 6, 7), ("Server", 9, 16), ("Server › run", 18, 21), ("Server", 23, 23),
+         ("Server › stop", 25, 25), ("", 27, 27), ("helper", 28, 30), ("helper", 31, 32)],
+    ),
+    "a.ts": (
+        TYPESCRIPT,
+        [("", 1, 1), ("Options", 3, 6), ("", 7, 7), ("add", 9, 14), ("Service", 16, 18),
+         ("Service › run", 20, 24), ("Service › handler", 26, 29)],
+    ),
+    "a.go": (
+        GO,
+        [("", 1, 3), ("Server", 5, 8), ("Server › Run", 10, 13), ("A", 15, 18), ("B", 19, 23)],
+    ),
+    "a.rs": (
+        RUST,
+        [("", 1, 1), ("Point", 3, 7), ("Point", 9, 9), ("Point › fmt", 10, 14), ("tests", 16, 17),
+         ("tests › works", 18, 20)],
+    ),
+    "a.js": (
+        "exports.f = function () {\n  return 1;\n};\nlet x = 1;\nclass A {\n  m() {\n  }\n}\n",
+        [("exports.f", 1, 3), ("", 4, 4), ("A", 5, 5), ("A › m", 6, 8)],
+    ),
+}  # fmt: skip
+LINES = st.sampled_from(
+    [*PYTHON.split("\n"), *TYPESCRIPT.split("\n"), *GO.split("\n"), *RUST.split("\n"), '"""', "`", "/*", "*/",
+     "  ", "}" * 30, "x = (" * 300, "y = 1;" * 900, "# 很长的一句话。" * 40, "\tif x {"]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=300), st.lists(LINES, max_size=60).map("\n".join))
+NAMES = st.sampled_from(["a.py", "a.js", "a.jsx", "a.ts", "a.tsx", "a.go", "a.rs"])
+SMALL = ChunkSettings(code=60, line=300, piece=80)
+
+
+def cut(text: str, path: str = "a.py", settings: ChunkSettings = DEFAULT) -> list[tuple[str, int, int]]:
+    """Names (without the file's), first and last line of the passages of a program."""
+    sections, found = passages.split(parse(text, path), settings)
+    assert all(sections[p.section].headings[0] == path for p in found)
+    return [(" › ".join(sections[p.section].headings[1:]), p.start_line, p.end_line) for p in found]
+
+
+@pytest.mark.parametrize("path", OUTLINES)
+def test_definitions_stand_by_themselves(path: str) -> None:
+    text, expected = OUTLINES[path]
+    assert cut(text, path) == expected
+
+
+@pytest.mark.parametrize("settings", [DEFAULT, SMALL], ids=["default", "small"])
+@given(text=TEXTS, path=NAMES)
+def test_every_line_is_in_one_passage(settings: ChunkSettings, text: str, path: str) -> None:
+    check(text, path, settings)
+
+
+@pytest.mark.parametrize("path", OUTLINES)
+@given(data=st.data())
+def test_mutilated_programs_are_cut(path: str, data: st.DataObject) -> None:
+    text = OUTLINES[path][0]
+    for _ in range(data.draw(st.integers(1, 6))):
+        at, length = data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 40))
+        text = text[:at] + data.draw(st.text("(){}[]\"'`:;#/*\n x", max_size=4)) + text[at + length :]
+    check(text, path, data.draw(st.sampled_from([DEFAULT, SMALL])))
+
+
+@given(text=TEXTS, path=NAMES)
+def test_every_line_is_in_one_passage_without_a_grammar(text: str, path: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "tree_sitter", None)
+        check(text, path, DEFAULT)
+
+
+def check(text: str, path: str, settings: ChunkSettings) -> None:
+    note = parse(text, path)
+    sections, found = passages.split(note, settings)
+    seen: dict[int, int] = {}
+    for passage in found:
+        section = sections[passage.section]
+        assert section.start_line <= passage.start_line <= passage.end_line <= section.end_line
+        assert passage.text.strip()
+        cut_inside = passage.start_line == passage.end_line
+        assert cut_inside or passage.text == "\n".join(note.lines[passage.start_line - 1 : passage.end_line])
+        for line in range(passage.start_line, passage.end_line + 1):
+            assert seen.setdefault(line, passage.start_line) == passage.start_line
+    assert [n for n, line in enumerate(note.lines, 1) if line.strip() and n not in seen] == []
+    assert [p.start_line for p in found] == sorted(p.start_line for p in found)
+
+
+def test_passages_hold_what_settings_say() -> None:
+    body = "".join(f"    if wanted({n}):\n        call_number({n})\n" for n in range(60))
+    _, found = passages.split(parse(f"def f():\n{body}", "a.py"))
+    assert len(found) > 3
+    assert all(DEFAULT.code // 4 < len(p.text) <= DEFAULT.code for p in found)
+    assert all(p.text.lstrip().startswith(("def", "if")) for p in found)  # never between an if and its body
+
+
+def test_a_string_is_not_cut_unless_it_is_too_long() -> None:
+    text = "x = 1\n" * 80 + 'y = """\n' + "word word\n" * 40 + '"""\n' + "z = 1\n" * 80
+    assert sum(a <= 81 and b >= 122 for _, a, b in cut(text)) == 1
+    longer = 'y = """\n' + "word word\n" * 400 + '"""\n'
+    assert len(cut(longer)) > 5
+
+
+def test_definitions_in_a_function_that_is_too_long_have_names_of_their_own() -> None:
+    inner = "    def {0}():\n" + "        call()\n" * 30
+    text = "def outer():\n    x = 1\n" + inner.format("first") + inner.format("second")
+    assert [name for name, _, _ in cut(text)] == ["outer", "outer › first", "outer › second"]
+    assert [name for name, _, _ in cut("def outer():\n    def first():\n        pass\n")] == ["outer"]
+
+
+def test_without_its_grammar_code_is_cut_by_paragraphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"def f{n}():\n" + "    call()\n" * 20 + "\n\n" for n in range(6))
+    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
+    found = cut(text)
+    assert {name for name, _, _ in found} == {""}
+    assert [a % 23 for _, a, _ in found] == [1] * len(found)
+
+
+def test_a_comment_is_no_heading_and_a_rule_no_front_matter() -> None:
+    note = parse(
+        "---\ntitle: no\n---\n# Title\n\n```\n# importance <!-- importance: 3 -->\n", "2026-02-13.py"
+    )
+    assert (note.title, note.date, note.headings, note.fences) == ("2026-02-13.py", None, (), ())
+    assert (note.front_matter, dict(note.metadata), dict(note.annotations)) == (None, {}, {})
+
+
+def test_secrets_and_private_parts_of_code_are_taken_out() -> None:
+    key = "sk-" + "a1B2c3D4" * 5
+    text = f'KEY = "{key}"\n# <private>\nx = 1\n# </private>\nlist: Array<Private> = []\ny = 2\n'
+    _, found = passages.split(parse(text, "a.ts"))
+    told = "\n".join(p.text for p in found)
+    assert key not in told
+    assert "[REDACTED:" in told
+    assert "x = 1" not in told
+    assert "Array<Private>" in told
+    assert "y = 2" in told
+
+
+def test_a_minified_file_is_cut_in_pieces() -> None:
+    text = "var a=1;function b(){return 'x'};" * 3000
+    _, found = passages.split(parse(text, "a.js"))
+    assert {(p.start_line, p.end_line) for p in found} == {(1, 1)}
+    assert all(len(p.text) <= DEFAULT.piece for p in found)
+    assert "".join(p.text for p in found).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", "def f(x):\n    return [x,\n        1]\n\n\n" * 25_000),
+        ("a.py", "x = [\n" + "  1,\n" * 100_000 + "]\n"),
+        ("a.py", "x = (" + "a +\n" * 50_000 + "b)\n"),
+        ("a.js", "f(\n" * 50_000),
+        ("a.js", "class A { m() {\n" * 10_000 + "}}\n" * 10_000),
+        ("a.rs", "'\"`\n" * 20_000),
+        ("a.go", bytes(random.Random(1).randrange(256) for _ in range(200_000)).decode("utf-8", "replace")),
+    ],
+    ids=["functions", "list", "sum", "calls", "classes", "quotes", "bytes"],
+)
+def test_a_large_or_deep_file_is_cut(path: str, text: str) -> None:
+    note = parse(text, path)
+    sections, found = passages.split(note)
+    assert all(len(section.headings) <= 7 for section in sections)
+    assert sum(p.text.count("\n") + 1 for p in found) >= sum(1 for line in note.lines if line.strip())

@@ -1,0 +1,159 @@
+"""Collections from the command line: left out of searches, updated before a sync, made of code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+
+@pytest.fixture
+def docs(run: Run, tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Papers\n\nThe walnut deploy paper.\n")
+    run("collection", "add", str(folder), "--name", "docs")
+    return folder
+
+
+def found(run: Run, *arguments: str) -> set[str]:
+    answer = run("search", *arguments, "--format", "json")
+    return {hit["collection"] for hit in json.loads(answer.stdout or "[]")}
+
+
+def test_an_excluded_collection_is_found_only_when_it_is_named(run: Run, docs: Path) -> None:
+    assert found(run, "deploy") == {"memory", "docs"}
+    assert run("collection", "exclude", "docs").exit_code == 0
+    assert found(run, "deploy") == {"memory"}
+    assert found(run, "type:note deploy") == set()
+    assert found(run, "deploy", "-c", "docs") == found(run, "deploy in:docs") == {"docs"}
+    assert found(run, "deploy -in:memory") == set()
+    assert "walnut" not in run("recall", "the walnut deploy").stdout
+    assert "walnut" in run("recall", "the walnut deploy", "-c", "docs").stdout
+    shown = dict(line.split(maxsplit=1) for line in run("collection", "show", "docs").stdout.splitlines())
+    assert shown["searched"] == "when it is named: -c docs, in:docs"
+    assert not json.loads(run("collection", "show", "docs", "--format", "json").stdout)["include_by_default"]
+    run("collection", "include", "docs")
+    assert found(run, "deploy") == {"memory", "docs"}
+    run("collection", "include", "docs", "--off")
+    assert found(run, "deploy") == {"memory"}
+    assert run("collection", "exclude", "none").exit_code == 1
+
+
+def test_a_sync_with_pull_runs_the_command_first(run: Run, docs: Path) -> None:
+    writes = "open('b.md', 'w').write('# B\\n\\nThe sycamore.\\n')"
+    told = run("collection", "update-cmd", "docs", "--", sys.executable, "-c", writes)
+    assert (told.exit_code, "sync --pull" in told.stdout) == (0, True)
+    assert sys.executable in run("collection", "update-cmd", "docs").stdout
+    assert sys.executable in run("collection", "show", "docs").stdout
+    run("sync")
+    run("search", "sycamore")
+    assert not (docs / "b.md").exists()
+    report = json.loads(run("sync", "--pull", "--format", "json").stdout)
+    assert (report["added"], report["warnings"]) == (1, [])
+    assert found(run, "sycamore") == {"docs"}
+
+
+def test_a_command_that_fails_is_a_warning_of_the_sync(run: Run, docs: Path) -> None:
+    run("collection", "update-cmd", "docs", "--", sys.executable, "-c", "raise SystemExit('no remote')")
+    (docs / "c.md").write_text("# C\n")
+    result = run("sync", "--pull")
+    assert result.exit_code == 0
+    assert "collection docs: " in result.stderr
+    assert "exited with 1: no remote" in result.stderr
+    assert " added" in result.stdout
+    assert run("collection", "update-cmd", "docs", "--clear").exit_code == 0
+    assert run("collection", "update-cmd", "docs").stdout == ""
+    assert run("sync", "--pull").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("collection", "update-cmd", "docs", "--clear", "git"), 2),
+        (("collection", "update-cmd", "none"), 1),
+        (("collection", "update-cmd", "none", "git"), 1),
+        (("sync", "--pull", "--estimate"), 2),
+    ],
+)
+def test_wrong_usage(run: Run, docs: Path, arguments: tuple[str, ...], code: int) -> None:
+    result = run(*arguments)
+    assert result.exit_code == code
+
+
+CODE = '''import os
+
+# Title of nothing
+class Dispatcher:
+    """Sends webhooks."""
+
+    def retry(self, count):
+        """Wait before the next attempt."""
+        return min(512, 2 ** count)
+'''
+
+
+def aged(path: Path, text: str) -> None:
+    path.write_text(text)
+    os.utime(path, (1_770_000_000, 1_770_000_000))
+
+
+@pytest.fixture
+def code(run: Run, tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    aged(folder / "hooks.py", CODE)
+    run("collection", "add", str(folder), "--name", "source", "--glob", "**/*.py")
+    return folder
+
+
+def hit(run: Run, *arguments: str) -> dict[str, object]:
+    first: dict[str, object] = json.loads(run("search", *arguments, "--format", "json").stdout)[0]
+    return first
+
+
+def test_a_hit_in_code_shows_where_it_stands(run: Run, code: Path) -> None:
+    first = hit(run, "wait before attempt", "-c", "source")
+    assert first["headings"] == ["hooks.py", "Dispatcher", "retry"]
+    assert (first["title"], first["date"]) == ("hooks.py", None)
+    assert (first["path"], first["start_line"], first["end_line"]) == ("source/hooks.py", 7, 9)
+    shown = run("get", f"source/hooks.py:{first['start_line']}-{first['end_line']}", "--no-numbers").stdout
+    assert shown == "\n".join(CODE.split("\n")[6:9]) + "\n"
+    assert "hooks.py › Dispatcher › retry" in run("search", "wait before attempt", "-c", "source").stdout
+
+
+def test_without_the_extra_code_is_found_and_cut_anew_with_it(
+    run: Run, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aged(code / "more.py", "x = 1\n")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "tree_sitter", None)
+        (warning,) = json.loads(run("sync", "--format", "json").stdout)["warnings"]
+        assert warning.startswith("2 code files were cut by lines")
+        assert "pip install 'commonplace[code]'" in warning
+        assert hit(run, "wait before attempt", "-c", "source")["headings"] == ["hooks.py"]
+    report = json.loads(run("sync", "--format", "json").stdout)
+    assert (report["rebuilt"], report["warnings"]) == ("code changed", [])
+    assert hit(run, "wait before attempt", "-c", "source")["headings"] == ["hooks.py", "Dispatcher", "retry"]
+    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None
+
+
+def test_notes_alone_are_not_cut_anew_for_the_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "tree_sitter", None)
+        run("sync")
+    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None
+
+
+def test_the_first_code_does_not_make_an_index_anew(run: Run, tmp_path: Path) -> None:
+    run("sync")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    run("collection", "add", str(tmp_path), "--name", "source", "--glob", "a.py")
+    report = json.loads(run("sync", "--format", "json").stdout)
+    assert (report["rebuilt"], report["added"]) == (None, 1)
+    assert json.loads(run("sync", "--format", "json").stdout)["rebuilt"] is None

@@ -1,0 +1,98 @@
+"""Collections that are left out by default, and the commands that bring them up to date."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from commonplace import config
+from commonplace.config.loading import user_file
+from commonplace.errors import ConfigError, UnknownCollection
+
+PULL = ("git", "pull", "-q")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "notes"
+    (root / "inner").mkdir(parents=True)
+    (tmp_path / "outer").mkdir()
+    config.add_collection(root, "inner", str(root / "inner"))
+    config.add_collection(root, "outer", str(tmp_path / "outer"))
+    return root
+
+
+def of_workspace(root: Path) -> dict[str, object]:
+    return tomllib.loads((root / "commonplace.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("name", ["inner", "outer"])
+def test_a_collection_is_left_out_and_taken_in_again(root: Path, name: str) -> None:
+    before = config.load(root).collections
+    assert not config.set_by_default(root, name, False).by_default
+    assert not config.load(root).collections[name].by_default
+    assert config.set_by_default(root, name, True).by_default
+    assert config.load(root).collections == before
+    assert "include_by_default" not in user_file().read_text() + (root / "commonplace.toml").read_text()
+    with pytest.raises(UnknownCollection):
+        config.set_by_default(root, "none", False)
+
+
+def test_by_default_is_true_or_false(root: Path) -> None:
+    file = root / "commonplace.toml"
+    file.write_text('[collections.inner]\npath = "inner"\ninclude_by_default = "no"\n')
+    with pytest.raises(ConfigError, match=r"collections.inner.include_by_default.*true or false"):
+        config.load(root)
+
+
+@pytest.mark.parametrize("name", ["inner", "outer"])
+def test_a_command_stands_in_the_users_file_alone(root: Path, name: str) -> None:
+    workspace = of_workspace(root)
+    assert config.set_update(root, name, PULL).update == PULL
+    assert {n: c.update for n, c in config.load(root).collections.items() if c.update} == {name: PULL}
+    assert of_workspace(root) == workspace
+    assert config.set_update(root, name, ("true",)).update == ("true",)
+    config.rename_collection(root, name, "new")
+    assert config.load(root).collections["new"].update == ("true",)
+    config.remove_collection(root, "new")
+    assert "updates" not in user_file().read_text()
+
+
+def test_a_command_is_cleared(root: Path) -> None:
+    config.set_update(root, "inner", PULL)
+    assert config.set_update(root, "inner", ()).update == ()
+    assert "updates" not in user_file().read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[updates]\n"/tmp" = ["sh"]\n', '[collections.inner]\npath = "inner"\nupdate = ["sh"]\n',
+     '[workspaces."/x".updates]\n"/tmp" = ["sh"]\n'],
+    ids=["updates", "in the collection", "workspaces"],
+)  # fmt: skip
+def test_a_workspaces_file_sets_no_command(root: Path, text: str) -> None:
+    (root / "commonplace.toml").write_text(text)
+    with pytest.raises(ConfigError):
+        config.load(root)
+
+
+def test_a_name_that_is_led_elsewhere_has_no_command(root: Path) -> None:
+    config.set_update(root, "inner", PULL)
+    (root / "other").mkdir()
+    (root / "commonplace.toml").write_text('[collections.inner]\npath = "other"\n')
+    assert config.load(root).collections["inner"].update == ()
+    (root / "inner").rename(root / "moved")
+    (root / "inner").symlink_to(root / "other")
+    (root / "commonplace.toml").write_text('[collections.inner]\npath = "inner"\n')
+    assert config.load(root).collections["inner"].update == ()
+
+
+@pytest.mark.parametrize(
+    "value", ['"/x" = "git pull"', '"/x" = []', '"/x" = [""]', '"/x" = ["git", 1]', '"x" = ["git"]']
+)
+def test_a_command_is_a_list_of_texts_for_an_absolute_folder(root: Path, value: str) -> None:
+    user_file().write_text(f'[workspaces."{root}".updates]\n{value}\n')
+    with pytest.raises(ConfigError, match="updates"):
+        config.load(root)
