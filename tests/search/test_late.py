@@ -97,3 +97,12 @@ def test_the_bundled_model_tells_what_answers() -> None:
     )
     assert found[0] == max(found)
     assert late._says_something("bike")
+
+
+def test_prose_further_down_is_not_read() -> None:
+    model = ByHand()
+    prose = [passage(3 * i, "boat" if i else "red") for i in range(late.PROSE_HEAD)]
+    further = [passage(301, "crimson"), passage(305, "red", turns=1.0)]
+    found = LateInteraction(model).similarities("red", [*prose, *further])
+    assert "crimson" not in model.asked
+    assert found[-2:] == pytest.approx([0.0, 1.0])

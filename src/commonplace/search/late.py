@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.search import stopwords
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 NEIGHBOUR = 0.75
 # Token vectors that are kept for the next questions: about a thousand passages of ordinary length.
 KEPT_BYTES = 64_000_000
+
+
+# Passages that are no turns are read among the first so many alone: their similarity counts a fifth, and
+# reading one takes some milliseconds.
+PROSE_HEAD = 20
 
 
 class TokenModel(Protocol):
@@ -46,26 +51,24 @@ class LateInteraction:
         self._kept: OrderedDict[str, Floats] = OrderedDict()
 
     def similarities(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
-        """How much each candidate says of what the question asks, -1..1. Raises ProviderError."""
-        import numpy as np
+        """How much each candidate, best first, says of what the question asks, -1..1; 0 for those not read.
 
-        if not candidates:
+        Raises ProviderError.
+        """
+        read = [c for place, c in enumerate(candidates) if place < PROSE_HEAD or c.turns > 0]
+        if not read:
             return []
         (asked,) = self._model.embed([question])
         weights = _weights(asked.pieces)
         if not len(weights):
             return [0.0] * len(candidates)
-        best = [_best(asked.vectors, vectors) for vectors in self._vectors([c.text for c in candidates])]
-        places = {candidate.id: place for place, candidate in enumerate(candidates)}
-        found = []
-        for own, candidate in zip(best, candidates, strict=True):
-            total = own
-            for beside in (candidate.id - 1, candidate.id + 1):
-                place = places.get(beside)
-                if place is not None and candidates[place].section_id == candidate.section_id:
-                    total = np.maximum(total, NEIGHBOUR * candidate.turns * best[place])
-            found.append(float(total @ weights))
-        return found
+        vectors = self._vectors([candidate.text for candidate in read])
+        best = {c.id: _best(asked.vectors, own) for c, own in zip(read, vectors, strict=True)}
+        sections = {candidate.id: candidate.section_id for candidate in read}
+        return [
+            float(_with_neighbours(candidate, best, sections) @ weights) if candidate.id in best else 0.0
+            for candidate in candidates
+        ]
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats]:
         """Token vectors of texts, those kept and those the model must be asked for."""
@@ -86,6 +89,17 @@ class LateInteraction:
         self._kept.move_to_end(text)
         while self._room < 0 and self._kept:
             self._room += self._kept.popitem(last=False)[1].nbytes
+
+
+def _with_neighbours(candidate: Candidate, best: Mapping[int, Floats], sections: Mapping[int, int]) -> Floats:
+    """What a passage says of each token, or those beside it in a conversation."""
+    import numpy as np
+
+    total = best[candidate.id]
+    for beside in (candidate.id - 1, candidate.id + 1):
+        if sections.get(beside) == candidate.section_id:
+            total = np.maximum(total, NEIGHBOUR * candidate.turns * best[beside])
+    return total
 
 
 def _best(asked: Floats, vectors: Floats) -> Floats:

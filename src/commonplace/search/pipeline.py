@@ -38,6 +38,8 @@ class Embed(Protocol):
 
 
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
+# A question with none of these asks for no value that may have been updated (`updates.py`).
+_VALUE_WORDS, _VALUE_SIGNS = frozenset("how when what which".split()), "多几幾何哪什"
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
@@ -123,8 +125,11 @@ def search(
         if _is_refused(outcome.ranked, evidence, request):
             return outcome
     ranked: Sequence[Ranked] = outcome.ranked
+    calibrated = request.ranking.fusion == "calibrated"
     if means.reranker is not None:
         ranked = _reranked(ranked, query, means.reranker, outcome)
+    if request.ranking.updates and calibrated and _may_ask_for_value(query):
+        ranked = _updated(index, ranked, query, outcome)
     return _finish(index, _select(ranked, request), outcome)
 
 
@@ -292,6 +297,24 @@ def _reranked(
         except (ProviderError, BudgetExceeded, ConfigError, MissingExtra) as error:
             outcome.warnings.append(f"{error}; the hits stand in the order they had without reranking")
             return ranked
+
+
+def _may_ask_for_value(query: Query) -> bool:
+    """Whether it is worth loading what tells newer statements from older ones."""
+    return not query.spoken.isdisjoint(_VALUE_WORDS) or any(sign in query.text for sign in _VALUE_SIGNS)
+
+
+def _updated(
+    index: SqliteIndex, ranked: Sequence[Ranked], query: Query, outcome: Outcome
+) -> Sequence[Ranked]:
+    """The candidates with newer statements before older ones, if the question asks for a value."""
+    from commonplace.search import updates
+
+    if not updates.asks_for_value(query):
+        return ranked
+    with outcome.timed("updates"):
+        days = index.dates([item.candidate.id for item in ranked[: updates.HEAD]])
+        return updates.lift(ranked, query, days)
 
 
 def _select(ranked: Sequence[Ranked], request: Request) -> list[Ranked]:

@@ -45,11 +45,13 @@ class RankSettings(NamedTuple):
     `vector` weighs the cosine, and the words get the rest (`lexical` is used by the other fusions); the
     weight falls with the share of CJK in question and passage, which the bundled model does not serve.
     `header` is BM25's weight of title and headings. `speaker` is added to what was said by the person asked
-    about. Where the section is a conversation, `turns` is the part of a neighbour's words that counts here,
-    `beyond` that of the words one further away, `section` that of the best other passage's relevance.
+    about, `owner` to what the owner said where nobody is asked about: what an assistant says is known, or can
+    be had again. Where the section is a conversation, `turns` is the part of a neighbour's words that counts
+    here, `beyond` that of the words one further away, `section` that of the best other passage's relevance.
     `dated` is added to passages of the days that the question names, and a part of it to those near them.
-    `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers;
-    `saturate` takes BM25 as s / (1 + s) rather than relative to the best (scores fusion).
+    `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers; `updates`
+    puts newer statements before older ones (calibrated fusion); `saturate` takes BM25 as s / (1 + s) rather
+    than relative to the best (scores fusion).
     """
 
     fusion: Literal["calibrated", "scores", "ranks"] = "calibrated"
@@ -57,6 +59,7 @@ class RankSettings(NamedTuple):
     lexical: float = 0.3
     header: float = 0.5
     speaker: float = 0.10
+    owner: float = 0.05
     turns: float = 0.6
     beyond: float = 0.3
     section: float = 0.2
@@ -66,6 +69,7 @@ class RankSettings(NamedTuple):
     candidates: int = 400
     gated: bool = True
     saturate: bool = False
+    updates: bool = True
 
 
 DEFAULT = RankSettings()
@@ -114,6 +118,8 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         relevance = max(0.0, parts["meaning"]) + parts["words"]
         if not persons.isdisjoint(speakers[own]):
             parts["speaker"] = settings.speaker
+        elif not persons and not OWNER.isdisjoint(speakers[own]):
+            parts["speaker"] = settings.owner
         if near := _near(candidate, evidence):
             parts["date"] = settings.dated * near
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
