@@ -1,0 +1,121 @@
+"""Who reads the head of a ranking: chosen by settings, model and ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import Memory
+from commonplace.costs.accounts import Accounts
+from commonplace.embedding.builtin import BuiltinEmbedder
+from commonplace.embedding.fake import FakeEmbedder
+from commonplace.errors import ConfigError
+from commonplace.paths import Workspace
+from commonplace.search.ranking import RankSettings
+from commonplace.search.readers import Readers
+from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD
+
+OURS, RANKS = RankSettings(), RankSettings(fusion="ranks")
+NOTES = """# Notes
+
+- Nora: I bought a red bicycle yesterday.
+- Omar: Was it expensive?
+- Nora: Two hundred, and the bell works.
+- Omar: Mine has been in the cellar since spring.
+- Nora: Then let us ride to the lake on Sunday.
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "2026-01-05.md").write_text(NOTES)
+    return tmp_path
+
+
+@pytest.fixture
+def readers(folder: Path) -> Callable[..., Readers]:
+    def make(**overrides: object) -> Readers:
+        settings = Memory.open(
+            folder, overrides={k.replace("__", "."): v for k, v in overrides.items()}
+        ).settings
+        return Readers(settings, lambda: Accounts(Workspace(folder), settings.embedding))
+
+    return make
+
+
+def test_by_itself_the_bundled_model_reads_where_it_embeds(readers: Callable[..., Readers]) -> None:
+    ours = readers()
+    chosen = ours.choose("auto", BuiltinEmbedder(), OURS)
+    assert chosen is not None
+    assert (chosen.kind, chosen.head) == ("local", LATE_HEAD)
+    assert ours.choose("auto", None, OURS) is None
+    assert ours.choose("auto", FakeEmbedder(), OURS) is None
+    assert ours.choose("auto", BuiltinEmbedder(), RANKS) is None
+
+
+def test_what_is_asked_for_is_taken(readers: Callable[..., Readers]) -> None:
+    ours = readers()
+    assert ours.choose("off", BuiltinEmbedder(), OURS) is None
+    chosen = ours.choose("local", None, OURS)
+    assert chosen is not None
+    assert chosen.kind == "local"
+    with pytest.raises(ConfigError, match="no reranker is set"):
+        ours.choose("model", None, OURS)
+
+
+def test_a_reranker_that_is_set_reads_by_itself(readers: Callable[..., Readers]) -> None:
+    chosen = readers(reranking__provider="fake", search__blend="positions").choose("auto", None, OURS)
+    assert chosen is not None
+    assert (chosen.kind, chosen.head, chosen.blend) == ("model", MODEL_HEAD, "positions")
+
+
+def search(folder: Path, question: str, **how: Any) -> tuple[list[str], tuple[str, ...], set[str], set[str]]:
+    overrides = how.pop("overrides", {})
+    with Memory.open(folder, overrides=overrides) as memory:
+        memory.sync()
+        result = memory.search(question, min_score=0, **how)
+        parts = {factor.name for hit in result.hits for factor in hit.factors}
+        return [hit.text for hit in result.hits], result.warnings, parts, set(result.timings_ms)
+
+
+def test_a_search_is_read_again_and_says_so(folder: Path) -> None:
+    texts, warnings, parts, stages = search(folder, "what did Nora purchase?")
+    assert "bicycle" in texts[0]
+    assert warnings == ()
+    assert "late interaction" in parts
+    assert "reranking" in stages
+    _, _, parts, stages = search(folder, "what did Nora purchase?", rerank="off")
+    assert "late interaction" not in parts
+    assert "reranking" not in stages
+
+
+def test_a_reranker_of_the_settings_reads(folder: Path) -> None:
+    overrides = {"reranking.provider": "fake", "embedding.provider": "none"}
+    texts, warnings, parts, stages = search(folder, "the lake, in winter", overrides=overrides)
+    assert "lake" in texts[0]
+    assert warnings == ()
+    assert "reranking" in parts
+    assert "reranking" in stages
+
+
+def test_a_model_that_cannot_read_is_a_warning(folder: Path) -> None:
+    overrides = {"reranking.provider": "compatible", "reranking.base_url": "http://127.0.0.1:9/v1"}
+    texts, warnings, parts, _ = search(folder, "lake on Sunday", overrides=overrides)
+    assert "lake" in texts[0]
+    assert len([told for told in warnings if "without reranking" in told]) == 1
+    assert "reranking" not in parts
+
+
+def test_a_language_model_that_is_not_set_is_a_warning(folder: Path) -> None:
+    texts, warnings, _, _ = search(folder, "lake on Sunday", rerank="llm")
+    assert "lake" in texts[0]
+    assert any("needs a language model" in told for told in warnings)
+
+
+def test_an_unknown_reader_is_refused(folder: Path) -> None:
+    with Memory.open(folder) as memory, pytest.raises(ConfigError, match="rerank: 'best' is not allowed"):
+        memory.search("lake", rerank="best")
