@@ -154,7 +154,7 @@ def _triggered(index: SqliteIndex, asked: _Asked) -> set[int]:
         return set()
     from commonplace.search import triggers
 
-    found = triggers.find(index, asked.query.text, asked.covered)
+    found = triggers.find(index, asked.query.words, asked.covered)
     allowed = _allowed(index, asked.query, sorted(found)) if found else None
     return found if allowed is None else allowed
 
