@@ -37,7 +37,7 @@ def told(path: Path) -> str:
         lines.append(f"\n== {path_}  L{section.start_line}-L{section.end_line}  turns {section.turns:g}")
         for p in cut:
             if p.section == number:
-                marked = f"  importance {p.importance}" if p.importance else ""
+                marked = f"  {json.dumps(p.annotations, ensure_ascii=False)}" if p.annotations else ""
                 lines += [f"-- L{p.start_line}-L{p.end_line}{marked}", p.text]
     return "\n".join(lines) + "\n"
 

@@ -30,7 +30,7 @@ from commonplace.index.vectors import FOREIGN_SHARE, Vectors
 from commonplace.notes.scan import Source, sources
 from commonplace.search import pipeline, places, query
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
-from commonplace.search.ranking import RankSettings
+from commonplace.search.ranking import RankSettings, chosen
 from commonplace.search.readers import Readers
 from commonplace.types.results import SearchResult
 from commonplace.usage.journal import Journal
@@ -86,7 +86,7 @@ class Memory:
         """
         self.workspace = paths.Workspace(root)
         self.settings = settings
-        self.ranking = ranking
+        self.ranking = chosen(settings.search, ranking)
         self._index_path, self._chunks = index_path, chunks
         self._store = self._make_store(scout)
         folder = index_path.parent if index_path else None
@@ -239,16 +239,16 @@ class Memory:
             raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
         if rerank is not None and rerank not in READERS:
             raise ConfigError("rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(READERS)}")
-        chosen = self.settings.search
+        own = self.settings.search
         return pipeline.Request(
-            limit=chosen.limit if limit is None else limit,
+            limit=own.limit if limit is None else limit,
             mode=mode,
             collections=tuple(collections),
-            min_score=chosen.min_score if min_score is None else min_score,
+            min_score=own.min_score if min_score is None else min_score,
             ranking=self.ranking,
             now=now,
-            rerank=rerank or chosen.rerank,
-            expand=chosen.expand if expand is None else ("on" if expand else "off"),
+            rerank=rerank or own.rerank,
+            expand=own.expand if expand is None else ("on" if expand else "off"),
         )
 
     def _find(self, text: str, request: pipeline.Request) -> SearchResult:

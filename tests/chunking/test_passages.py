@@ -93,7 +93,7 @@ def test_a_fence_stays_whole_where_it_is_asked_for() -> None:
 
 def test_importance_is_taken_from_comments() -> None:
     cut = passages.split(parse("- a <!-- importance: 8 -->\n- b <!-- importance: 99 -->\n", "a.md"))[1]
-    assert cut[0].importance == 10
+    assert cut[0].annotations == {"importance": "10"}
     assert "importance" not in cut[0].text
 
 

@@ -63,7 +63,7 @@ def dump(index: SqliteIndex) -> list[object]:
             " JOIN notes n ON n.id = s.note_id ORDER BY n.path, s.start_line"
         ).fetchall(),
         ask(
-            "SELECT n.path, p.start_line, p.end_line, p.text, p.importance, v.key, v.vector FROM passages p"
+            "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, v.key, v.vector FROM passages p"
             " JOIN notes n ON n.id = p.note_id LEFT JOIN vectors v ON v.id = p.vector_id"
             " ORDER BY n.path, p.id - n.first_passage"
         ).fetchall(),

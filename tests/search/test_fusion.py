@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.fusion import RANK_CONSTANT, by_rank, by_score, normalize
+from commonplace.search.fusion import RANK_BONUSES, RANK_CONSTANT, by_rank, by_score, normalize, ranks
 
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(0, 1e6, allow_subnormal=False), max_size=8)
 
@@ -76,3 +76,12 @@ def test_only_the_order_of_a_list_counts_by_rank(scores: dict[int, float]) -> No
     order = sorted(set(scores.values()))
     places = {passage: float(order.index(score)) for passage, score in scores.items()}
     assert by_rank([(places, 1.0)]) == by_rank([(scores, 1.0)])
+
+
+def test_first_places_may_have_a_bonus() -> None:
+    words, meaning = {1: 3.0, 2: 2.0, 3: 1.0, 4: 0.5}, {2: 0.9, 1: 0.8}
+    plain, first = ranks([(words, 2.0), (meaning, 2.0)], 60.0, RANK_BONUSES)
+    most = 4 / 61 + 0.05
+    assert plain[1] == pytest.approx((2 / 61 + 2 / 62) / most)
+    assert first == {p: pytest.approx(b / most) for p, b in {1: 0.05, 2: 0.05, 3: 0.02}.items()}
+    assert by_rank([(words, 2.0)], bonuses=RANK_BONUSES)[1] == pytest.approx(1.0)

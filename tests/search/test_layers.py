@@ -14,7 +14,7 @@ from commonplace.errors import ConfigError
 from commonplace.search import layers
 from commonplace.types import Hit
 
-SETTINGS = Settings(1000, "mixed", 0.6, 3, 0.4, 5)
+SETTINGS = Settings(1000, "mixed", 0.6, 3, 0.4, 5, tentative=False)
 
 
 def hit(place: int, score: float, text: str = "") -> Hit:

@@ -12,7 +12,7 @@ from commonplace.bench import PRESETS
 from commonplace.chunking import settings as chunking
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import ConfigError
-from commonplace.search import ranking
+from commonplace.search import fusion, ranking
 from commonplace.search.ranking import RankSettings
 
 TOKEN = 4  # characters
@@ -37,9 +37,10 @@ DEFAULT = Preset("default", "what a user gets", chunking.DEFAULT, ranking.DEFAUL
 
 # QMD 2.8.3: chunks of 900 tokens, 135 overlap, cut at the best break within the last 200, never inside a
 # fence; headings are breaks, not borders. Reciprocal rank fusion with k = 60 (search.fusion.RANK_CONSTANT)
-# of both lists, 40 candidates. Its BM25 weighs the title 4 and the body 1. Left out: the query expansion
-# and the reranking by language models, and its demand that a passage hold every word of the question,
-# under which full text finds nothing for natural questions (0 of 25 in its own set): OR flatters it.
+# of both lists, with its bonuses for first places, 40 candidates. Its BM25 weighs the title 4 and the body 1.
+# Left out: the query expansion and the reranking by language models, and its demand that a passage hold
+# every word of the question, under which full text finds nothing for natural questions (0 of 25 in its own
+# set): OR flatters it.
 QMD = Preset(
     "qmd",
     "QMD: chunks of 900 tokens, overlap 135, rank fusion",
@@ -52,7 +53,14 @@ QMD = Preset(
         wide=TOKEN,
         by_heading=False,
     ),
-    RankSettings(fusion="ranks", vector=0.5, lexical=0.5, header=4.0, gated=False),
+    RankSettings(
+        fusion="ranks",
+        vector=fusion.RANK_WEIGHT,
+        lexical=fusion.RANK_WEIGHT,
+        bonuses=fusion.RANK_BONUSES,
+        header=4.0,
+        gated=False,
+    ),
     every_script=True,
 )
 

@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from commonplace.chunking import breakpoints, sections, turns
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.notes import languages
 from commonplace.types import Note, Passage, Section
+
+if TYPE_CHECKING:
+    from commonplace.chunking.annotated import Said
 
 Unit = tuple[int, int, int]  # first line, last line, size
 
@@ -32,31 +36,33 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     found: list[Section] = []
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
+    said = _said(note)
     for section in sections.split(note) if settings.by_heading else whole:
-        parts = list(_cut(note, section, settings))
+        parts = list(_cut(note, section, settings, said))
         if parts:
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
-            passages.extend(Passage(number, a, b, text, _importance(note, a, b)) for a, b, text in parts)
+            passages.extend(Passage(number, a, b, t, said.of(a, b) if said else None) for a, b, t in parts)
     return found, passages
 
 
-def _importance(note: Note, first: int, last: int) -> int | None:
-    """The highest `importance` comment on these lines, 1 to 10."""
-    if not note.annotations:
+def _said(note: Note) -> Said | None:
+    """What the note says of its lines; None where it says nothing, as nearly all do."""
+    if not (note.annotations or note.metadata):
         return None
-    values = [
-        note.annotations[n].get("importance", "") for n in range(first, last + 1) if n in note.annotations
-    ]
-    numbers = [int(v) for v in values if v.isascii() and v.isdigit()]
-    return min(10, max(1, *numbers, 1)) if numbers else None
+    from commonplace.chunking.annotated import Said
+
+    return Said(note) or None
 
 
-def _cut(note: Note, section: Section, settings: ChunkSettings) -> Iterator[tuple[int, int, str]]:
+def _cut(
+    note: Note, section: Section, settings: ChunkSettings, said: Said | None = None
+) -> Iterator[tuple[int, int, str]]:
     """Yield (first line, last line, text) of a section's passages."""
     lines = note.lines
-    for run in _runs(_units(note, section, settings), settings.line):
+    runs = _runs(_units(note, section, settings), settings.line)
+    for run in runs if said is None else _apart(runs, said):
         first, last, size = run[0]
         if size > settings.line and first == last:
             limit = max(40, settings.piece * len(lines[first - 1]) // size)
@@ -81,6 +87,17 @@ def _runs(units: list[Unit], longest: int) -> Iterator[list[Unit]]:
             run.append(unit)
     if run:
         yield run
+
+
+def _apart(runs: Iterator[list[Unit]], said: Said) -> Iterator[list[Unit]]:
+    """Cut runs where the note says of a line what it does not say of the one before."""
+    for run in runs:
+        start = 0
+        for place in range(1, len(run)):
+            if said.differ(run[place - 1][1], run[place][0]):
+                yield run[start:place]
+                start = place
+        yield run[start:]
 
 
 def _units(note: Note, section: Section, settings: ChunkSettings) -> list[Unit]:

@@ -65,6 +65,16 @@ def _own(
 KEYS = (
     Key("search.limit", "integer", 10, "How many hits a search returns.", 1, 1000),
     Key("search.min_score", "number", None, "Hits below this score are left out; unset: calibrated.", 0, 1),
+    Key("search.project", "text", "", "The project at hand: its notes stand a little higher, others lower."),
+    Key("search.recency", "number", 0, "How much score a dated note loses as it grows old.", 0, 1),
+    Key("search.half_life_days", "number", 30, "Days after which half of that is lost.", 0.1, 100_000),
+    Key(
+        "search.fusion",
+        "text",
+        "calibrated",
+        "How words and meaning become one score.",
+        choices=("calibrated", "scores", "ranks"),
+    ),
     Key(
         "search.rerank",
         "text",
@@ -100,6 +110,7 @@ KEYS = (
     Key("recall.full_count", "integer", 3, "Mixed: for how many hits at most.", 0, 1000),
     Key("recall.snippet_score", "number", 0.4, "Mixed: snippets from this score on, rows below.", 0, 1),
     Key("recall.snippet_count", "integer", 5, "Mixed: for how many hits at most.", 0, 1000),
+    Key("recall.tentative", "boolean", False, "Whether what is marked tentative is recalled."),
     Key("index.include", "texts", ("MEMORY.md", "memory/**/*.md"), "Globs of the workspace's own notes."),
     Key("index.ignore", "texts", (), "Globs of notes that are not indexed."),
     Key("index.sync_on_search", "boolean", True, "Whether a search re-reads changed files first."),

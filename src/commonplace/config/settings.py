@@ -14,6 +14,10 @@ class Search(NamedTuple):
 
     limit: int
     min_score: float | None
+    project: str
+    recency: float
+    half_life_days: float
+    fusion: Literal["calibrated", "scores", "ranks"]
     rerank: str
     blend: Literal["scores", "positions"]
     expand: str
@@ -29,6 +33,7 @@ class Recall(NamedTuple):
     full_count: int
     snippet_score: float
     snippet_count: int
+    tentative: bool
 
 
 class Index(NamedTuple):

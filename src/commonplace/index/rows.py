@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,13 +48,18 @@ def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> 
             section += 1
         for p in entry.passages:
             place = (p.start_line, p.end_line)
-            rows.passages.append((passage, note, first_section + p.section, *place, p.text, p.importance))
+            said = _compact(p.annotations) if p.annotations else None
+            rows.passages.append((passage, note, first_section + p.section, *place, p.text, said))
             body = lexicon.index_text(p.text)
             rows.texts.append((passage, None if body is p.text else body, headers[p.section]))
             passage += 1
         rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
         note += 1
     return rows
+
+
+def _compact(said: Mapping[str, str]) -> str:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 def insert(connection: apsw.Connection, rows: Rows) -> None:

@@ -2,7 +2,8 @@
 
 Invariants: passages and sections of a note have consecutive ids, named by the note's ranges, so that a
 note is replaced without any further index; the text of a passage is stored once (the full-text table is
-contentless); a vector is stored once per embedded text and shared by all passages that say the same.
+contentless); a vector is stored once per embedded text and shared by all passages that say the same;
+`annotations` is JSON, NULL where a note says nothing of a passage.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import apsw
 from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
 
-VERSION = "schema-1"
+VERSION = "schema-2"
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
 _WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoint=4000")
+# Every question looks for triggers, and most memories have none: the index over them is then empty.
+WITH_TRIGGER = """instr(annotations, '"trigger":') > 0"""
 
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
@@ -38,9 +41,10 @@ CREATE TABLE sections(
     start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, turns REAL NOT NULL);
 CREATE TABLE passages(
     id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, section_id INTEGER NOT NULL,
-    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, importance INTEGER,
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, annotations TEXT,
     vector_id INTEGER);
 CREATE INDEX passages_by_vector ON passages(vector_id);
+CREATE INDEX passages_with_trigger ON passages(annotations) WHERE {WITH_TRIGGER};
 CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");

@@ -35,7 +35,7 @@ class Known(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Where a passage stands and what it says."""
+    """Where a passage stands and what it says; `annotations` is JSON, see `chunking.annotated`."""
 
     id: int
     note_id: int
@@ -44,6 +44,7 @@ class Candidate(NamedTuple):
     end_line: int
     text: str
     turns: float
+    annotations: str | None = None
 
 
 class Source(NamedTuple):
@@ -56,7 +57,6 @@ class Source(NamedTuple):
     kind: str
     docid: str
     headings: tuple[str, ...]
-    importance: int | None
 
 
 class NoteRow(NamedTuple):
@@ -92,6 +92,7 @@ class SqliteIndex:
         self._manifest: tuple[int, dict[Key, Known]] | None = None
         self._orphans: set[int] = set()
         self._counted: tuple[int, int, int, dict[str, int]] = (-1, 0, 0, {})
+        self.triggers: tuple[int, Sequence[tuple[int, str]]] = (-1, ())  # of a version, see `annotated`
         try:
             with schema.translated(path):
                 self._check_identity()
@@ -388,7 +389,7 @@ class SqliteIndex:
     def candidates(self, ids: Sequence[int]) -> list[Candidate]:
         """Where passages stand and what they say, in no particular order."""
         rows = self._rows(
-            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns"
+            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id",
             (json.dumps(list(ids)),),
@@ -423,7 +424,7 @@ class SqliteIndex:
     def sources(self, ids: Sequence[int]) -> dict[int, Source]:
         """The notes and sections around passages, by passage id."""
         rows = self._rows(
-            "SELECT p.id, n.collection, n.path, n.title, n.date, n.kind, n.hash, s.headings, p.importance"
+            "SELECT p.id, n.collection, n.path, n.title, n.date, n.kind, n.hash, s.headings"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
@@ -449,7 +450,5 @@ class SqliteIndex:
 
 
 def _source(row: Sequence[Any]) -> Source:
-    collection, path, title, date, kind, content, headings, importance = row
-    return Source(
-        collection, path, title, date, kind, content[:DOCID], tuple(json.loads(headings)), importance
-    )
+    collection, path, title, date, kind, content, headings = row
+    return Source(collection, path, title, date, kind, content[:DOCID], tuple(json.loads(headings)))

@@ -12,7 +12,7 @@ from functools import cache
 from posixpath import basename, splitext
 from typing import Any
 
-from commonplace.notes import languages
+from commonplace.notes import comments, languages
 from commonplace.notes.headings import atx, plain
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
@@ -24,8 +24,6 @@ _STRUCTURE = frozenset("#`~=- \t")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
-# A comment does not hold another: a line full of openings would take a time that grows with its square.
-_COMMENT = re.compile(r"<!--\s*+(importance|trigger|project)\s*+:((?:(?!<!--|-->).)*+)-->", re.IGNORECASE)
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _FRONT_MATTER_MAX_LINES = 500  # more than this is a document that starts with a rule, not settings
@@ -60,7 +58,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         return Note(path, basename(path), None, "note", tuple(lines))
     front = _front_matter_range(lines)
     metadata = _front_matter(lines[1 : front[1] - 1]) if front else {}
-    annotations = _take_annotations(lines) if "<!--" in text else {}
+    said = comments.take(lines) if "<!--" in text else {}
     headings, fences = _structure(lines, front[1] if front else 0)
     return Note(
         path=path,
@@ -72,7 +70,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         fences=tuple(fences),
         front_matter=front,
         metadata=metadata,
-        annotations=annotations,
+        annotations=said,
     )
 
 
@@ -195,16 +193,6 @@ def _told(value: object) -> str:
     short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20
     short.maxstring = short.maxother = short.maxlong = 200
     return short.repr(value)[:1000]
-
-
-def _take_annotations(lines: list[str]) -> dict[int, dict[str, str]]:
-    """Take inline metadata comments out of `lines` (in place) and return them by line."""
-    found: dict[int, dict[str, str]] = {}
-    for index, line in enumerate(lines):
-        if "<!--" in line and (pairs := _COMMENT.findall(line)):
-            found[index + 1] = {key.lower(): value.strip() for key, value in pairs}
-            lines[index] = _COMMENT.sub("", line).rstrip()
-    return found
 
 
 def _title(metadata: Mapping[str, object], headings: Sequence[Heading], path: str) -> str:

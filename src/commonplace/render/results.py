@@ -23,7 +23,7 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r
 XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
-    "citation", "text",
+    "citation", "labels", "text",
 )  # fmt: skip
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
@@ -58,6 +58,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "docid": hit.docid,
         "citation": hit.citation,
         "contexts": list(hit.contexts),
+        "labels": list(hit.labels),
         "tokens": estimates.about(hit.text),
         "text": hit.text,
     }
@@ -90,7 +91,7 @@ def hits_csv(found: Sequence[Hit]) -> str:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     for hit in found:
-        data = {**hit_data(hit), "headings": " › ".join(hit.headings)}
+        data = {**hit_data(hit), "headings": " › ".join(hit.headings), "labels": " ".join(hit.labels)}
         writer.writerow(["" if data[name] is None else data[name] for name in _COLUMNS])
     return out.getvalue().removesuffix("\r\n")
 
@@ -121,7 +122,8 @@ def _xml(hit: Hit) -> Iterator[str]:
     attributes = "".join(
         f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"' for name in names if data[name] is not None
     )
-    yield f"  <hit{attributes}>"
+    labels = f' labels="{" ".join(hit.labels)}"' if hit.labels else ""
+    yield f"  <hit{attributes}{labels}>"
     for tag, values in (("heading", hit.headings), ("context", hit.contexts), ("text", (hit.text,))):
         yield from (f"    <{tag}>{xml_text(value, _XML)}</{tag}>" for value in values)
     yield "  </hit>"
@@ -164,10 +166,10 @@ def hits_text(
 
 
 def about(hit: Hit) -> list[str]:
-    """Return a hit's date and heading path; headings that only repeat the date are left out."""
+    """Return a hit's labels, date and heading path; headings that only repeat the date are left out."""
     headings = [screen.one_line(h) for h in hit.headings]
     told = [h for h in headings if h and not (hit.date and h.startswith(hit.date))]
-    return [part for part in (screen.one_line(hit.date or ""), " › ".join(told)) if part]
+    return [part for part in (*hit.labels, screen.one_line(hit.date or ""), " › ".join(told)) if part]
 
 
 def place(hit: Hit) -> str:

@@ -19,6 +19,7 @@ _TAG = re.compile(rf"<\s*(/?)\s*{TAG}", re.IGNORECASE)
 # budget. Measured with 4,000 characters: at .3 no English set loses evidence, at .5 some lose .05. Where
 # words decide alone, scores fall much faster, and the same share would cost a Chinese set .19.
 FLOOR = 0.3
+OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 
 
@@ -39,6 +40,12 @@ def compose(hits: Sequence[Hit], budget: int) -> tuple[str, tuple[Hit, ...], int
     if not chosen:
         return "", (), len(told)
     return framed(chosen), tuple(chosen), len(told) - len(chosen)
+
+
+def valid(hits: Sequence[Hit], *, tentative: bool) -> list[Hit]:
+    """Leave out what is tentative, unless wanted, and what no longer holds, unless nothing else answers."""
+    told = [hit for hit in hits if tentative or "tentative" not in hit.labels]
+    return [hit for hit in told if OUTDATED.isdisjoint(hit.labels)] or told
 
 
 def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
@@ -128,7 +135,8 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
     runs: list[list[Hit]] = []
     for hit in hits:
         last = runs[-1][-1] if runs else None
-        if last and hit.start_line <= last.end_line + 1 and hit.headings == last.headings:
+        same = last and (hit.headings, hit.labels) == (last.headings, last.labels)
+        if last and same and hit.start_line <= last.end_line + 1:
             runs[-1].append(hit)
         else:
             runs.append([hit])
@@ -139,7 +147,7 @@ def _cite(hit: Hit) -> str:
     """`From memory/2026-02-13.md#L12-L18 (2026-02-13, Deploy)`; a heading that has the date tells it."""
     headings = [heading for heading in hit.headings if heading != hit.date]
     date = None if any(hit.date and hit.date in heading for heading in headings) else hit.date
-    about = ", ".join(filter(None, [date, " › ".join(headings)]))
+    about = ", ".join(filter(None, [*hit.labels, date, " › ".join(headings)]))
     return f"From {hit.citation}{f' ({about})' if about else ''}:"
 
 

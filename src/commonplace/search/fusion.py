@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 Scores = Mapping[int, float]
 
 RANK_CONSTANT = 60.0  # k of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)
+# What QMD adds for first place in any list, second and third: three times what a single first place gives.
+RANK_BONUSES = (0.05, 0.02, 0.02)
+# And how its lists weigh: those of the question as asked twice as much as those of expanded lines.
+RANK_WEIGHT = 2.0
 
 
 def normalize(scores: Scores) -> dict[int, float]:
@@ -33,12 +37,28 @@ def by_maximum(lists: Sequence[tuple[Scores, float]]) -> dict[int, float]:
     return best
 
 
-def by_rank(lists: Sequence[tuple[Scores, float]], k: float = RANK_CONSTANT) -> dict[int, float]:
-    """Reciprocal rank fusion, weighted and scaled so that first place everywhere is 1."""
+def by_rank(
+    lists: Sequence[tuple[Scores, float]], k: float = RANK_CONSTANT, bonuses: Sequence[float] = ()
+) -> dict[int, float]:
+    """Reciprocal rank fusion, weighted and scaled so that first place everywhere is 1.
+
+    `bonuses` are what first place in any list, second, … adds to the sum of weight / (k + rank).
+    """
+    plain, first = ranks(lists, k, bonuses)
+    return {passage: score + first.get(passage, 0.0) for passage, score in plain.items()}
+
+
+def ranks(
+    lists: Sequence[tuple[Scores, float]], k: float, bonuses: Sequence[float] = ()
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Both parts of reciprocal rank fusion: what the ranks give, and what the bonuses add."""
+    most = sum(weight for scores, weight in lists if scores) / (k + 1) + (bonuses[0] if bonuses else 0.0)
     fused: dict[int, float] = {}
-    total = sum(weight for scores, weight in lists if scores) or 1.0
+    best: dict[int, int] = {}
     for scores, weight in lists:
         ordered = sorted(scores, key=lambda passage: (-scores[passage], passage))
         for rank, passage in enumerate(ordered, 1):
-            fused[passage] = fused.get(passage, 0.0) + weight / total * (k + 1) / (k + rank)
-    return fused
+            fused[passage] = fused.get(passage, 0.0) + weight / (k + rank) / most
+            best[passage] = min(best.get(passage, rank), rank)
+    first = {p: bonuses[rank - 1] / most for p, rank in best.items() if rank <= len(bonuses)}
+    return fused, first

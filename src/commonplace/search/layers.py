@@ -35,7 +35,12 @@ def composer(settings: Settings, layer: str | None = None) -> Callable[[Sequence
     layer = layer or settings.layer
     if layer not in LAYERS:
         raise ConfigError("layer", f"{layer!r} is not allowed; it must be one of {', '.join(LAYERS)}")
-    return _whole if layer == FULL else lambda hits, budget, text: mix(hits, budget, text, settings)
+
+    def compose(hits: Sequence[Hit], budget: int, text: str) -> Block:
+        hits = disclose.valid(hits, tentative=settings.tentative)
+        return _whole(hits, budget, text) if layer == FULL else mix(hits, budget, text, settings)
+
+    return compose
 
 
 def _whole(hits: Sequence[Hit], budget: int, question: str) -> Block:

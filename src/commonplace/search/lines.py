@@ -105,8 +105,9 @@ def candidates(
             outcome.warnings.append(f"{trouble}; {alone}")
         if asking.found:
             outcome.level = level
-        semantic = _semantic(index, vectors, asked.query, asking.found, lexical)
-    return lexical, semantic, weighed
+        lists = _semantic(index, vectors, asked.query, asking.found, lexical)
+        outcome.lists.extend(lists)
+    return lexical, fusion.by_maximum(lists), weighed
 
 
 def _lexical(
@@ -129,8 +130,13 @@ def _lexical(
             found.append((_relative(terms.score(index, own, matched), own), line.weight))
         best = fusion.by_maximum(found)
         allowed = pipeline._allowed(index, asked.query, list(best))
-        kept = {p: score for p, score in best.items() if allowed is None or p in allowed}
-        return kept, _known([weighed[line.query] for line in request.lines if line.weight >= TYPED])
+        outcome.lists.extend((_kept(scores, allowed), weight) for scores, weight in found)
+        typed = [weighed[line.query] for line in request.lines if line.weight >= TYPED]
+        return _kept(best, allowed), _known(typed)
+
+
+def _kept(scores: dict[int, float], allowed: set[int] | None) -> dict[int, float]:
+    return {p: score for p, score in scores.items() if allowed is None or p in allowed}
 
 
 def _relative(scores: dict[int, float], own: Terms) -> dict[int, float]:
@@ -150,8 +156,8 @@ def _known(typed: Sequence[Terms]) -> Terms:
 
 def _semantic(
     index: SqliteIndex, vectors: Vectors, query: Query, found: Sequence[_Found], lexical: Iterable[int]
-) -> dict[int, float]:
-    """The best weighted cosine of each passage that any line found, by words too."""
+) -> list[tuple[dict[int, float], float]]:
+    """For each line the cosine of each passage that any line found, by words too, and its weight."""
     union = {passage for _, _, cosines in found for passage in cosines}
     allowed = pipeline._allowed(index, query, sorted(union))
     wanted = {*(union if allowed is None else allowed), *lexical}
@@ -160,7 +166,7 @@ def _semantic(
         near = {passage: cosine for passage, cosine in cosines.items() if passage in wanted}
         missing = sorted(wanted - near.keys())
         lists.append((near | vectors.cosines(vector, missing), line.weight))
-    return fusion.by_maximum(lists)
+    return lists
 
 
 class _Asking(Thread):

@@ -10,11 +10,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from commonplace.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
-from commonplace.index import scope
+from commonplace.index import annotated, scope
 from commonplace.index.scope import Scope
-from commonplace.index.sqlite import Source, SqliteIndex
+from commonplace.index.sqlite import Candidate, Source, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import dated, ranking, reranking, terms
+from commonplace.search import dated, factors, ranking, reranking, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.reranking import Reranker
@@ -60,10 +60,11 @@ class Request(NamedTuple):
 class Outcome:
     """Hits, the level that answered, where the time went (milliseconds a stage), all that was ranked."""
 
-    __slots__ = ("hits", "level", "ranked", "timings_ms", "warnings")
+    __slots__ = ("hits", "level", "lists", "ranked", "timings_ms", "warnings")
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
+        self.lists: list[tuple[Mapping[int, float], float]] = []  # of a question of several lines
         self.ranked: Sequence[Ranked] = ()
         self.level: Level = 2
         self.warnings: list[str] = []
@@ -113,24 +114,60 @@ def search(
     else:
         lexical, semantic, weighed = means.gather(index, vectors, means.embed, asked, request, outcome)
     with outcome.timed("ranking"):
-        wanted = {*lexical, *semantic, *_of_days(index, asked)}
+        triggered = _triggered(index, asked)
+        wanted = {*lexical, *semantic, *_of_days(index, asked), *triggered}
         if request.min_score is not None and request.min_score <= 0:
             others = index.others(wanted, request.limit - len(wanted), covered)
             allowed = _allowed(index, query, sorted(others))
             wanted |= others if allowed is None else allowed
         candidates = index.candidates(sorted(wanted))
-        dates = index.dates([c.id for c in candidates]) if request.ranking.recency or days else {}
-        evidence = Evidence(query, weighed, lexical, semantic, dates, request.now, days)
+        evidence = _evidence(index, asked._replace(terms=weighed), (lexical, semantic), candidates, request)
+        evidence = evidence._replace(lists=outcome.lists)
         outcome.ranked = ranking.rank(candidates, evidence, request.ranking)
+        first = factors.chosen(outcome.ranked, triggered, evidence.day)
         if _is_refused(outcome.ranked, evidence, request):
-            return outcome
+            outcome.ranked = [item for item in outcome.ranked if item.candidate.id in first]
+            if not first:
+                return outcome
     ranked: Sequence[Ranked] = outcome.ranked
     calibrated = request.ranking.fusion == "calibrated"
     if means.reranker is not None:
         ranked = _reranked(ranked, query, means.reranker, outcome)
     if request.ranking.updates and calibrated and _may_ask_for_value(query):
         ranked = _updated(index, ranked, query, outcome)
-    return _finish(index, _select(ranked, request), outcome)
+    ranked = _settled(index, factors.put_first(ranked, first))
+    return _finish(index, _select(ranked, request), outcome, request.now)
+
+
+def _evidence(
+    index: SqliteIndex,
+    asked: _Asked,
+    found: tuple[dict[int, float], dict[int, float]],
+    candidates: Sequence[Candidate],
+    request: Request,
+) -> Evidence:
+    """What both lists say, with what the index knows of the notes where the ranking asks for it."""
+    ages = bool(request.ranking.recency)
+    dates = index.dates([c.id for c in candidates]) if ages or asked.days else {}
+    curated = annotated.long_term(index) if ages else ()
+    return Evidence(asked.query, asked.terms, *found, dates, request.now, asked.days, curated)
+
+
+def _triggered(index: SqliteIndex, asked: _Asked) -> set[int]:
+    """Passages that have a trigger in the question; no cost where none has one."""
+    if not annotated.triggers(index):
+        return set()
+    from commonplace.search import triggers
+
+    found = triggers.find(index, asked.query.words, asked.covered)
+    allowed = _allowed(index, asked.query, sorted(found)) if found else None
+    return found if allowed is None else allowed
+
+
+def _settled(index: SqliteIndex, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
+    """The order at last, in which nothing superseded stands above what replaces it."""
+    named = factors.replacements(ranked)
+    return factors.put_below(ranked, annotated.places(index, named)) if named else ranked
 
 
 class _Asked(NamedTuple):
@@ -178,14 +215,14 @@ def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, ou
         found = scope.newest(index, covered, request.limit, query.excluded)
         candidates = {candidate.id: candidate for candidate in index.candidates(found)}
         kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
-    return _finish(index, kept, outcome)
+    return _finish(index, kept, outcome, request.now)
 
 
-def _finish(index: SqliteIndex, kept: Sequence[Ranked], outcome: Outcome) -> Outcome:
+def _finish(index: SqliteIndex, kept: Sequence[Ranked], outcome: Outcome, now: date | None) -> Outcome:
     """Make hits of what is kept."""
     with outcome.timed("hits"):
         sources = index.sources([r.candidate.id for r in kept])
-        outcome.hits = [_hit(r, sources[r.candidate.id]) for r in kept]
+        outcome.hits = [_hit(r, sources[r.candidate.id], now) for r in kept]
     return outcome
 
 
@@ -332,8 +369,9 @@ def _select(ranked: Sequence[Ranked], request: Request) -> list[Ranked]:
     return kept
 
 
-def _hit(ranked: Ranked, source: Source) -> Hit:
+def _hit(ranked: Ranked, source: Source, now: date | None) -> Hit:
     candidate = ranked.candidate
+    own = factors.said(candidate)
     score = min(1.0, max(0.0, ranked.score))
     parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
     return Hit(
@@ -348,4 +386,11 @@ def _hit(ranked: Ranked, source: Source) -> Hit:
         collection=source.collection,
         docid=source.docid,
         factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
+        labels=factors.labels(own, lambda: now or _today()) if own else (),
     )
+
+
+def _today() -> date:
+    from datetime import date
+
+    return date.today()

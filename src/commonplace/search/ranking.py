@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.chunking import turns
 from commonplace.index import lexicon
 from commonplace.index.sqlite import Candidate
-from commonplace.search import fusion
+from commonplace.search import factors, fusion
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
 
 if TYPE_CHECKING:
     from datetime import date
 
+    from commonplace.config.settings import Search
     from commonplace.search.dated import Dated
 
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
@@ -49,9 +50,11 @@ class RankSettings(NamedTuple):
     be had again. Where the section is a conversation, `turns` is the part of a neighbour's words that counts
     here, `beyond` that of the words one further away, `section` that of the best other passage's relevance.
     `dated` is added to passages of the days that the question names, and a part of it to those near them.
-    `recency` weighs exp(-ln 2 x age / half-life). `gated` refuses questions that nothing answers; `updates`
-    puts newer statements before older ones (calibrated fusion); `saturate` takes BM25 as s / (1 + s) rather
-    than relative to the best (scores fusion).
+    `recency` is what a dated note loses as it ages, by 1 - exp(-ln 2 x age / half-life); in the scores fusion
+    it weighs exp(-ln 2 x age / half-life). `project` is the one at hand. `bonuses` are those of first places
+    in the ranks fusion. `gated` refuses questions that nothing answers; `updates` puts newer statements
+    before older ones (calibrated fusion); `saturate` takes BM25 as s / (1 + s) rather than relative to the
+    best (scores fusion).
     """
 
     fusion: Literal["calibrated", "scores", "ranks"] = "calibrated"
@@ -70,15 +73,34 @@ class RankSettings(NamedTuple):
     gated: bool = True
     saturate: bool = False
     updates: bool = True
+    project: str = ""
+    bonuses: tuple[float, ...] = ()
 
 
 DEFAULT = RankSettings()
 
 
+def chosen(settings: Search, base: RankSettings = DEFAULT) -> RankSettings:
+    """A configuration with what the settings say; one that reproduces another system stays what it is.
+
+    Only calibrated scores are absolute, so only they can refuse a question.
+    """
+    if base.fusion != DEFAULT.fusion:
+        return base
+    base = base._replace(
+        project=settings.project, recency=settings.recency, half_life_days=settings.half_life_days
+    )
+    if settings.fusion == "ranks":
+        weight = fusion.RANK_WEIGHT
+        base = base._replace(vector=weight, lexical=weight, bonuses=fusion.RANK_BONUSES)
+    return base._replace(fusion=settings.fusion, gated=base.gated and settings.fusion == "calibrated")
+
+
 class Evidence(NamedTuple):
     """What both lists say of a question: BM25 and cosine by passage, and the question itself.
 
-    `dates` (passage to YYYY-MM-DD) is needed for recency, and where the question names `days`.
+    `dates` (passage to YYYY-MM-DD) is needed for recency, and where the question names `days`; `curated` are
+    notes that do not age. `lists` are those of each line of a question with its weight, where it has several.
     """
 
     query: Query
@@ -88,6 +110,14 @@ class Evidence(NamedTuple):
     dates: Mapping[int, str | None] = MappingProxyType({})
     today: date | None = None
     days: Dated | None = None
+    curated: Collection[int] = ()
+    lists: Sequence[tuple[fusion.Scores, float]] = ()
+
+    def day(self) -> date:
+        """The day that ages and ends are told from."""
+        from datetime import date
+
+        return self.today or date.today()
 
 
 class Ranked(NamedTuple):
@@ -102,7 +132,20 @@ class Ranked(NamedTuple):
 def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     """Score candidates and sort them, best first; ties by id, which follows path and line."""
     score = {"calibrated": _calibrated, "scores": _by_score, "ranks": _by_rank}[settings.fusion]
-    return sorted(score(candidates, evidence, settings), key=lambda r: (-r.score, r.candidate.id))
+    found = [_with_factors(item, evidence, settings) for item in score(candidates, evidence, settings)]
+    return sorted(found, key=lambda r: (-r.score, r.candidate.id))
+
+
+def _with_factors(item: Ranked, evidence: Evidence, settings: RankSettings) -> Ranked:
+    """Add what the note says of the passage, and what its age takes."""
+    if item.candidate.annotations is None and not settings.recency:
+        return item
+    added = factors.parts(factors.said(item.candidate), settings.project, evidence.day)
+    if settings.recency and settings.fusion != "scores" and item.candidate.note_id not in evidence.curated:
+        fresh = _recency(item.candidate, evidence, settings.half_life_days, undated=1.0)
+        added["age"] = settings.recency * (fresh - 1.0)
+    parts = {**item.parts, **added}
+    return item._replace(score=math.fsum(parts.values()), parts=parts)
 
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
@@ -216,19 +259,27 @@ def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: Ran
 
 
 def _by_rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
-    fused = fusion.by_rank([(evidence.semantic, settings.vector), (evidence.lexical, settings.lexical)])
-    scores = [(candidate, fused.get(candidate.id, 0.0)) for candidate in candidates]
-    return [Ranked(candidate, score, {"rank fusion": score}, score) for candidate, score in scores]
+    lists = evidence.lists or [
+        (evidence.semantic, settings.vector),
+        (evidence.lexical, settings.lexical),
+    ]
+    fused, first = fusion.ranks(lists, fusion.RANK_CONSTANT, settings.bonuses)
+    ranked = []
+    for candidate in candidates:
+        parts = {"rank fusion": fused.get(candidate.id, 0.0), "first places": first.get(candidate.id, 0.0)}
+        score = math.fsum(parts.values())
+        ranked.append(Ranked(candidate, score, parts, score))
+    return ranked
 
 
-def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float) -> float:
-    """exp(-ln 2 x age / half-life) of a dated note, 0 for an undated one."""
+def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float, undated: float = 0.0) -> float:
+    """exp(-ln 2 x age / half-life) of a dated note."""
     day = evidence.dates.get(candidate.id)
     if not day:
-        return 0.0
+        return undated
     from datetime import date
 
-    age = ((evidence.today or date.today()) - date.fromisoformat(day)).days
+    age = (evidence.day() - date.fromisoformat(day)).days
     return float(0.5 ** (max(0, age) / half_life_days))
 
 

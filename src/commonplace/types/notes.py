@@ -53,10 +53,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is embedded and ranked: a few lines of one section; lines are 1-based and inclusive."""
+    """What is embedded and ranked: a few lines of one section; lines are 1-based and inclusive.
+
+    `annotations` is what the note says of these lines (see `chunking.annotated`), None where that is nothing.
+    """
 
     section: int
     start_line: int
     end_line: int
     text: str
-    importance: int | None = None
+    annotations: Mapping[str, str] | None = None

@@ -31,7 +31,8 @@ class Factor:
 class Hit:
     """A ranked passage: where it stands, what it says, why it was found.
 
-    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1.
+    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
+    say how far it is to be trusted: `superseded`, `expired`, `tentative`, `untrusted`.
     """
 
     path: str
@@ -46,6 +47,7 @@ class Hit:
     docid: str
     factors: tuple[Factor, ...] = ()
     contexts: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def citation(self) -> str:

@@ -1,0 +1,57 @@
+"""Entries that ask to be told when a phrase stands in the question: found without a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from commonplace import characters
+from commonplace.index import annotated, lexicon
+from commonplace.index.scope import Scope
+from commonplace.index.sqlite import SqliteIndex
+
+_SEPARATORS = r"[,;，、；]"
+_MARK = "[REDACTED:"  # in the place of a secret; to ask for it is to ask for nothing
+
+
+def find(index: SqliteIndex, question: str, covered: Scope) -> set[int]:
+    """The passages that have a trigger in the question, among those that it covers."""
+    known = annotated.triggers(index)
+    if not known:
+        return set()
+    asked = _folded(question)
+    found = {passage for passage, said in known if any(_holds(asked, p) for p in phrases(said))}
+    return annotated.within(index, found, covered) if found else found
+
+
+def phrases(said: str) -> Iterable[str]:
+    """The phrases of a passage's triggers, folded."""
+    for phrase in re.split(_SEPARATORS, json.loads(said)["trigger"]):
+        folded = _folded(phrase)
+        if folded and _MARK not in phrase:
+            yield folded
+
+
+def _folded(text: str) -> str:
+    return " ".join(characters.compose(text).casefold().split())
+
+
+def _holds(text: str, phrase: str) -> bool:
+    """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
+    at = text.find(phrase)
+    while at >= 0:
+        before, behind = text[at - 1 : at], text[at + len(phrase) : at + len(phrase) + 1]
+        if not (_joined(before, phrase[0]) or _joined(phrase[-1], behind)):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _joined(one: str, other: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    return _in_word(one) and _in_word(other)
+
+
+def _in_word(character: str) -> bool:
+    return (character.isalnum() or character == "_") and not re.match(lexicon.CJK_RUN, character)

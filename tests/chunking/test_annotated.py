@@ -1,0 +1,95 @@
+"""What is said of which lines, and which lines may share a passage."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.chunking import passages
+from commonplace.chunking.annotated import Said
+from commonplace.notes.parse import parse
+
+
+def told(text: str) -> list[tuple[str, dict[str, str] | None]]:
+    cut = passages.split(parse(text, "a.md"))[1]
+    return [(p.text, dict(p.annotations) if p.annotations else None) for p in cut]
+
+
+def lines_said(text: str) -> list[int]:
+    """The lines that something is said of."""
+    note = parse(text, "a.md")
+    said = Said(note)
+    return [n for n in range(1, len(note.lines) + 1) if said.of(n, n) and note.lines[n - 1].strip()]
+
+
+def test_nothing_is_said_of_nearly_all_notes() -> None:
+    assert told("# A\n\n- a fact\n") == [("- a fact", None)]
+    assert told("---\ntitle: A\n---\n\n- a fact\n")[1:] == [("- a fact", None)]
+
+
+def test_front_matter_is_about_the_whole_note() -> None:
+    found = told("---\nproject: kestrel\n---\n# A\n\none\n\n# B\n\ntwo\n")
+    assert [said for _, said in found] == [{"project": "kestrel"}] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A <!-- tentative -->\n\none\n\n## B\n\ntwo\n\n# C\n\nthree\n",
+        "# A\n<!-- tentative -->\n\none\n\n## B\n\ntwo\n\n# C\n\nthree\n",
+        "A\n=\n<!-- tentative -->\none\n\nB\n-\n\ntwo\n\nC\n=\n\nthree\n",
+        "# A\n<!-- importance: 5 -->\n<!-- tentative -->\n\none\n\n## B\n\ntwo\n\n# C\n\nthree\n",
+    ],
+)
+def test_a_heading_is_about_all_that_stands_under_it(text: str) -> None:
+    status = {body: (said or {}).get("status") for body, said in told(text)}
+    assert status == {"one": "tentative", "two": "tentative", "three": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a\n- b <!-- tentative -->\n  more\n  - inside\n- c\n", [2, 3, 4]),
+        ("- a\n- b\n  more <!-- tentative -->\n- c\n", [2, 3]),
+        ("- a\n  <!-- tentative -->\n- b\n", [1]),
+        ("- a\n\n<!-- tentative -->\n- b\n", [4]),
+        ("one\ntwo <!-- tentative -->\nthree\n", [1, 2]),
+        ("one <!-- importance: 3 -->\ntwo <!-- tentative -->\nthree\n", [1, 2]),
+        ("Ann: hello\nBob: hi <!-- tentative -->\nAnn: bye\n", [2]),
+        ("- a\n\n<!-- tentative -->\n", []),
+    ],
+)
+def test_any_other_comment_is_about_its_entry(text: str, expected: list[int]) -> None:
+    assert lines_said(text) == expected
+
+
+def test_what_stands_nearer_wins() -> None:
+    found = told(
+        "---\nproject: a\n---\n# A <!-- project: b -->\n\n- x <!-- project: c -->\n- y\n\n# B\n\nz\n"
+    )
+    assert [said for _, said in found] == [{"project": p} for p in ("a", "c", "b", "a")]
+
+
+def test_what_no_longer_holds_stands_apart() -> None:
+    found = told("- old <!-- superseded -->\n- new\n- other <!-- importance: 8 -->\n")
+    assert found == [("- old", {"status": "superseded"}), ("- new\n- other", {"importance": "8"})]
+
+
+def test_triggers_of_a_passage_are_put_together() -> None:
+    assert told("- a <!-- trigger: x -->\n- b <!-- trigger: y, z -->\n") == [
+        ("- a\n- b", {"trigger": "x, y, z"})
+    ]
+
+
+@pytest.mark.parametrize(
+    "comment", ["importance: much", "importance:", "valid-until: soon", "valid-until: 2026-02-30", "trigger:"]
+)
+def test_what_means_nothing_is_left_out(comment: str) -> None:
+    assert told(f"- a <!-- {comment} -->\n") == [("- a", None)]
+
+
+def test_secrets_and_private_parts_say_nothing() -> None:
+    found = told(
+        "- a <private><!-- trigger: x --></private>\n- b <!-- trigger: password: hunter2-Tr0ub4dor -->\n"
+    )
+    assert "hunter2" not in str(found)
+    assert "x" not in str(found[0][1])

@@ -1,0 +1,42 @@
+"""Phrases of triggers in questions: whole words, any script, and which notes they may come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.search import triggers
+
+
+@pytest.mark.parametrize(
+    ("question", "phrase"),
+    [
+        ("When do we DEPLOY?", "deploy"),
+        ("deploy", "deploy"),
+        ("用Python写的", "python"),
+        ("我想喝茶了", "茶"),
+        ("台灣的計畫", "计划"),
+        ("ＧＰＴ４ 怎么样", "gpt4"),
+        ("re-deploy now", "deploy"),
+    ],
+)
+def test_a_phrase_stands_in_a_question(question: str, phrase: str) -> None:
+    assert triggers._holds(triggers._folded(question), triggers._folded(phrase))
+
+
+@pytest.mark.parametrize(
+    ("question", "phrase"),
+    [
+        ("redeploy", "deploy"),
+        ("deployed", "deploy"),
+        ("my_deploy", "deploy"),
+        ("", "deploy"),
+        ("NBA股票", "a股"),
+    ],
+)
+def test_a_part_of_a_word_is_no_phrase(question: str, phrase: str) -> None:
+    assert not triggers._holds(triggers._folded(question), triggers._folded(phrase))
+
+
+def test_phrases_are_parted_by_commas_of_both_scripts() -> None:
+    said = '{"trigger": "Ship it, 发佈，茶、 ;[REDACTED:password], "}'
+    assert list(triggers.phrases(said)) == ["ship it", "发布", "茶"]
