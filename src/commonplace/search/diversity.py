@@ -1,0 +1,164 @@
+"""A ranking without answers that come twice: near-duplicates made one hit, what is alike kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from commonplace.index.sqlite import Source
+from commonplace.notes import languages
+from commonplace.search import wording
+from commonplace.search.ranking import Ranked
+from commonplace.search.wording import Wording
+
+# As many candidates as this for each hit wanted are compared; more only while hits are missing.
+HEAD = 2
+TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
+EVENT_DAYS = 1  # what was said late is written down the day after
+
+
+class Entry(NamedTuple):
+    """A ranked passage, the note it stands in, and what it says."""
+
+    item: Ranked
+    source: Source
+    said: Wording
+
+    @property
+    def is_transcript(self) -> bool:
+        """Whether it stands in a transcript."""
+        return self.source.kind == TRANSCRIPT
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What the passage stands under, the note's title included."""
+        return (self.source.title, *self.source.headings)
+
+
+class Statement(NamedTuple):
+    """Passages that say the same: the one that is shown, with the score of the best, and the others."""
+
+    shown: Entry
+    others: tuple[Entry, ...] = ()
+
+
+def entry(item: Ranked, source: Source) -> Entry:
+    """Read what a candidate says; of a program every character counts."""
+    text = item.candidate.text
+    return Entry(item, source, wording.verbatim(text) if languages.of(source.path) else wording.read(text))
+
+
+# --- the same said twice --------------------------------------------------------------------------------
+
+
+def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozenset()) -> list[list[Entry]]:
+    """Group passages that say the same, each group as its best one stands, until there are `limit` groups.
+
+    Every passage of a group says what every other does, or is the transcript of what its notes tell. Of
+    several passages of the same lines one is kept. `asked` are the words of the question.
+    """
+    groups: list[list[Entry]] = []
+    seen: set[tuple[int, int, int]] = set()
+    for count, one in enumerate(ranked):
+        if count >= HEAD * limit and len(groups) >= limit:
+            break
+        candidate = one.item.candidate
+        place = (candidate.note_id, candidate.start_line, candidate.end_line)
+        if place not in seen:
+            seen.add(place)
+            _join(groups, one, asked)
+    return groups
+
+
+def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> None:
+    """Put a passage into its group; a note also gathers all transcripts of what it tells."""
+    own = [group for group in groups if all(_is_one(one, other, asked) for other in group)]
+    if not own:
+        groups.append([one])
+        return
+    own[0].append(one)
+    for group in own[1:]:
+        if not one.is_transcript and all(other.is_transcript for other in [*own[0][:-1], *group]):
+            own[0][-1:-1] = group
+            groups.remove(group)
+
+
+def _is_one(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
+    """Whether two passages are one answer."""
+    if wording.same(one.said, other.said):
+        return wording.agree(one.headings, other.headings, one.said, asked)
+    if one.is_transcript == other.is_transcript or not _same_days(one.source.date, other.source.date):
+        return False
+    note, transcript = (other, one) if one.is_transcript else (one, other)
+    return wording.same_event(note.said, transcript.said)
+
+
+def _same_days(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return False
+    return abs((date.fromisoformat(one) - date.fromisoformat(other)).days) <= EVENT_DAYS
+
+
+def tell(group: Sequence[Entry], modified: Callable[[Source], int]) -> Statement:
+    """Choose what is shown of a group: the newest, with the score of the best.
+
+    A note comes before a transcript, and one of the days that the question names before a newer one;
+    `modified` says when a file was last changed, in ns, which decides within a day.
+    """
+    if len(group) == 1:
+        return Statement(group[0])
+
+    def age(one: Entry) -> tuple[bool, float, str, int, int]:
+        named = one.item.parts.get("date", 0.0)
+        line = one.item.candidate.start_line
+        return (not one.is_transcript, named, one.source.date or "", modified(one.source), line)
+
+    newest = max(group, key=age)
+    best = max(one.item.score for one in group)
+    shown = newest._replace(item=adjusted(newest.item, "said again", best - newest.item.score))
+    return Statement(shown, tuple(sorted((one for one in group if one is not newest), key=age, reverse=True)))
+
+
+def adjusted(item: Ranked, part: str, value: float) -> Ranked:
+    """A candidate with a part more in its score."""
+    if not value:
+        return item
+    return item._replace(score=item.score + value, parts={**item.parts, part: value})
+
+
+# --- what is alike --------------------------------------------------------------------------------------
+
+
+def spread(statements: Sequence[Statement], share: float) -> list[Statement]:
+    """Order statements by relevance less likeness to those before them (MMR), scores never rising.
+
+    `share` is the lambda of Carbonell and Goldstein, SIGIR 1998: 1 leaves the order as it is. Their
+    lambda * score - (1 - lambda) * likeness is divided by lambda, so that what is like nothing keeps its
+    score. Likeness only grows with each choice, so no later choice can be worth more.
+    """
+    if share >= 1:
+        return list(statements)
+    factor = (1 - share) / max(share, 0.01)
+    words = [wording.content(one.shown.said.tokens) for one in statements]
+    likeness = [0.0] * len(statements)
+    left = list(range(len(statements)))
+    chosen: list[Statement] = []
+    while left:
+        best = max(left, key=lambda n: (statements[n].shown.item.score - factor * likeness[n], -n))
+        left.remove(best)
+        chosen.append(_less(statements[best], factor * likeness[best]))
+        for other in left:
+            likeness[other] = max(likeness[other], _likeness(words[best], words[other]))
+    return chosen
+
+
+def _less(statement: Statement, penalty: float) -> Statement:
+    shown = statement.shown
+    return statement._replace(shown=shown._replace(item=adjusted(shown.item, "diversity", -penalty)))
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """Share of their telling words that two texts have in common, 0..1."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0
