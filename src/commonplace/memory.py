@@ -249,6 +249,7 @@ class Memory:
             now=now,
             rerank=rerank or chosen.rerank,
             expand=chosen.expand if expand is None else ("on" if expand else "off"),
+            diversity=chosen.diversity,
         )
 
     def _find(self, text: str, request: pipeline.Request) -> SearchResult:

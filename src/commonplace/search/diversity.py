@@ -72,16 +72,23 @@ def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozense
 
 
 def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> None:
-    """Put a passage into its group; a note also gathers all transcripts of what it tells."""
-    own = [group for group in groups if all(_is_one(one, other, asked) for other in group)]
+    """Put a passage into its group; a note gathers all transcripts of what it tells into one."""
+    own = [group for group in groups if _belongs(one, group, asked)]
     if not own:
         groups.append([one])
         return
     own[0].append(one)
+    notes = [other for other in own[0] if not other.is_transcript]
     for group in own[1:]:
-        if not one.is_transcript and all(other.is_transcript for other in [*own[0][:-1], *group]):
-            own[0][-1:-1] = group
+        if notes and all(_is_one(note, other, asked) for other in group for note in notes):
+            own[0].extend(group)
             groups.remove(group)
+
+
+def _belongs(one: Entry, group: Sequence[Entry], asked: frozenset[str]) -> bool:
+    """Whether a passage says what a group says; of a transcript the notes decide, where there are some."""
+    notes = [other for other in group if not other.is_transcript]
+    return all(_is_one(one, other, asked) for other in (notes if one.is_transcript and notes else group))
 
 
 def _is_one(one: Entry, other: Entry, asked: frozenset[str]) -> bool:

@@ -52,6 +52,7 @@ _DAYS = frozenset(
     august september october november december mon tue wed thu fri sat sun 年 月 日 周 星 期
     """.split()
 )
+_LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
 _WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
 _ENDINGS = ("s", "es", "d", "ed", "ing", "ly")  # of one word twice
 _MARKS = r"(?m)^[ \t>]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+)?"
@@ -60,9 +61,7 @@ _COMMENT = r"(?s)<!--.*?-->"
 _HEADING = r"(?m)^ {0,3}#{1,6}(?:[ \t].*)?$"
 _SIGN = "[^\\w\\s.,;:!…\"'“”‘’()\\[\\]{}*_`#/\\\\–—\\-·•，。、；：！（）【】《》「」『』]"
 _NUMBER = r"(?:(?<![^\s(])[-−])?\d+(?:[.,:/-]\d+)*"
-_WORD = f"(?:(?![{lexicon.CJK}])[^\\W_])+(?:'(?:(?![{lexicon.CJK}])[^\\W_])+)*"
-_TOKENS = f"[{lexicon.CJK}]|{_NUMBER}(?![^\\W_])|{_WORD}|\\[x\\]|~~|{_SIGN}"
-_ASCII_TOKENS = rf"[a-z]+(?:'?[a-z0-9]+)*|{_NUMBER}(?![^\W_])|[a-z0-9]+(?:'[a-z0-9]+)*|\[x\]|~~|{_SIGN}"
+_TOKENS = rf"[^\W\d_][^\W_]*(?:'[^\W_]+)*|{_NUMBER}(?![^\W_])|[^\W_]+(?:'[^\W_]+)*|\[x\]|~~|{_SIGN}"
 
 
 class Wording(NamedTuple):
@@ -103,8 +102,14 @@ def verbatim(text: str) -> Wording:
 
 
 def _tokens(text: str) -> list[str]:
-    found: list[str] = re.findall(_ASCII_TOKENS if text.isascii() else _TOKENS, text)
+    if not text.isascii():
+        text = re.sub(lexicon.CJK_RUN, _apart, text)
+    found: list[str] = re.findall(_TOKENS, text)
     return [token.replace(",", "") for token in found] if "," in text else found
+
+
+def _apart(found: re.Match[str]) -> str:
+    return f" {' '.join(found[0])} "
 
 
 def _without_clock(found: re.Match[str]) -> str:
@@ -240,4 +245,4 @@ def agree(
 def _named(headings: tuple[str, ...]) -> frozenset[str]:
     """The words and numbers of headings, without what only says when."""
     words = content(token for heading in headings for token in read(heading).tokens)
-    return frozenset(word for word in words if word not in _DAYS and not re.fullmatch(_WHEN, word))
+    return frozenset(word for word in words if word not in _DAYS | _LAYOUT and not re.fullmatch(_WHEN, word))

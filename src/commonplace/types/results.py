@@ -27,11 +27,32 @@ class Factor:
     note: str = ""
 
 
+def cite(path: str, start_line: int, end_line: int) -> str:
+    """Return `path#L12-L18`, or `path#L12` for a single line."""
+    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where else it stands what a hit says, and of which day that note is; `path` as in `Hit`."""
+
+    path: str
+    start_line: int
+    end_line: int
+    date: str | None
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`, or `path#L12` for a single line."""
+        return cite(self.path, self.start_line, self.end_line)
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A ranked passage: where it stands, what it says, why it was found.
 
-    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1.
+    `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `others`
+    are the places of passages that say the same, or of a transcript of what the hit tells, newest first.
     """
 
     path: str
@@ -46,12 +67,12 @@ class Hit:
     docid: str
     factors: tuple[Factor, ...] = ()
     contexts: tuple[str, ...] = ()
+    others: tuple[Place, ...] = ()
 
     @property
     def citation(self) -> str:
         """`path#L12-L18`, or `path#L12` for a single line."""
-        last = f"-L{self.end_line}" if self.end_line != self.start_line else ""
-        return f"{self.path}#L{self.start_line}{last}"
+        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)
