@@ -126,8 +126,8 @@ def search(
     if means.reranker is not None:
         ranked = _reranked(ranked, query, means.reranker, outcome)
     with outcome.timed("hits"):
-        wanted = Wanted(request.limit, request.min_score, request.diversity, frozenset(query.terms))
-        outcome.hits = selection.select(index, ranked, wanted)
+        chosen = Wanted(request.limit, request.min_score, request.diversity, frozenset(query.terms))
+        outcome.hits = selection.select(index, ranked, chosen)
     return outcome
 
 

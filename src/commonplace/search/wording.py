@@ -40,11 +40,13 @@ _TURNING = frozenset(
     yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday january february march
     april june july august september october november december first second third last next before after one
     two three four five six seven eight nine ten eleven twelve twenty hundred thousand half twice once
-    不 没 無 无 非 未 别 勿 莫 否 曾 改 停 若 如 除 只 须 必 前 后 昨 今 明 零 〇 一 二 两 三 四 五 六 七 八 九 十
-    百 千 万 亿 半 周 日 月 年
+    不 没 無 无 非 未 别 勿 莫 否 曾 改 停 若 如 除 只 须 必 前 后 昨 今 明 零 〇 一 二 两 三 四 五 六 七 八
+    九 十 百 千 万 亿 半 周 日 月 年
     """.split()
 )
-_NEGATIONS = frozenset("not no never none nobody nothing nor neither without cannot 不 没 无 非 未 别 勿 莫 否".split())
+_NEGATIONS = frozenset(
+    "not no never none nobody nothing nor neither without cannot 不 没 无 非 未 别 勿 莫 否".split()
+)
 # What of a heading only says when: days and months, dates, hours, years.
 _DAYS = frozenset(
     """
@@ -119,7 +121,7 @@ def _without_clock(found: re.Match[str]) -> str:
 
 def _turns(token: str) -> bool:
     """Whether a token turns a statement; all that are neither words nor CJK do."""
-    return token in _TURNING or not token.isalpha() and ("'" not in token or token.endswith("n't"))
+    return token in _TURNING or (not token.isalpha() and ("'" not in token or token.endswith("n't")))
 
 
 def weight(tokens: Iterable[str]) -> float:
@@ -130,7 +132,9 @@ def weight(tokens: Iterable[str]) -> float:
 def content(tokens: Iterable[str]) -> set[str]:
     """Return the tokens that say something."""
     return {
-        token for token in tokens if token not in stopwords.ENGLISH and token not in stopwords.CHINESE_CHARACTERS
+        token
+        for token in tokens
+        if token not in stopwords.ENGLISH and token not in stopwords.CHINESE_CHARACTERS
     }
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "NoteKind",
     "NoteUse",
     "Passage",
+    "Place",
     "Recall",
     "SearchResult",
     "Section",
