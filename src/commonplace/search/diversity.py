@@ -53,52 +53,71 @@ def entry(item: Ranked, source: Source) -> Entry:
 
 
 def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozenset()) -> list[list[Entry]]:
-    """Group passages that say the same, each group as its best one stands, until there are `limit` groups.
+    """Group passages that say the same, best group first, until there are `limit` groups.
 
-    Every passage of a group says what every other does, or is the transcript of what its notes tell. Of
+    Every note of a group says what every other does, and its transcripts tell of that, one of their days. Of
     several passages of the same lines one is kept. `asked` are the words of the question.
     """
     groups: list[list[Entry]] = []
-    seen: set[tuple[int, int, int]] = set()
+    places: set[tuple[int, int, int]] = set()
+    twins: dict[object, list[Entry]] = {}  # so that of a hundred copies each is compared once
     for count, one in enumerate(ranked):
         if count >= HEAD * limit and len(groups) >= limit:
             break
         candidate = one.item.candidate
         place = (candidate.note_id, candidate.start_line, candidate.end_line)
-        if place not in seen:
-            seen.add(place)
-            _join(groups, one, asked)
-    return groups
+        if place in places:
+            continue
+        places.add(place)
+        key = (one.said.tokens, one.headings)
+        if one.said.tokens and not one.is_transcript and key in twins:
+            twins[key].append(one)
+        else:
+            twins[key] = _join(groups, one, asked)
+    return sorted(groups, key=lambda group: -max(one.item.score for one in group))
 
 
-def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> None:
-    """Put a passage into its group; a note gathers all transcripts of what it tells into one."""
+def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> list[Entry]:
+    """Put a passage into the group it belongs to; a note takes along all transcripts of what it tells."""
     own = [group for group in groups if _belongs(one, group, asked)]
+    own.sort(key=lambda group: not _notes(group))
     if not own:
         groups.append([one])
-        return
-    own[0].append(one)
-    notes = [other for other in own[0] if not other.is_transcript]
-    for group in own[1:]:
-        if notes and all(_is_one(note, other, asked) for other in group for note in notes):
-            own[0].extend(group)
-            groups.remove(group)
+        return groups[-1]
+    joined = own[0]
+    joined.append(one)
+    if not one.is_transcript:
+        for group in own[1:]:
+            if not _notes(group) and all(_is_told(other, _notes(joined)) for other in group):
+                joined.extend(group)
+                groups[:] = [left for left in groups if left is not group]
+    return joined
 
 
 def _belongs(one: Entry, group: Sequence[Entry], asked: frozenset[str]) -> bool:
-    """Whether a passage says what a group says; of a transcript the notes decide, where there are some."""
-    notes = [other for other in group if not other.is_transcript]
-    return all(_is_one(one, other, asked) for other in (notes if one.is_transcript and notes else group))
+    """Whether a passage says what a group says."""
+    notes = _notes(group)
+    if one.is_transcript:
+        return _is_told(one, notes) if notes else all(_is_same(one, other, asked) for other in group)
+    return all(_is_same(one, other, asked) for other in notes) and all(
+        _is_told(other, [*notes, one]) for other in group if other.is_transcript
+    )
 
 
-def _is_one(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
-    """Whether two passages are one answer."""
-    if wording.same(one.said, other.said):
-        return wording.agree(one.headings, other.headings, one.said, asked)
-    if one.is_transcript == other.is_transcript or not _same_days(one.source.date, other.source.date):
-        return False
-    note, transcript = (other, one) if one.is_transcript else (one, other)
-    return wording.same_event(note.said, transcript.said)
+def _notes(group: Sequence[Entry]) -> list[Entry]:
+    return [one for one in group if not one.is_transcript]
+
+
+def _is_same(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
+    return wording.same(one.said, other.said) and wording.agree(one.headings, other.headings, one.said, asked)
+
+
+def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
+    """Whether notes, which say the same, tell what a transcript holds."""
+    said = transcript.said
+    return any(_same_days(note.source.date, transcript.source.date) for note in notes) and all(
+        wording.same(note.said, said) or wording.same_event(note.said, said) for note in notes
+    )
 
 
 def _same_days(one: str | None, other: str | None) -> bool:

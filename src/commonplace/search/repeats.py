@@ -16,7 +16,7 @@ from commonplace.types import Hit
 # A sentence ends with its mark and what closes a quotation after it; Chinese needs no blank behind it.
 SENTENCE = re.compile(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
 # What is shorter ("Yes, please.") says something only where it stands.
-LEAST_WORDS = 4
+LEAST_WORDS = 3
 # Only what is an entry of a list, or ends as a sentence does, is left out: rows of tables and lines of code
 # mean something by coming back.
 _ENTRY = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
