@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from commonplace import estimates, screen
@@ -61,7 +60,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "contexts": list(hit.contexts),
         "tokens": estimates.about(hit.text),
         "text": hit.text,
-        "also": [{**asdict(other), "citation": other.citation} for other in hit.others],
+        "also": [{**other._asdict(), "citation": other.citation} for other in hit.others],
     }
     if explain:
         data["factors"] = [

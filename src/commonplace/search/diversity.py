@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
 from typing import NamedTuple
 
 from commonplace.index.sqlite import Source
@@ -123,6 +122,8 @@ def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
 def _same_days(one: str | None, other: str | None) -> bool:
     if one is None or other is None:
         return False
+    from datetime import date
+
     return abs((date.fromisoformat(one) - date.fromisoformat(other)).days) <= EVENT_DAYS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace import estimates
 
@@ -32,8 +32,7 @@ def cite(path: str, start_line: int, end_line: int) -> str:
     return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where else it stands what a hit says, and of which day that note is; `path` as in `Hit`."""
 
     path: str
