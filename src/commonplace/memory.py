@@ -249,6 +249,7 @@ class Memory:
             now=now,
             rerank=rerank or own.rerank,
             expand=own.expand if expand is None else ("on" if expand else "off"),
+            diversity=own.diversity,
         )
 
     def _find(self, text: str, request: pipeline.Request) -> SearchResult:

@@ -32,7 +32,7 @@ HITS = st.lists(
 
 @given(HITS, st.integers(1, 300))
 def test_hits_come_best_first_and_only_a_single_best_one_is_cut(hits: list[Hit], budget: int) -> None:
-    _, chosen, _ = compose(hits, budget)
+    _, chosen, _, _ = compose(hits, budget)
     whole = [one for one in chosen if one in hits]
     assert [hits.index(one) for one in whole] == sorted(hits.index(one) for one in whole)
     for cut in (one for one in chosen if one not in hits):
@@ -43,7 +43,7 @@ def test_hits_come_best_first_and_only_a_single_best_one_is_cut(hits: list[Hit],
 
 @given(HITS)
 def test_with_room_for_everything_all_that_differs_is_there(hits: list[Hit]) -> None:
-    text, chosen, left_out = compose(hits, 100_000)
+    text, chosen, left_out, _ = compose(hits, 100_000)
     assert {" ".join(one.text.split()) for one in chosen} <= {" ".join(one.text.split()) for one in hits}
     assert all(
         any(one.text in kept.text for kept in chosen)
@@ -89,7 +89,7 @@ def test_only_lines_that_follow_on_share_a_citation(second: Hit, joined: bool) -
 
 
 def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
-    _, (cut,), _ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
+    _, (cut,), _, _ = compose([hit("a.md", 7, 7, "walnut " * 500)], 80)
     assert 0 < len(cut.text) < 3500
     assert (cut.start_line, cut.end_line) == (7, 7)
 

@@ -59,7 +59,7 @@ def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
     long = hit(1, 0.9, "The walnut desk. " + "Other words follow here. " * 60)
     assert layers.mix([long], 100, "walnut", SETTINGS).layers == ("snippet",)
     assert layers.mix([long], 50, "walnut", SETTINGS).layers == ("index",)
-    assert layers.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1)
+    assert layers.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1, 0)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,14 @@ KEYS = (
         harmless=False,
     ),
     _own("search.expand_deadline_ms", "integer", 2500, "Milliseconds a search waits for that.", 50, 60_000),
+    Key(
+        "search.diversity",
+        "number",
+        1.0,
+        "What relevance counts beside variety in the order of hits; 1: relevance alone.",
+        0,
+        1,
+    ),
     Key("recall.budget", "integer", 1000, "How many tokens a recalled block may have.", 50, 100_000),
     Key(
         "recall.layer",

@@ -22,6 +22,7 @@ class Search(NamedTuple):
     blend: Literal["scores", "positions"]
     expand: str
     expand_deadline_ms: int
+    diversity: float
 
 
 class Recall(NamedTuple):

@@ -24,6 +24,7 @@ def recall_data(recall: Recall) -> dict[str, Any]:
         "budget": recall.budget,
         "level": recall.level,
         "left_out": recall.left_out,
+        "repeated": recall.repeated,
         "stale": recall.stale,
         "warnings": list(recall.warnings),
         "hits": [{**hit_data(hit), "layer": layer} for hit, layer in _with_layers(recall)],
@@ -48,9 +49,10 @@ def _by_layer(recall: Recall) -> str:
 def recall_footer(recall: Recall) -> str:
     """Return how much of the budget a recall took, from how many passages, and which level answered."""
     left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
+    repeated = f", {recall.repeated:,} said already" if recall.repeated else ""
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
-        f"{_by_layer(recall)}{left_out}",
+        f"{_by_layer(recall)}{left_out}{repeated}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         LEVEL_NAMES[recall.level],
     ]

@@ -23,7 +23,7 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r
 XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
-    "citation", "labels", "text",
+    "citation", "labels", "text", "also",
 )  # fmt: skip
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
@@ -61,6 +61,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "labels": list(hit.labels),
         "tokens": estimates.about(hit.text),
         "text": hit.text,
+        "also": [{**other._asdict(), "citation": other.citation} for other in hit.others],
     }
     if explain:
         data["factors"] = [
@@ -83,7 +84,7 @@ def to_json(data: object) -> str:
 
 
 def hits_csv(found: Sequence[Hit]) -> str:
-    """Render hits as CSV with a header line (RFC 4180)."""
+    """Render hits as CSV with a header line (RFC 4180); `also` has a citation a line."""
     import csv
     import io
 
@@ -91,7 +92,9 @@ def hits_csv(found: Sequence[Hit]) -> str:
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
     for hit in found:
-        data = {**hit_data(hit), "headings": " › ".join(hit.headings), "labels": " ".join(hit.labels)}
+        also = "\n".join(other.citation for other in hit.others)
+        labels = " ".join(hit.labels)
+        data = {**hit_data(hit), "headings": " › ".join(hit.headings), "labels": labels, "also": also}
         writer.writerow(["" if data[name] is None else data[name] for name in _COLUMNS])
     return out.getvalue().removesuffix("\r\n")
 
@@ -102,12 +105,27 @@ def hits_markdown(found: Sequence[Hit]) -> str:
 
 
 def _markdown(hit: Hit) -> Iterator[str]:
-    yield f"### `{screen.one_line(hit.citation).replace('`', 'ˋ')}`\n"
+    yield f"### `{_quoted(hit.citation)}`\n"
     yield " · ".join([*about(hit), f"{hit.score:.2f}", f"`#{hit.docid}`"]) + "\n"
     for context in hit.contexts:
         yield f"*{screen.one_line(context)}*\n"
+    if hit.others:
+        yield ", ".join(f"`{_quoted(told)}`" for told in _also(hit)).join(("also in ", "\n"))
     yield from (f"> {line}" for line in screen.clean(hit.text).split("\n"))
     yield ""
+
+
+def _quoted(text: str) -> str:
+    """A text that may stand between backquotes."""
+    return screen.one_line(text).replace("`", "ˋ")
+
+
+def _also(hit: Hit) -> list[str]:
+    """Where else it stands what a hit says, with the day where the path does not tell it."""
+    return [
+        f"{other.citation} ({other.date})" if other.date and other.date not in other.path else other.citation
+        for other in hit.others
+    ]
 
 
 def hits_xml(found: Sequence[Hit]) -> str:
@@ -126,6 +144,9 @@ def _xml(hit: Hit) -> Iterator[str]:
     yield f"  <hit{attributes}{labels}>"
     for tag, values in (("heading", hit.headings), ("context", hit.contexts), ("text", (hit.text,))):
         yield from (f"    <{tag}>{xml_text(value, _XML)}</{tag}>" for value in values)
+    for other in hit.others:
+        date = f' date="{xml_text(other.date, XML_ATTRIBUTE)}"' if other.date else ""
+        yield f'    <also{date} citation="{xml_text(other.citation, XML_ATTRIBUTE)}"/>'
     yield "  </hit>"
 
 
@@ -159,6 +180,9 @@ def hits_text(
         if explain or rows is None:
             lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
         lines += passage(hit.text, look, pattern, rows)
+        if hit.others:
+            told = ", ".join(screen.one_line(one) for one in _also(hit))
+            lines.append(look.style(f"{INDENT}also in {told}", "dim"))
         if explain:
             lines.append(look.style(INDENT + explanation(hit), "dim"))
         blocks.append("\n".join(lines))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from commonplace import estimates
+from commonplace.search.repeats import Told
 from commonplace.types import Hit
 
 estimate_tokens = estimates.about
@@ -23,23 +25,36 @@ OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer hold
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 
 
-def compose(hits: Sequence[Hit], budget: int) -> tuple[str, tuple[Hit, ...], int]:
-    """Compose the block from the best hits that fit.
+class Composed(NamedTuple):
+    """A block, the hits in it (best first), how many did not fit, how many say what is said already."""
 
-    Returns the text, the hits in it (best first) and how many did not fit. A hit that does not fit is
-    passed over for smaller ones behind it, but the best one is cut rather than left out; what says nothing
-    by itself, or far less than the best, is not wanted. No hits, no text.
+    text: str
+    hits: tuple[Hit, ...]
+    left_out: int
+    repeated: int = 0
+
+
+def compose(hits: Sequence[Hit], budget: int) -> Composed:
+    """Compose the block from the best hits that fit; no hits, no text.
+
+    A hit that does not fit is passed over for smaller ones behind it, but the best one is cut rather than
+    left out; what says nothing by itself, or far less than the best, is not wanted. Nothing is said twice.
     """
     chosen: list[Hit] = []
-    told = worth_telling(hits)
-    for hit in told:
-        if _tokens([*chosen, hit]) <= budget:
-            chosen.append(hit)
-        elif not chosen and (shorter := _shorten(hit, budget)) is not None:
-            chosen.append(shorter)
-    if not chosen:
-        return "", (), len(told)
-    return framed(chosen), tuple(chosen), len(told) - len(chosen)
+    told = Told()
+    left_out = 0
+    for hit in worth_telling(hits):
+        rest = told.rest(hit)
+        if rest is not None and _tokens([*chosen, rest]) > budget:
+            left_out += 1
+            rest = None if chosen else _shorten(rest, budget)
+            left_out -= rest is not None
+        elif rest is not hit:
+            told.repeated += 1
+        if rest is not None:
+            chosen.append(rest)
+            told.add(rest)
+    return Composed(framed(chosen) if chosen else "", tuple(chosen), left_out, told.repeated)
 
 
 def valid(hits: Sequence[Hit], *, tentative: bool) -> list[Hit]:
@@ -49,8 +64,10 @@ def valid(hits: Sequence[Hit], *, tentative: bool) -> list[Hit]:
 
 
 def worth_telling(hits: Sequence[Hit]) -> list[Hit]:
-    """Leave out hits that say nothing by themselves, far less than the best, or what a better one says."""
-    return _distinct(_telling(hits))
+    """Leave out hits that say nothing by themselves, and those that say far less than the best."""
+    told = [hit for hit in hits if not _is_structure(hit, hits)]
+    least = FLOOR * told[0].score if told else 0.0
+    return [hit for hit in told if hit.score >= least or not _has_meaning(hit)]
 
 
 def framed(chosen: Sequence[Hit], rest: str = "") -> str:
@@ -60,13 +77,6 @@ def framed(chosen: Sequence[Hit], rest: str = "") -> str:
 
 def _tokens(chosen: Sequence[Hit]) -> int:
     return estimate_tokens(framed(chosen))
-
-
-def _telling(hits: Sequence[Hit]) -> list[Hit]:
-    """Leave out hits that are structure alone, and those under the floor."""
-    told = [hit for hit in hits if not _is_structure(hit, hits)]
-    least = FLOOR * told[0].score if told else 0.0
-    return [hit for hit in told if hit.score >= least or not _has_meaning(hit)]
 
 
 def _has_meaning(hit: Hit) -> bool:
@@ -83,25 +93,6 @@ def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
         return False
     below = (other.headings for other in hits if other.path == hit.path and other is not hit)
     return not heading[1] or heading[1] == hit.date or any(heading[1] in headings for headings in below)
-
-
-def _distinct(hits: Iterable[Hit]) -> list[Hit]:
-    """Leave out hits that say, to the letter, what a better one said, or stand inside it."""
-    kept: list[Hit] = []
-    texts: set[str] = set()
-    for hit in hits:
-        text = " ".join(hit.text.split())
-        inside = any(
-            k.path == hit.path
-            and k.start_line <= hit.start_line
-            and hit.end_line <= k.end_line
-            and hit.text in k.text
-            for k in kept
-        )
-        if text not in texts and not inside:
-            texts.add(text)
-            kept.append(hit)
-    return kept
 
 
 def _shorten(hit: Hit, budget: int) -> Hit | None:

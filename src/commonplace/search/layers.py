@@ -11,23 +11,26 @@ from commonplace import estimates, render, screen
 from commonplace.config.settings import Recall as Settings
 from commonplace.errors import ConfigError
 from commonplace.search import disclose, documents
+from commonplace.search.repeats import SENTENCE, Told
 from commonplace.types import Hit, Recall, SearchResult
 
 LAYERS = ("full", "mixed")  # of a block
 FULL, SNIPPET, INDEX = "full", "snippet", "index"
 SNIPPET_TOKENS = 40
 _ROWS = "More notes, by reference:"
-# A sentence ends with its mark and what closes a quotation after it; Chinese needs no blank behind it.
-_SENTENCE = re.compile(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
 
 
 class Block(NamedTuple):
-    """The text of a recall, its hits as they stand in it (best first) with the layer of each."""
+    """The text of a recall, its hits as they stand in it (best first) with the layer of each.
+
+    `left_out` counts what did not fit, `repeated` what says what is said already.
+    """
 
     text: str
     hits: tuple[Hit, ...]
     layers: tuple[str, ...]
     left_out: int
+    repeated: int = 0
 
 
 def composer(settings: Settings, layer: str | None = None) -> Callable[[Sequence[Hit], int, str], Block]:
@@ -44,8 +47,8 @@ def composer(settings: Settings, layer: str | None = None) -> Callable[[Sequence
 
 
 def _whole(hits: Sequence[Hit], budget: int, question: str) -> Block:
-    text, chosen, left_out = disclose.compose(hits, budget)
-    return Block(text, chosen, (FULL,) * len(chosen), left_out)
+    text, chosen, left_out, repeated = disclose.compose(hits, budget)
+    return Block(text, chosen, (FULL,) * len(chosen), left_out, repeated)
 
 
 def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
@@ -62,24 +65,32 @@ def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
         warnings=result.warnings,
         all_tokens=result.all_tokens,
         layers=block.layers,
+        repeated=block.repeated + sum(len(hit.others) for hit in block.hits),
     )
 
 
 def mix(hits: Sequence[Hit], budget: int, question: str, thresholds: Settings) -> Block:
     """Compose the block from the hits that fit; what does not fit in its layer may in a lower one."""
-    told = disclose.worth_telling(hits)
     pattern = screen.matcher(documents.words(question))
     chosen: list[tuple[Hit, str]] = []
-    for hit in told:
-        for layer in _layers(hit, [layer for _, layer in chosen], thresholds):
-            shown = _shown(hit, layer, pattern)
+    told = Told()
+    left_out = 0
+    for hit in disclose.worth_telling(hits):
+        rest = told.rest(hit)
+        told.repeated += rest is not hit
+        if rest is None:
+            continue
+        for layer in _layers(rest, [layer for _, layer in chosen], thresholds):
+            shown = _shown(rest, layer, pattern)
             if shown is not None and _tokens([*chosen, (shown, layer)]) <= budget:
                 chosen.append((shown, layer))
+                told.add(shown)
                 break
-    if not chosen:
-        return Block("", (), (), len(told))
-    shown_hits, layers = zip(*chosen, strict=True)
-    return Block(_text(chosen), shown_hits, layers, len(told) - len(chosen))
+        else:
+            left_out += 1
+    shown_hits = tuple(hit for hit, _ in chosen)
+    layers = tuple(layer for _, layer in chosen)
+    return Block(_text(chosen) if chosen else "", shown_hits, layers, left_out, told.repeated)
 
 
 def _layers(hit: Hit, taken: Sequence[str], thresholds: Settings) -> list[str]:
@@ -98,7 +109,7 @@ def _shown(hit: Hit, layer: str, pattern: re.Pattern[str] | None) -> Hit | None:
 
 def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
     """Cut a hit to the sentences around the most words of the question, and its lines to theirs."""
-    parts = [(found.start(), found.end()) for found in _SENTENCE.finditer(hit.text)]
+    parts = [(found.start(), found.end()) for found in SENTENCE.finditer(hit.text)]
     if not parts or estimates.about(hit.text) <= SNIPPET_TOKENS:
         return hit
     weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]

@@ -1,8 +1,7 @@
-"""One question through the stages: candidates from both lists, fusion, ranking, threshold, hits."""
+"""One question through the stages: candidates from both lists, fusion, ranking, threshold, selection."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from commonplace.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.index import annotated, scope
 from commonplace.index.scope import Scope
-from commonplace.index.sqlite import Candidate, Source, SqliteIndex
+from commonplace.index.sqlite import Candidate, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import dated, factors, ranking, reranking, terms
+from commonplace.search import dated, factors, ranking, reranking, selection, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.reranking import Reranker
+from commonplace.search.selection import Wanted
 from commonplace.search.terms import Terms
-from commonplace.types.results import Factor, Hit, Level, Mode
+from commonplace.types.results import Hit, Level, Mode
 
 if TYPE_CHECKING:
     from datetime import date
@@ -40,7 +40,6 @@ class Embed(Protocol):
 DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
 # A question with none of these asks for no value that may have been updated (`updates.py`).
 _VALUE_WORDS, _VALUE_SIGNS = frozenset("how when what which".split()), "多几幾何哪什"
-SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
 class Request(NamedTuple):
@@ -54,6 +53,7 @@ class Request(NamedTuple):
     now: date | None = None
     rerank: str = "auto"
     expand: str = "off"
+    diversity: float = 1.0
     lines: tuple[Line, ...] = ()
 
 
@@ -136,7 +136,12 @@ def search(
     if request.ranking.updates and calibrated and _may_ask_for_value(query):
         ranked = _updated(index, ranked, query, outcome)
     ranked = _settled(index, factors.put_first(ranked, first))
-    return _finish(index, _select(ranked, request), outcome, request.now)
+    with outcome.timed("hits"):
+        chosen = Wanted(
+            request.limit, request.min_score, request.diversity, frozenset(query.terms), request.now
+        )
+        outcome.hits = selection.select(index, ranked, chosen)
+    return outcome
 
 
 def _evidence(
@@ -215,14 +220,8 @@ def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, ou
         found = scope.newest(index, covered, request.limit, query.excluded)
         candidates = {candidate.id: candidate for candidate in index.candidates(found)}
         kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
-    return _finish(index, kept, outcome, request.now)
-
-
-def _finish(index: SqliteIndex, kept: Sequence[Ranked], outcome: Outcome, now: date | None) -> Outcome:
-    """Make hits of what is kept."""
     with outcome.timed("hits"):
-        sources = index.sources([r.candidate.id for r in kept])
-        outcome.hits = [_hit(r, sources[r.candidate.id], now) for r in kept]
+        outcome.hits = selection.listed(index, kept, request.now)
     return outcome
 
 
@@ -352,45 +351,3 @@ def _updated(
     with outcome.timed("updates"):
         days = index.dates([item.candidate.id for item in ranked[: updates.HEAD]])
         return updates.lift(ranked, query, days)
-
-
-def _select(ranked: Sequence[Ranked], request: Request) -> list[Ranked]:
-    """The best hits, one for each range of lines."""
-    least = request.min_score if request.min_score else -math.inf  # a weak passage may score below 0
-    kept: list[Ranked] = []
-    seen = set()
-    for item in ranked:
-        place = (item.candidate.note_id, item.candidate.start_line, item.candidate.end_line)
-        if item.score < least or len(kept) >= request.limit:
-            break
-        if place not in seen:
-            seen.add(place)
-            kept.append(item)
-    return kept
-
-
-def _hit(ranked: Ranked, source: Source, now: date | None) -> Hit:
-    candidate = ranked.candidate
-    own = factors.said(candidate)
-    score = min(1.0, max(0.0, ranked.score))
-    parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
-    return Hit(
-        path=source.path,
-        start_line=candidate.start_line,
-        end_line=candidate.end_line,
-        text=candidate.text,
-        score=score,
-        title=source.title,
-        headings=source.headings,
-        date=source.date,
-        collection=source.collection,
-        docid=source.docid,
-        factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
-        labels=factors.labels(own, lambda: now or _today()) if own else (),
-    )
-
-
-def _today() -> date:
-    from datetime import date
-
-    return date.today()

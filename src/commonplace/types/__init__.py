@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SyncReport,
         Written,
     )
-    from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, SearchResult
+    from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
     from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "NoteKind",
     "NoteUse",
     "Passage",
+    "Place",
     "Recall",
     "SearchResult",
     "Section",
@@ -61,7 +62,7 @@ _MODULES = {
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
-    "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "SearchResult"},
+    "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "Place", "SearchResult"},
     "reports": {
         "CollectionInfo",
         "Estimate",

@@ -12,7 +12,8 @@ class Recall:
     """A block of text for a prompt: grouped by file, dated and cited, inside a token budget.
 
     `layers` says how much of each hit stands in it: `full`, `snippet`, or `index` for a row without text.
-    `all_tokens` is what reading every note would take, about.
+    `left_out` counts passages that did not fit, `repeated` those not shown, or not in full, because the
+    block says already what they say. `all_tokens` is what reading every note would take, about.
     """
 
     query: str
@@ -26,6 +27,7 @@ class Recall:
     warnings: tuple[str, ...] = ()
     all_tokens: int = 0
     layers: tuple[str, ...] = ()
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace import estimates
 
@@ -27,12 +27,32 @@ class Factor:
     note: str = ""
 
 
+def cite(path: str, start_line: int, end_line: int) -> str:
+    """Return `path#L12-L18`, or `path#L12` for a single line."""
+    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")
+
+
+class Place(NamedTuple):
+    """Where else it stands what a hit says, and of which day that note is; `path` as in `Hit`."""
+
+    path: str
+    start_line: int
+    end_line: int
+    date: str | None
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`, or `path#L12` for a single line."""
+        return cite(self.path, self.start_line, self.end_line)
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A ranked passage: where it stands, what it says, why it was found.
 
     `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
-    say how far it is to be trusted: `superseded`, `expired`, `tentative`, `untrusted`.
+    say how far it is to be trusted: `superseded`, `expired`, `tentative`, `untrusted`. `others` are the
+    places of passages that say the same, or of a transcript of what the hit tells, newest first.
     """
 
     path: str
@@ -48,12 +68,12 @@ class Hit:
     factors: tuple[Factor, ...] = ()
     contexts: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    others: tuple[Place, ...] = ()
 
     @property
     def citation(self) -> str:
         """`path#L12-L18`, or `path#L12` for a single line."""
-        last = f"-L{self.end_line}" if self.end_line != self.start_line else ""
-        return f"{self.path}#L{self.start_line}{last}"
+        return cite(self.path, self.start_line, self.end_line)
 
 
 @dataclass(frozen=True, slots=True)

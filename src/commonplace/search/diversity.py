@@ -1,0 +1,191 @@
+"""A ranking without answers that come twice: near-duplicates made one hit, what is alike kept apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from commonplace.index.sqlite import Source
+from commonplace.notes import languages
+from commonplace.search import wording
+from commonplace.search.ranking import Ranked
+from commonplace.search.wording import Wording
+
+# As many candidates as this for each hit wanted are compared; more only while hits are missing.
+HEAD = 2
+TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
+EVENT_DAYS = 1  # what was said late is written down the day after
+
+
+class Entry(NamedTuple):
+    """A ranked passage, the note it stands in, and what it says."""
+
+    item: Ranked
+    source: Source
+    said: Wording
+
+    @property
+    def is_transcript(self) -> bool:
+        """Whether it stands in a transcript."""
+        return self.source.kind == TRANSCRIPT
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What the passage stands under, the note's title included."""
+        return (self.source.title, *self.source.headings)
+
+
+class Statement(NamedTuple):
+    """Passages that say the same: the one that is shown, with the score of the best, and the others."""
+
+    shown: Entry
+    others: tuple[Entry, ...] = ()
+
+
+def entry(item: Ranked, source: Source) -> Entry:
+    """Read what a candidate says; of a program every character counts."""
+    text = item.candidate.text
+    return Entry(item, source, wording.verbatim(text) if languages.of(source.path) else wording.read(text))
+
+
+# --- the same said twice --------------------------------------------------------------------------------
+
+
+def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozenset()) -> list[list[Entry]]:
+    """Group passages that say the same, best group first, until there are `limit` groups.
+
+    Every note of a group says what every other does, and its transcripts tell of that, one of their days. Of
+    several passages of the same lines one is kept. `asked` are the words of the question.
+    """
+    groups: list[list[Entry]] = []
+    places: set[tuple[int, int, int]] = set()
+    twins: dict[object, list[Entry]] = {}  # so that of a hundred copies each is compared once
+    for count, one in enumerate(ranked):
+        if count >= HEAD * limit and len(groups) >= limit:
+            break
+        candidate = one.item.candidate
+        place = (candidate.note_id, candidate.start_line, candidate.end_line)
+        if place in places:
+            continue
+        places.add(place)
+        key = (one.said.tokens, one.headings)
+        if one.said.tokens and not one.is_transcript and key in twins:
+            twins[key].append(one)
+        else:
+            twins[key] = _join(groups, one, asked)
+    return sorted(groups, key=lambda group: -max(one.item.score for one in group))
+
+
+def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> list[Entry]:
+    """Put a passage into the group it belongs to; a note takes along all transcripts of what it tells."""
+    own = [group for group in groups if _belongs(one, group, asked)]
+    own.sort(key=lambda group: not _notes(group))
+    if not own:
+        groups.append([one])
+        return groups[-1]
+    joined = own[0]
+    joined.append(one)
+    if not one.is_transcript:
+        for group in own[1:]:
+            if not _notes(group) and all(_is_told(other, _notes(joined)) for other in group):
+                joined.extend(group)
+                groups[:] = [left for left in groups if left is not group]
+    return joined
+
+
+def _belongs(one: Entry, group: Sequence[Entry], asked: frozenset[str]) -> bool:
+    """Whether a passage says what a group says."""
+    notes = _notes(group)
+    if one.is_transcript:
+        return _is_told(one, notes) if notes else all(_is_same(one, other, asked) for other in group)
+    return all(_is_same(one, other, asked) for other in notes) and all(
+        _is_told(other, [*notes, one]) for other in group if other.is_transcript
+    )
+
+
+def _notes(group: Sequence[Entry]) -> list[Entry]:
+    return [one for one in group if not one.is_transcript]
+
+
+def _is_same(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
+    return wording.same(one.said, other.said) and wording.agree(one.headings, other.headings, one.said, asked)
+
+
+def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
+    """Whether notes, which say the same, tell what a transcript holds."""
+    said = transcript.said
+    return any(_same_days(note.source.date, transcript.source.date) for note in notes) and all(
+        wording.same(note.said, said) or wording.same_event(note.said, said) for note in notes
+    )
+
+
+def _same_days(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return False
+    from datetime import date
+
+    return abs((date.fromisoformat(one) - date.fromisoformat(other)).days) <= EVENT_DAYS
+
+
+def tell(group: Sequence[Entry], modified: Callable[[Source], int]) -> Statement:
+    """Choose what is shown of a group: the newest, with the score of the best.
+
+    A note comes before a transcript, and one of the days that the question names before a newer one;
+    `modified` says when a file was last changed, in ns, which decides within a day.
+    """
+    if len(group) == 1:
+        return Statement(group[0])
+
+    def age(one: Entry) -> tuple[bool, float, str, int, int]:
+        named = one.item.parts.get("date", 0.0)
+        line = one.item.candidate.start_line
+        return (not one.is_transcript, named, one.source.date or "", modified(one.source), line)
+
+    newest = max(group, key=age)
+    best = max(one.item.score for one in group)
+    shown = newest._replace(item=adjusted(newest.item, "said again", best - newest.item.score))
+    return Statement(shown, tuple(sorted((one for one in group if one is not newest), key=age, reverse=True)))
+
+
+def adjusted(item: Ranked, part: str, value: float) -> Ranked:
+    """A candidate with a part more in its score."""
+    if not value:
+        return item
+    return item._replace(score=item.score + value, parts={**item.parts, part: value})
+
+
+# --- what is alike --------------------------------------------------------------------------------------
+
+
+def spread(statements: Sequence[Statement], share: float) -> list[Statement]:
+    """Order statements by relevance less likeness to those before them (MMR), scores never rising.
+
+    `share` is the lambda of Carbonell and Goldstein, SIGIR 1998: 1 leaves the order as it is. Their
+    lambda * score - (1 - lambda) * likeness is divided by lambda, so that what is like nothing keeps its
+    score. Likeness only grows with each choice, so no later choice can be worth more.
+    """
+    if share >= 1:
+        return list(statements)
+    factor = (1 - share) / max(share, 0.01)
+    words = [wording.content(one.shown.said.tokens) for one in statements]
+    likeness = [0.0] * len(statements)
+    left = list(range(len(statements)))
+    chosen: list[Statement] = []
+    while left:
+        best = max(left, key=lambda n: (statements[n].shown.item.score - factor * likeness[n], -n))
+        left.remove(best)
+        chosen.append(_less(statements[best], factor * likeness[best]))
+        for other in left:
+            likeness[other] = max(likeness[other], _likeness(words[best], words[other]))
+    return chosen
+
+
+def _less(statement: Statement, penalty: float) -> Statement:
+    shown = statement.shown
+    return statement._replace(shown=shown._replace(item=adjusted(shown.item, "diversity", -penalty)))
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """Share of their telling words that two texts have in common, 0..1."""
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared) if shared else 0.0

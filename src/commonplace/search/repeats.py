@@ -1,0 +1,114 @@
+"""What a block of several passages says already: whole passages that say it again, and single sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from commonplace import screen
+from commonplace.notes import languages
+from commonplace.search import wording
+from commonplace.search.wording import Wording
+from commonplace.types import Hit
+
+# A sentence ends with its mark and what closes a quotation after it; Chinese needs no blank behind it.
+SENTENCE = re.compile(r"[^\n]+?(?:[。！？][”’」』）]*|[.!?][\"')\]]*(?=\s)|(?=\n)|\Z)[ \t]*|\n")
+# What is shorter ("Yes, please.") says something only where it stands.
+LEAST_WORDS = 3
+# Only what is an entry of a list, or ends as a sentence does, is left out: rows of tables and lines of code
+# mean something by coming back.
+_ENTRY = re.compile(r"[ \t>]*(?:[-*+•]|\d{1,3}[.)])[ \t]")
+_END = re.compile(r"[.!?。！？][\"')\]”’」』）*_]*\s*\Z")
+_FENCES = ("```", "~~~")
+
+
+class _Part(NamedTuple):
+    """A sentence or a line break of a passage, and whether it is said already."""
+
+    text: str
+    repeats: bool
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is a part to keep a passage for: no line break, no heading."""
+        return not self.repeats and bool(self.text.strip()) and not self.text.lstrip().startswith("#")
+
+
+class Told:
+    """What has been said so far; `repeated` counts passages that are not shown in full because of it."""
+
+    def __init__(self) -> None:
+        self.repeated = 0
+        self._hits: list[tuple[Hit, Wording]] = []
+        self._sentences: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+
+    def rest(self, hit: Hit) -> Hit | None:
+        """Return a hit without what is said already; None if nothing is left."""
+        said = _read(hit.path, hit.text)
+        headings = (hit.title, *hit.headings)
+        if any(_covers(other, hit) or _says(told, other, said, headings) for other, told in self._hits):
+            return None
+        parts = [_Part(text, self._repeats(text, headings)) for text in _sentences(hit)]
+        if not any(part.repeats for part in parts):
+            return hit
+        return _without_repeats(hit, parts) if any(part.tells for part in parts) else None
+
+    def add(self, hit: Hit) -> None:
+        """Note what a hit says."""
+        self._hits.append((hit, _read(hit.path, hit.text)))
+        for text in _sentences(hit):
+            if key := _key(text):
+                self._sentences.setdefault(key, []).append((hit.title, *hit.headings))
+
+    def _repeats(self, text: str, headings: tuple[str, ...]) -> bool:
+        key = _key(text)
+        said = self._sentences.get(key, []) if key else []
+        return any(wording.agree(headings, other, wording.read(text)) for other in said)
+
+
+def _read(path: str, text: str) -> Wording:
+    return wording.verbatim(text) if languages.of(path) else wording.read(text)
+
+
+def _covers(other: Hit, hit: Hit) -> bool:
+    """Whether a hit stands inside another one."""
+    inside = other.start_line <= hit.start_line and hit.end_line <= other.end_line
+    return other.path == hit.path and inside and hit.text in other.text
+
+
+def _says(told: Wording, other: Hit, said: Wording, headings: tuple[str, ...]) -> bool:
+    return wording.same(told, said) and wording.agree((other.title, *other.headings), headings, said)
+
+
+def _sentences(hit: Hit) -> Iterator[str]:
+    """The sentences and line breaks of a passage; none of a program."""
+    if languages.of(hit.path) or any(fence in hit.text for fence in _FENCES):
+        return
+    yield from (found[0] for found in SENTENCE.finditer(hit.text))
+
+
+def _key(text: str) -> tuple[str, ...]:
+    """A sentence as it is looked up; nothing for what may be said again."""
+    if not _ENTRY.match(text) and not _END.search(text):
+        return ()
+    tokens = wording.read(text).tokens
+    return tokens if wording.weight(tokens) >= LEAST_WORDS else ()
+
+
+def _without_repeats(hit: Hit, parts: list[_Part]) -> Hit:
+    """Cut a hit to the lines that say something new, with an ellipsis for what is left out between them."""
+    wanted = [number for number, part in enumerate(parts) if part.text.strip() and not part.repeats]
+    first, last = wanted[0], wanted[-1]
+    before = sum(part.text == "\n" for part in parts[:first])
+    after = sum(part.text == "\n" for part in parts[last + 1 :])
+    kept: list[str] = []
+    for part in parts[first : last + 1]:
+        if not part.repeats:
+            kept.append(part.text)
+        elif "".join(kept).rstrip()[-1:] != screen.ELLIPSIS:
+            kept.append(f"{screen.ELLIPSIS} ")
+    text = "\n".join(line.rstrip() for line in "".join(kept).split("\n"))
+    start = min(hit.start_line + before, hit.end_line)
+    return replace(hit, text=text, start_line=start, end_line=max(start, hit.end_line - after))

@@ -1,0 +1,252 @@
+"""What a text says, whatever its marks: when two texts say the same, and what of one the other says too.
+
+Two texts say the same when they hold the same words in the same order, but for a few that one of them has
+more. Nothing that turns a statement may differ: a number, a date, a negation, a condition, a sign. Where the
+two differ in a word each (Alice here, Bob there), they say two things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from commonplace import characters
+from commonplace.index import lexicon
+from commonplace.search import stopwords
+
+# Shingles are three words, or two CJK characters (about a word). Four of five shared, which a copy with a
+# word more has from some 12 words on; a shorter text must be the same word for word.
+SHINGLE = 3
+JACCARD = 0.8
+# A copy with a clause more at its end shares all of its own with a text of similar size.
+CONTAINED, SIMILAR_SIZE = 0.9, 0.8
+# A text of so many words that carry something says by itself what it is about; a shorter one ("prefers tea",
+# "Bug fixes") says it of what its headings name.
+STANDING = 6
+TIMED = 3  # words behind a time (`- 14:05 …`) that make it the hour of writing rather than an appointment
+# The share of the shorter text's words that a note and a transcript of one event have in common, and the
+# words that it takes to tell an event.
+EVENT_SHARE, EVENT_WORDS = 0.7, 4
+
+# Words that a copy may have or lack anywhere. Not "a": it may be the name of a plan beside "b".
+_IDLE = frozenset("an and are is of that the 了 的".split())
+# Words that turn a statement, beside numbers and signs: what differs in one of them says something else.
+_TURNING = frozenset(
+    """
+    not no never none nobody nothing nor neither without cannot except unless if until only instead used
+    former formerly previously anymore longer stopped may might can could should must would need won
+    yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday january february march
+    april june july august september october november december first second third last next before after one
+    two three four five six seven eight nine ten eleven twelve twenty hundred thousand half twice once
+    不 没 無 无 非 未 别 勿 莫 否 曾 改 停 若 如 除 只 须 必 前 后 昨 今 明 零 〇 一 二 两 三 四 五 六 七 八
+    九 十 百 千 万 亿 半 周 日 月 年
+    """.split()
+)
+_NEGATIONS = frozenset(
+    "not no never none nobody nothing nor neither without cannot 不 没 无 非 未 别 勿 莫 否".split()
+)
+# What of a heading only says when: days and months, dates, hours, years.
+_DAYS = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+    august september october november december mon tue wed thu fri sat sun 年 月 日 周 星 期
+    """.split()
+)
+_LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
+_WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
+_ENDINGS = ("s", "es", "d", "ed", "ing", "ly")  # of one word twice
+_MARKS = r"(?m)^[ \t>]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+)?"
+_CLOCK = r"(?m)^[(\[*`]*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?[)\]*`]*[ \t]*[-–—:|]?[ \t]+(?=(.*))"
+_COMMENT = r"(?s)<!--.*?-->"
+_HEADING = r"(?m)^ {0,3}#{1,6}(?:[ \t].*)?$"
+_SIGN = "[^\\w\\s.,;:!…\"'“”‘’()\\[\\]{}*_`#/\\\\–—\\-·•，。、；：！（）【】《》「」『』]"
+_NUMBER = r"(?:(?<![^\s(])[-−])?\d+(?:[.,:/-]\d+)*"
+_TOKENS = rf"[^\W\d_][^\W_]*(?:'[^\W_]+)*|{_NUMBER}(?![^\W_])|[^\W_]+(?:'[^\W_]+)*|\[x\]|~~|{_SIGN}"
+
+
+class Wording(NamedTuple):
+    """A text as it is compared: its tokens in order, which there are, and those that turn it, in order."""
+
+    tokens: tuple[str, ...]
+    words: frozenset[str]
+    signs: tuple[str, ...]
+
+
+def read(text: str) -> Wording:
+    """Read what a text says: without marks of lists, headings, comments, the hour of writing, and case.
+
+    Headings are all there is of a text that has nothing else.
+    """
+    text = characters.fold(text).casefold()
+    if "’" in text:
+        text = text.replace("’", "'")
+    if "<!--" in text:
+        text = re.sub(_COMMENT, "", text)
+    if "#" in text:
+        text = re.sub(_HEADING, "", text).strip() or text
+    text = re.sub(_MARKS, "", text)
+    if ":" in text:
+        text = re.sub(_CLOCK, _without_clock, text)
+    tokens = _tokens(text)
+    words = frozenset(tokens)
+    if not _IDLE.isdisjoint(words):
+        tokens = [token for token in tokens if token not in _IDLE]
+        words -= _IDLE
+    plain = _TURNING.isdisjoint(words) and "".join(words).isalpha()
+    return Wording(tuple(tokens), words, () if plain else tuple(filter(_turns, tokens)))
+
+
+def verbatim(text: str) -> Wording:
+    """Take a text as it stands, where every character counts: a program."""
+    return Wording((text,), frozenset((text,)), (text,))
+
+
+def _tokens(text: str) -> list[str]:
+    if not text.isascii():
+        text = re.sub(lexicon.CJK_RUN, _apart, text)
+    found: list[str] = re.findall(_TOKENS, text)
+    return [token.replace(",", "") for token in found] if "," in text else found
+
+
+def _apart(found: re.Match[str]) -> str:
+    return f" {' '.join(found[0])} "
+
+
+def _without_clock(found: re.Match[str]) -> str:
+    """The hour of writing says nothing; one before a word or two (`09:00 standup`) is what is said."""
+    return "" if weight(_tokens(found[1])) >= TIMED else found[0]
+
+
+def _turns(token: str) -> bool:
+    """Whether a token turns a statement; all that are neither words nor CJK do."""
+    return token in _TURNING or (not token.isalpha() and ("'" not in token or token.endswith("n't")))
+
+
+def weight(tokens: Iterable[str]) -> float:
+    """Return how many different words carry something; a CJK character counts half."""
+    return sum(0.5 if is_wide(token) else 1.0 for token in content(tokens))
+
+
+def content(tokens: Iterable[str]) -> set[str]:
+    """Return the tokens that say something."""
+    return {
+        token
+        for token in tokens
+        if token not in stopwords.ENGLISH and token not in stopwords.CHINESE_CHARACTERS
+    }
+
+
+def is_wide(token: str) -> bool:
+    """Whether a token is a CJK character."""
+    return len(token) == 1 and not token.isascii() and _wide(token)
+
+
+@cache
+def _wide(character: str) -> bool:
+    return bool(re.fullmatch(lexicon.CJK_RUN, character))
+
+
+# --- the same said twice --------------------------------------------------------------------------------
+
+
+def same(one: Wording, other: Wording) -> bool:
+    """Whether two texts say the same, or nearly: whichever is left out, the other one tells it."""
+    if one.tokens == other.tokens:
+        return bool(one.tokens)
+    if one.signs != other.signs:
+        return False
+    shorter, longer = sorted((one.tokens, other.tokens), key=len)
+    if len(shorter) < SIMILAR_SIZE * len(longer) or not shorter:
+        return False
+    # Shares as below leave a quarter of the longer text's words to differ; twice that is surely too much.
+    if len(one.words ^ other.words) > len(longer) / 2:
+        return False
+    return _runs_through(shorter, longer) and _overlap(shorter, longer)
+
+
+def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+    """Whether all words of one text stand in the other in the same order."""
+    rest = iter(longer)
+    return all(any(word == other or _inflected(word, other) for other in rest) for word in shorter)
+
+
+def _inflected(word: str, other: str) -> bool:
+    """Whether two words are forms of one: `prefer`, `prefers`."""
+    shorter, longer = (word, other) if len(word) < len(other) else (other, word)
+    return len(shorter) > 2 and longer.startswith(shorter) and longer[len(shorter) :] in _ENDINGS
+
+
+def _overlap(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+    one, other = shingles(shorter), shingles(longer)
+    if not one or not other:
+        return False
+    shared = len(one & other)
+    return shared >= JACCARD * len(one | other) or shared >= CONTAINED * min(len(one), len(other))
+
+
+def shingles(tokens: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return three words in a row each; of CJK two characters."""
+    made = set()
+    for place, token in enumerate(tokens):
+        size = 2 if is_wide(token) else SHINGLE
+        if place + size <= len(tokens):
+            made.add(tuple(tokens[place : place + size]))
+    return made
+
+
+# --- one event in a note and in a transcript ------------------------------------------------------------
+
+
+def same_event(note: Wording, transcript: Wording) -> bool:
+    """Whether a note and a passage of a transcript tell of one event: most words of the shorter one.
+
+    The numbers of the shorter must stand in the longer, and both deny something or neither does.
+    """
+    one, other = (_stems(wording.tokens) for wording in (note, transcript))
+    shorter, longer = sorted((one, other), key=len)
+    if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
+        return False
+    if {t for t in shorter if t[0].isdigit()} - longer:
+        return False
+    return any(map(_denies, note.signs)) == any(map(_denies, transcript.signs))
+
+
+def _stems(tokens: Iterable[str]) -> set[str]:
+    """The words that say something, without their endings."""
+    return {_stem(token) for token in content(tokens) if token[0].isalnum()}
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.isascii() and word.isalpha() and word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word
+
+
+def _denies(token: str) -> bool:
+    return token in _NEGATIONS or token.endswith("n't")
+
+
+# --- what it is said of ---------------------------------------------------------------------------------
+
+
+def agree(
+    one: tuple[str, ...], other: tuple[str, ...], said: Wording, asked: frozenset[str] = frozenset()
+) -> bool:
+    """Whether headings leave it at one statement: they name the same, or one nothing, or it stands alone.
+
+    What only one of them names and the question asks for tells them apart in any case.
+    """
+    first, second = (_named(headings) for headings in (one, other))
+    if not asked.isdisjoint(first ^ second):
+        return False
+    return first <= second or second <= first or weight(said.tokens) >= STANDING
+
+
+@lru_cache(1024)
+def _named(headings: tuple[str, ...]) -> frozenset[str]:
+    """The words and numbers of headings, without what only says when."""
+    words = content(token for heading in headings for token in read(heading).tokens)
+    return frozenset(word for word in words if word not in _DAYS | _LAYOUT and not re.fullmatch(_WHEN, word))

@@ -1,0 +1,160 @@
+"""Rankings without answers that come twice: groups of passages that say the same, and MMR."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.index.sqlite import Candidate, Source
+from commonplace.search import diversity, wording
+from commonplace.search.diversity import Entry, Statement
+from commonplace.search.ranking import Ranked
+
+DANA = "Dana moves to Lisbon in April and takes the cat with her"
+SAID = "Ann: so Dana moves to Lisbon in April and takes the cat"
+
+
+def made(
+    number: int,
+    text: str,
+    day: str | None = "2026-02-13",
+    *,
+    kind: str = "note",
+    score: float | None = None,
+    path: str = "",
+    parts: dict[str, float] | None = None,
+) -> Entry:
+    own = 1 - number / 1000 if score is None else score
+    item = Ranked(Candidate(number, number, number, 1, 1, text, 0.0), own, parts or {"words": own})
+    path = path or f"memory/{number}.md"
+    return diversity.entry(item, Source("memory", path, "", day, kind, f"{number:06}", (), None))
+
+
+def unchanged(source: Source) -> int:
+    return 0
+
+
+def groups(*entries: Entry, limit: int = 10) -> list[list[int]]:
+    return [[one.item.candidate.id for one in group] for group in diversity.gather(entries, limit)]
+
+
+STATEMENTS = (
+    "Tea at noon",
+    "tea, at noon.",
+    "No tea at noon",
+    "Tea at 12",
+    DANA,
+    f"{DANA}.",
+    "喝茶",
+    "不喝茶",
+    SAID,
+)
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from(STATEMENTS),
+        st.sampled_from(["2026-02-13", "2026-02-14", "2026-03-01", None]),
+        st.sampled_from(["note", "session"]),
+    ),
+    max_size=30,
+).map(lambda rows: [made(n, text, day, kind=kind) for n, (text, day, kind) in enumerate(rows)])
+
+
+@given(ENTRIES, st.integers(0, 12))
+def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: int) -> None:
+    """What is not shown is the same as what is, or the transcript of it; what was not reached is not needed."""
+    found = diversity.gather(entries, limit)
+    reached = sum(map(len, found))
+    assert sorted(one.item.candidate.id for group in found for one in group) == list(range(reached))
+    assert reached == len(entries) or len(found) >= limit
+    for group in found:
+        told = diversity.tell(group, unchanged)
+        assert len(told.others) == len(group) - 1
+        for other in told.others:
+            alike = wording.same(told.shown.said, other.said)
+            assert alike or (other.is_transcript and wording.same_event(told.shown.said, other.said))
+
+
+@given(ENTRIES, st.integers(1, 12), st.floats(0, 1))
+def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: float) -> None:
+    told = [diversity.tell(group, unchanged) for group in diversity.gather(entries, limit)]
+    spread = diversity.spread(told, share)
+    items = [one.shown.item for one in spread]
+    assert all(a.score >= b.score for a, b in pairwise(items))
+    assert all(sum(item.parts.values()) == pytest.approx(item.score) for item in items)
+    assert sorted(item.candidate.id for item in items) == sorted(one.shown.item.candidate.id for one in told)
+
+
+def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
+    old, new = made(1, DANA, "2026-01-02", score=0.9), made(2, DANA, "2026-02-03", score=0.5)
+    told = diversity.tell([old, new], unchanged)
+    assert (told.shown.source.date, told.shown.item.score) == ("2026-02-03", 0.9)
+    assert told.shown.item.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
+    assert told.others == (old,)
+
+
+def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
+    first, second = made(1, DANA, path="a.md"), made(2, DANA, path="b.md")
+    for changed, newest in (({"a.md": 2, "b.md": 1}, first), ({"a.md": 1, "b.md": 2}, second)):
+        told = diversity.tell([first, second], lambda source, times=changed: times[source.path])
+        assert told.shown.source == newest.source
+
+
+def test_of_the_day_asked_for_a_statement_is_shown_as_of_that_day() -> None:
+    asked = made(1, DANA, "2026-01-02", parts={"words": 0.8, "date": 0.1})
+    later = made(2, DANA, "2026-02-03")
+    assert diversity.tell([asked, later], unchanged).shown.source.date == "2026-01-02"
+
+
+def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
+    heard, note, again = (
+        made(1, SAID, "2026-02-13", kind="session"),
+        made(2, f"- {DANA}", "2026-02-12"),
+        made(3, "Bob: Dana takes the cat, and moves to Lisbon in April!", "2026-02-12", kind="session"),
+    )
+    for order in ([heard, note, again], [heard, again, note], [note, heard, again]):
+        (group,) = diversity.gather(order, 10)
+        told = diversity.tell(group, unchanged)
+        assert told.shown.source == note.source
+        assert {one.source.path for one in told.others} == {heard.source.path, again.source.path}
+
+
+def test_a_transcript_of_another_day_is_another_hit() -> None:
+    note, days = made(1, DANA, "2026-02-12"), ("2026-02-14", "2026-02-10", None)
+    for number, day in enumerate(days, 2):
+        assert groups(note, made(number, SAID, day, kind="session")) == [[1], [number]]
+
+
+def test_two_passages_of_the_same_lines_are_one_hit_and_not_another_place() -> None:
+    first = made(1, "one half of a long line")
+    twin = first._replace(
+        item=first.item._replace(candidate=first.item.candidate._replace(id=2, text="rest"))
+    )
+    assert groups(first, twin) == [[1]]
+
+
+def test_copies_beyond_the_head_do_not_take_the_place_of_hits() -> None:
+    copies = [made(n, DANA) for n in range(50)]
+    others = [made(n, f"statement {n}") for n in range(50, 60)]
+    assert [group[0] for group in groups(*copies, *others, limit=3)] == [0, 50, 51]
+    assert groups(*others, limit=3) == [[n] for n in range(50, 56)]  # no more than the head is compared
+
+
+def test_a_program_is_the_same_only_to_the_letter() -> None:
+    code = [
+        made(n, text, path=f"{n}.py") for n, text in enumerate(["x = 1  # a", "x = 1  # b", "x = 1  # a"])
+    ]
+    assert groups(*code) == [[0, 2], [1]]
+
+
+def test_variety_puts_what_is_alike_behind_and_says_so() -> None:
+    texts = ["walnut desk by the window", "walnut desk by the door", "running shoes"]
+    told = [Statement(made(n, text)) for n, text in enumerate(texts)]
+    assert diversity.spread(told, 1.0) == told
+    spread = [one.shown.item for one in diversity.spread(told, 0.5)]
+    assert [item.candidate.id for item in spread] == [0, 2, 1]
+    assert spread[2].parts["diversity"] < 0
+    assert "diversity" not in spread[0].parts
+    assert [one.shown.item.candidate.id for one in diversity.spread(told, 0.0)] == [0, 2, 1]

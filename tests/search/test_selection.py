@@ -1,0 +1,124 @@
+"""Hits of a real index: what is said twice is found once, with the other places in every format."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory, render
+from commonplace.types import Place
+
+SAID = "The walnut desk comes from the joiner in Bremen and has a drawer on the left."
+NOTES = {
+    "memory/2026-01-12.md": f"# 2026-01-12\n\n- 09:10 {SAID}\n\n## Noon\n\n- Bought running shoes.\n",
+    "memory/2026-02-03.md": f"# 2026-02-03\n\n- 14:05 {SAID.lower()}\n\n## Later\n\n- The desk was cheap.\n",
+    "MEMORY.md": f"# Memory\n\n## Furniture\n\n- {SAID}\n",
+    "memory/2026-02-20.md": "# 2026-02-20\n\n- The walnut desk does not fit through the door.\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    for path, text in NOTES.items():
+        (tmp_path / path).write_text(text, "utf-8")
+    return tmp_path
+
+
+def opened(root: Path, **settings: object) -> Memory:
+    return Memory.open(root, overrides={"embedding.provider": "none", **settings})
+
+
+def test_what_is_said_three_times_is_one_hit_the_newest(root: Path) -> None:
+    with opened(root) as memory:
+        hits = memory.search("walnut desk joiner", min_score=0.0).hits
+    (told,) = [hit for hit in hits if "joiner" in hit.text]
+    assert told.path == "memory/2026-02-03.md"
+    assert told.others == (
+        Place("memory/2026-01-12.md", 3, 3, "2026-01-12"),
+        Place("MEMORY.md", 5, 5, None),
+    )
+    assert told.score == max(hit.score for hit in hits)
+    assert any("does not fit" in hit.text for hit in hits)
+    assert sum(factor.value for factor in told.factors) == pytest.approx(told.score, abs=1e-3)
+
+
+def test_of_a_day_that_is_named_it_is_shown_as_of_that_day(root: Path) -> None:
+    with opened(root) as memory:
+        told = memory.search("joiner of the walnut desk on 2026-01-12").hits[0]
+    assert (told.date, told.others[0].date) == ("2026-01-12", "2026-02-03")
+
+
+def test_filters_alone_list_passages_as_they_stand(root: Path) -> None:
+    with opened(root) as memory:
+        hits = memory.search("path:memory/*.md", limit=50).hits
+    assert sum("joiner" in hit.text for hit in hits) == 2
+    assert all(hit.others == () for hit in hits)
+
+
+def test_a_transcript_of_what_a_note_tells_is_a_further_place_of_it(root: Path) -> None:
+    heard = "**User:** so the walnut desk, it comes from a joiner in Bremen, drawer on the left"
+    (root / "memory" / "2026-02-04-talk.md").write_text(f"# Talk\n\n{heard}\n", "utf-8")
+    with opened(root) as memory:
+        before = memory.search("walnut desk joiner", min_score=0.0).hits
+        memory.close()
+        with sqlite3.connect(root / ".commonplace" / "index.sqlite") as connection:
+            connection.execute("UPDATE notes SET kind = 'session' WHERE path LIKE '%talk.md'")
+        connection.close()
+        after = memory.search("walnut desk joiner", min_score=0.0).hits
+    assert sum("joiner" in hit.text for hit in before) == 2
+    (told,) = [hit for hit in after if "joiner" in hit.text]
+    assert told.path == "memory/2026-02-03.md"
+    assert "memory/2026-02-04-talk.md#L3" in [other.citation for other in told.others]
+
+
+def test_a_limit_is_reached_however_many_copies_there_are(root: Path) -> None:
+    for number in range(40):
+        (root / "memory" / f"copy-{number}.md").write_text(f"# Copy\n\n- {SAID}\n", "utf-8")
+    with opened(root) as memory:
+        hits = memory.search("walnut desk joiner shoes", limit=3, min_score=0.0).hits
+    assert len(hits) == 3
+    assert sum("joiner" in hit.text for hit in hits) == 1
+
+
+def test_variety_is_a_setting_and_scores_still_fall(root: Path) -> None:
+    with opened(root) as memory:
+        plain = memory.search("walnut desk", min_score=0.0).hits
+    with opened(root, **{"search.diversity": 0.5}) as memory:
+        varied = memory.search("walnut desk", min_score=0.0).hits
+    assert {hit.citation for hit in plain} == {hit.citation for hit in varied}
+    assert not any(factor.name == "diversity" for hit in plain for factor in hit.factors)
+    assert any(factor.name == "diversity" for hit in varied for factor in hit.factors)
+    assert [hit.score for hit in varied] == sorted((hit.score for hit in varied), reverse=True)
+
+
+def test_every_format_names_the_other_places(root: Path) -> None:
+    with opened(root) as memory:
+        result = memory.search("walnut desk joiner")
+    places = ["memory/2026-01-12.md#L3", "MEMORY.md#L5"]
+    assert "  also in memory/2026-01-12.md#L3, MEMORY.md#L5\n" in render.hits_text(result)
+    assert "also in `memory/2026-01-12.md#L3`, `MEMORY.md#L5`\n" in render.hits(result, "md")
+    told = json.loads(render.hits(result, "json"))[0]
+    assert [other["citation"] for other in told["also"]] == places
+    assert [other["date"] for other in told["also"]] == ["2026-01-12", None]
+    row = next(csv.DictReader(io.StringIO(render.hits(result, "csv"), newline="")))
+    assert row["also"].split("\n") == places
+    found = ElementTree.fromstring(render.hits(result, "xml")).find("hit")
+    assert found is not None
+    assert [element.get("citation") for element in found.findall("also")] == places
+    assert render.hits(result, "files").split("\n")[0] == "memory/2026-02-03.md"
+
+
+def test_a_recall_counts_what_it_does_not_say_again(root: Path) -> None:
+    with opened(root) as memory:
+        found = memory.recall("walnut desk joiner")
+    assert found.text.lower().count("joiner") == 1
+    assert found.repeated == 2
+    assert "2 said already" in render.recall_footer(found)
+    assert render.recall_data(found)["repeated"] == 2
