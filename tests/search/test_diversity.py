@@ -30,7 +30,7 @@ def made(
     own = 1 - number / 1000 if score is None else score
     item = Ranked(Candidate(number, number, number, 1, 1, text, 0.0), own, parts or {"words": own})
     path = path or f"memory/{number}.md"
-    return diversity.entry(item, Source("memory", path, "", day, kind, f"{number:06}", (), None))
+    return diversity.entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()))
 
 
 def unchanged(source: Source) -> int:

@@ -10,7 +10,7 @@ from commonplace.search import disclose, layers
 from commonplace.search.repeats import Told
 from commonplace.types import Hit
 
-SETTINGS = Settings(1000, "mixed", 0.0, 10, 0.0, 10)
+SETTINGS = Settings(1000, "mixed", 0.0, 10, 0.0, 10, tentative=False)
 SHOES = "- Dana bought running shoes in Lisbon yesterday."
 DESK = "- The walnut desk stands by the northern window."
 LUNCH = "- Lunch with Bob at the harbour was excellent."
