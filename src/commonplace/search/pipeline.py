@@ -113,9 +113,7 @@ def search(
     with outcome.timed("ranking"):
         wanted = {*lexical, *semantic, *_of_days(index, asked)}
         if request.min_score is not None and request.min_score <= 0:
-            others = index.others(wanted, request.limit - len(wanted), covered)
-            allowed = _allowed(index, query, sorted(others))
-            wanted |= others if allowed is None else allowed
+            wanted |= _others(index, asked, wanted, request)
         candidates = index.candidates(sorted(wanted))
         dates = index.dates([c.id for c in candidates]) if request.ranking.recency or days else {}
         evidence = Evidence(query, weighed, lexical, semantic, dates, request.now, days)
@@ -142,6 +140,13 @@ Gather = Callable[
     [SqliteIndex, Vectors, Embed | None, _Asked, Request, Outcome],
     tuple[dict[int, float], dict[int, float], Terms],
 ]
+
+
+def _others(index: SqliteIndex, asked: _Asked, wanted: set[int], request: Request) -> set[int]:
+    """Passages that no list holds, for a question that takes whatever there is."""
+    others = index.others(wanted, request.limit - len(wanted), asked.covered)
+    allowed = _allowed(index, asked.query, sorted(others))
+    return others if allowed is None else allowed
 
 
 def _of_days(index: SqliteIndex, asked: _Asked) -> set[int]:
