@@ -67,6 +67,8 @@ class Answerer:
     ) -> pipeline.Request:
         """What is asked for, with the settings where nothing is said. Raises as `Memory.search` does."""
         self._check_collections(collections)
+        if limit is not None and limit < 0:
+            raise ConfigError("limit", f"{limit!r} is not allowed; it must be a number from 0")
         if mode not in MODES:
             raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
         if min_score is not None and not min_score <= 1:
@@ -194,6 +196,8 @@ class Answerer:
         return replace(hit, path=path, docid=docid, contexts=contexts)
 
     def _check_collections(self, names: Sequence[str]) -> None:
+        if isinstance(names, str):
+            raise ConfigError("collections", f"{names!r} is a text; it must be a list of names")
         known = [source.name for source in self._store.sources]
         for name in names:
             if name not in known:
