@@ -472,6 +472,24 @@ def test_a_mode_or_threshold_that_there_is_not_is_refused(tmp_path: Path) -> Non
                 memory.search("walnut", min_score=score)
 
 
+def test_a_negative_limit_and_a_text_for_collections_are_refused(plain: Memory) -> None:
+    with pytest.raises(errors.ConfigError, match="limit: -1 is not allowed"):
+        plain.search("in:memory", limit=-1)
+    for ask in (plain.search, plain.recall):
+        with pytest.raises(errors.ConfigError, match="'memory' is a text; it must be a list of names"):
+            ask("certificate", collections="memory")
+
+
+@pytest.mark.parametrize("reader", ["model", "llm"])
+def test_a_reranker_that_is_wanted_and_not_set_costs_no_answer(root: Path, reader: str) -> None:
+    told = {"model": "no reranker is set; set reranking.provider", "llm": "llm needs a language model"}
+    wanted = {"embedding.provider": "none", "search.rerank": reader}
+    with Memory.open(root, overrides=wanted) as memory:
+        for found in (memory.search("certificate release"), memory.recall("certificate release")):
+            assert "certificate" in found.hits[0].text
+            assert told[reader] in found.warnings[0]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")
 def test_a_folder_whose_name_is_no_text_is_searched_all_the_same(tmp_path: Path) -> None:
     root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))

@@ -172,6 +172,7 @@ def test_what_is_not_json_is_an_error_and_not_asked_for_again(
     server.script = [Reply(body)]
     error = refused(endpoint)
     assert "is not JSON" in str(error)
+    assert str(error).endswith("is not JSON: it is empty") is (not body)
     assert str(error).isprintable()
     assert (error.permanent, len(server.requests)) == (False, 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,24 +15,16 @@ from typing import TYPE_CHECKING, Self
 from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.config.keys import READERS
 from commonplace.embedding.current import CurrentModel
-from commonplace.errors import (
-    ConfigError,
-    IndexUnavailable,
-    UnknownCollection,
-)
-from commonplace.index import scope
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
-from commonplace.index.vectors import FOREIGN_SHARE, Vectors
+from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, sources
-from commonplace.search import pipeline, places, query
+from commonplace.search import places
+from commonplace.search.answering import Answerer
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
-from commonplace.search.readers import Readers
-from commonplace.types.results import SearchResult
 from commonplace.usage.journal import Journal
 
 if TYPE_CHECKING:
@@ -40,16 +32,14 @@ if TYPE_CHECKING:
 
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
-    from commonplace.search.expansion import Expander
     from commonplace.types import (
         Estimate,
         Excerpt,
         Gathered,
-        Hit,
-        Level,
         Mode,
         NoteInfo,
         Recall,
+        SearchResult,
         Status,
         SyncReport,
         Timeline,
@@ -57,10 +47,6 @@ if TYPE_CHECKING:
         Written,
     )
 
-OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
-MODES = ("hybrid", "lexical", "semantic")
-LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
-BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
 RECALL_CANDIDATES = 60  # hits a recall chooses from; more never fitted a budget of 4,000 tokens
 
 
@@ -91,10 +77,11 @@ class Memory:
         self._store = self._make_store(scout)
         folder = index_path.parent if index_path else None
         self._current = CurrentModel(self.workspace, settings.embedding, folder, embedder)
-        self._readers = Readers(settings, self._current.accounts)
-        self._expander: Expander | None = None
         self._journal = Journal(self.workspace, settings.usage, folder, agent)
         self._lock, self._syncing = threading.RLock(), threading.Lock()
+        self._answerer = Answerer(
+            self.workspace, settings, self.ranking, self._store, self._current, self._lock
+        )
 
     def _make_store(self, scout: Scout | None = None) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
@@ -155,7 +142,7 @@ class Memory:
         with self._lock:
             self._store.dismiss()
             self._store.close()
-            self._readers.close()
+            self._answerer.close()
             self._current.close()
             self._journal.close()
 
@@ -216,48 +203,10 @@ class Memory:
         not, and for a query document with a mistake.
         """
         started = time.perf_counter()
-        request = self._request(limit, mode, collections, min_score, now, rerank, expand)
-        result = self._find(text, request)
+        request = self._answerer.request(limit, mode, collections, min_score, now, rerank, expand)
+        result = self._answerer.answer(text, request)
         self._journal.asked("search", result, started)
         return result
-
-    def _request(
-        self,
-        limit: int | None = None,
-        mode: Mode = "hybrid",
-        collections: Sequence[str] = (),
-        min_score: float | None = None,
-        now: date | None = None,
-        rerank: str | None = None,
-        expand: bool | None = None,
-    ) -> pipeline.Request:
-        """What is asked for, with the settings where nothing is said. Raises as `search` does."""
-        self._check_collections(collections)
-        if mode not in MODES:
-            raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
-        if min_score is not None and not min_score <= 1:
-            raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
-        if rerank is not None and rerank not in READERS:
-            raise ConfigError("rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(READERS)}")
-        own = self.settings.search
-        return pipeline.Request(
-            limit=own.limit if limit is None else limit,
-            mode=mode,
-            collections=tuple(collections),
-            min_score=own.min_score if min_score is None else min_score,
-            ranking=self.ranking,
-            now=now,
-            rerank=rerank or own.rerank,
-            expand=own.expand if expand is None else ("on" if expand else "off"),
-            diversity=own.diversity,
-        )
-
-    def _find(self, text: str, request: pipeline.Request) -> SearchResult:
-        """Search, and leave it to the caller to record it."""
-        if request.expand != "off":
-            return self._widened(text, request)
-        with self._lock:
-            return self._answer(text, request)[0]
 
     def recall(
         self,
@@ -281,10 +230,10 @@ class Memory:
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        request = self._request(
+        request = self._answerer.request(
             RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank, expand=expand
         )
-        result = self._find(text, request)
+        result = self._answerer.answer(text, request)
         recall = layers.recalled(result, budget, compose(result.hits, budget, text))
         self._journal.asked("recall", recall, started)
         return recall
@@ -387,9 +336,11 @@ class Memory:
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
+        from commonplace.search import standing
+
         with self._lock:
             self._store.settle()
-            return self._status()
+            return standing.status(self.workspace, self.settings, self._store, self._answerer.model)
 
     def usage(self, days: int | None = None) -> Usage:
         """Sum up what was asked, found and opened: as far back as the record goes, or the last `days`.
@@ -428,217 +379,5 @@ class Memory:
                 self._store.written()
                 self._store.settle(retry_s=0)
 
-    def _widened(self, text: str, request: pipeline.Request) -> SearchResult:
-        """Search with what a language model makes of the question; other questions do not wait for it."""
-        from commonplace.index import scripts
-        from commonplace.search import expansion
-
-        def answer(request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
-            with self._lock:
-                return self._answer(text, request)
-
-        def languages() -> tuple[str, ...]:
-            with self._lock:
-                return scripts.named(self._store)
-
-        with self._lock:
-            if self._expander is None:
-                self._expander = expansion.Expander(self.workspace, self.settings, languages)
-        return expansion.search(self._expander, text, request, answer, always=request.expand == "on")
-
-    def _answer(self, text: str, request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
-        """Search, recovering once from an index that fails in use."""
-        for last in (False, True):
-            self._store.settle()
-            try:
-                outcome, stale = self._ask(text, request)
-                break
-            except IndexUnavailable as error:
-                if last:
-                    raise
-                self._store.recover(error)
-        index = self._store.index
-        shared = index.shared_docids(hit.docid for hit in outcome.hits)
-        hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
-        level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [*self._store.opened.warnings, *self._vector_warnings(request), *outcome.warnings]
-        everything = -(-index.text_bytes() // BYTES_A_TOKEN)
-        result = SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
-        return result, outcome
-
-    def _ask(self, text: str, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
-        """Search an index that was compared with the files; return how many are stale as well.
-
-        While a scout is out to the files the index is searched as it stands, which nearly always is as it
-        should be; otherwise it is searched again.
-        """
-        store = self._store
-        wanted = self.settings.index.sync_on_search or store.empty
-        if wanted and store.scouted:
-            index, version = store.index, store.index.version()
-            outcome = self._search(text, request)
-            stale = store.freshen()
-            if store.index is index and index.version() == version:
-                return outcome, stale
-        else:
-            stale = store.freshen() if wanted else 0
-        return self._search(text, request), stale
-
-    def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
-        index, vectors = self._store.index, self._store.vectors
-        parsed, request = self._parsed(text, request)
-        if parsed.filters:
-            self._check_filters(parsed, request)
-        named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
-        if not named:
-            request = request._replace(collections=config.by_default(self.settings))
-        model, gather = self._model_for(parsed, request), None
-        if request.lines:
-            from commonplace.search import lines
-
-            gather = lines.candidates
-        embed = self._question_embedder(model, request)
-        means = pipeline.Means(embed, gather, self._readers.choose(request.rerank, model, request.ranking))
-        with index.reading():
-            outcome = pipeline.search(index, vectors, means, parsed, request)
-        if request.mode == "semantic" and embed is None:
-            told = "no vectors can answer this question, and a semantic search asks nothing else"
-            outcome.warnings.append(told)
-        return outcome
-
-    def _parsed(self, text: str, request: pipeline.Request) -> tuple[query.Query, pipeline.Request]:
-        """The question, and the request with the lines that it is made of and those that it was given."""
-        index = self._store.index
-        may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
-        if not may_be and not request.lines:
-            return query.parse(text, lambda: scope.keys(index)), request
-        from commonplace.search import documents
-
-        parsed, own = documents.read_any(text, lambda: scope.keys(index), as_lines=bool(request.lines))
-        return parsed, request._replace(lines=(*own, *request.lines))
-
-    def _model_for(self, parsed: query.Query, request: pipeline.Request) -> Embedder | None:
-        """The model that embeds a question, or None where vectors cannot help."""
-        by_words = request.lines and all(line.kind == "lex" for line in request.lines)
-        model = None if by_words or request.mode == "lexical" else self._question_model()
-        if model is None or request.lines:
-            return model
-        return None if parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts else model
-
-    def _question_embedder(self, model: Embedder | None, request: pipeline.Request) -> pipeline.Embed | None:
-        """The function that embeds a question and its lines."""
-        if model is None:
-            return None
-        if request.lines:
-            from commonplace.embedding import configured
-            from commonplace.search import lines
-
-            patience_s = self.settings.embedding.query_deadline_s if configured.is_remote(model) else None
-            return lines.embedder(model, patience_s)
-        if "cjk" in model.scripts:
-            return lambda text, kind="query": model.embed([text], kind)[0]
-        return lambda text, kind="query": model.embed([query.latin(text)], kind)[0]  # the rest would be noise
-
-    def _question_model(self) -> Embedder | None:
-        """The model for questions, once it has embedded the few passages that lack a vector."""
-        store = self._store
-        few = store.few_pending
-        model = None if store.vectors.level() == 2 and not few else self._asked_model()
-        if model is None:
-            return None
-        from commonplace.embedding import configured
-
-        if few and not configured.is_remote(model):  # a question may wait for its own vector alone
-            store.catch_up(model)
-        return None if store.vectors.level() == 2 else model
-
-    def _asked_model(self) -> Embedder | None:
-        """The model that a question goes to: the index's own, while those of another are not complete."""
-        model = self._current.load()
-        if model is not None and not self._store.vectors.serves(model):
-            model = self._current.former(str(self._store.index.meta("model")))
-        return model
-
-    def _vector_warnings(self, request: pipeline.Request) -> list[str]:
-        if request.mode == "lexical" or self.settings.embedding.provider == "none" or self._store.in_memory:
-            return []
-        current = self._current
-        if current.trouble:
-            return [current.trouble]
-        if current.model is not None and not self._store.vectors.serves(current.model):
-            return [OTHER_VECTORS]
-        pending = self._store.index.pending()
-        return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
-
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
-
-    def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
-        """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""
-        path = places.shown(hit.collection, hit.path)
-        docid = hit.docid
-        if docid in shared:
-            docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid
-        contexts = config.contexts_for(self.settings, path, hit.collection)
-        return replace(hit, path=path, docid=docid, contexts=contexts)
-
-    def _check_collections(self, names: Sequence[str]) -> None:
-        known = [source.name for source in self._store.sources]
-        for name in names:
-            if name not in known:
-                raise UnknownCollection(name, known)
-
-    def _check_filters(self, parsed: query.Query, request: pipeline.Request) -> None:
-        from datetime import date
-
-        from commonplace.search import filters
-
-        names = [source.name for source in self._store.sources]
-        filters.check(parsed.filters, names, request.now or date.today())
-
-    def _left_alone(self) -> list[str]:
-        from commonplace.embedding import configured
-
-        return configured.left_alone()
-
-    def _model_warnings(self) -> list[str]:
-        """What to do about the model: what is missing, vectors of another one, a script it does not serve."""
-        if not self._current.wanted:
-            return []
-        from commonplace.index import scripts
-
-        model = self._current.load()
-        told = [self._current.trouble] if self._current.trouble else []
-        if model is None:
-            return told
-        if not self._store.vectors.serves(model):
-            told.append(OTHER_VECTORS)
-        advice = scripts.advise(scripts.shares(self._store.index), model.scripts)
-        return [*told, f"{advice.told}: run `{advice.command}`"] if advice else told
-
-    def _status(self) -> Status:
-        from commonplace.embedding import automatic
-        from commonplace.types import CollectionInfo, Status
-
-        store = self._store
-        index = store.index
-        counts, by_collection = index.counts(), index.collections()
-        stale = store.stale()
-        collections = tuple(
-            CollectionInfo(s.name, s.root, s.globs, s.ignore, *by_collection.get(s.name, (0, 0)))
-            for s in store.sources
-        )
-        level: Level = 3 if store.in_memory else 2
-        if level == 2 and self._current.wanted and self._asked_model() is not None:
-            level = store.vectors.level()
-        return Status(
-            workspace=os.fspath(self.workspace.root),
-            index=index.path,
-            level=level,
-            collections=collections,
-            stale=stale,
-            index_bytes=index.size_bytes(),
-            model=automatic.choose(self.settings.embedding).shown,
-            warnings=(*store.opened.warnings, *self._left_alone(), *self._model_warnings()),
-            **counts,
-        )

@@ -110,7 +110,7 @@ class Endpoint:
             return json.loads(answer.body)
         except (ValueError, RecursionError) as error:
             said = refusals.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
-            message = f"the answer of {self.origin} is not JSON: {screen.shorten(said, 80)}"
+            message = f"the answer of {self.origin} is not JSON: {screen.shorten(said, 80) or 'it is empty'}"
             raise ProviderError(self.provider, message, status=answer.status) from error
 
     def send(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.chunking import passages
+from commonplace.chunking import outline, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.index.progress import silent
+from commonplace.index.reading import Reader
 from commonplace.notes.parse import parse
+from commonplace.notes.scan import Source, scan
 
 PYTHON = '''\
 #!/usr/bin/env python
@@ -239,6 +243,27 @@ def test_without_its_grammar_code_is_cut_by_paragraphs(monkeypatch: pytest.Monke
     found = cut(text)
     assert {name for name, _, _ in found} == {""}
     assert [a % 23 for _, a, _ in found] == [1] * len(found)
+
+
+@pytest.mark.parametrize("fault", ["import", "version"])
+def test_a_grammar_that_cannot_be_used_is_as_none(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = "raise ImportError('no such symbol')" if fault == "import" else "language = lambda: 7"
+    (tmp_path / "tree_sitter_python.py").write_text(says)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "tree_sitter_python", raising=False)
+    outline.trouble.cache_clear()
+    try:
+        assert {name for name, _, _ in cut(PYTHON)} == {""}
+        reader = Reader({}, DEFAULT)
+        (tmp_path / "a.py").write_text("x = 1\n")
+        list(reader.batches(scan([Source("docs", str(tmp_path), ("a.py",))]), silent))
+        (warning,) = reader.warnings
+        assert warning.startswith("code is cut by lines: tree_sitter_python cannot be used (")
+        assert warning.endswith("; install 'commonplace[code]' anew and delete the index")
+    finally:
+        outline.trouble.cache_clear()
 
 
 def test_a_comment_is_no_heading_and_a_rule_no_front_matter() -> None:

@@ -123,6 +123,11 @@ def test_multi_get_takes_globs_lists_and_docids(run: Run) -> None:
     assert text == f"==> MEMORY.md:3-3 <==\n## Tea\n\n==> {DAY}:10-10 <==\n- 周五下午不部署。\n"
 
 
+def test_multi_get_of_nothing_finds_nothing(run: Run) -> None:
+    result = run("multi-get", " , ")
+    assert (result.exit_code, result.stdout) == (3, "")
+
+
 def test_multi_get_names_what_it_leaves_out(run: Run) -> None:
     result = run(
         "multi-get", "nothing.md", "MEMORY.md", "none/*.md", DAY, "memory/2026-02-14.md", "--max-bytes", "90"

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from commonplace.config.settings import Collection
 from commonplace.notes import updates
 
@@ -53,6 +55,25 @@ def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> Non
     assert updates.run(program(parent), str(tmp_path), 0.7) == f"{NAME} was ended after 0.7 s"
     time.sleep(2)
     assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_what_it_says_fills_no_disk(tmp_path: Path) -> None:
+    talks = (
+        "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000));"
+        "[os.write(2, b'talk\\n' * 10_000) for _ in range(100)]; sys.exit('fatal: at last')"
+    )
+    assert updates.run(program(talks), str(tmp_path)) == f"{NAME} exited with 1: fatal: at last"
+
+
+def test_a_daemon_that_it_leaves_is_not_waited_for(tmp_path: Path) -> None:
+    daemon = "import time, pathlib; time.sleep(4); pathlib.Path('ended').touch()"
+    leaves = (
+        f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {daemon!r}], start_new_session=True);"
+        "sys.exit('fatal: left one')"
+    )
+    assert updates.run(program(leaves), str(tmp_path)) == f"{NAME} exited with 1: fatal: left one"
+    assert not (tmp_path / "ended").exists()
 
 
 def test_every_collection_with_a_command_has_its_turn(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_with_room_for_everything_all_that_differs_is_there(hits: list[Hit]) -> 
         any(one.text in kept.text for kept in chosen)
         or " ".join(one.text.split()) in {" ".join(k.text.split()) for k in chosen}
         for one in hits
+        if any(character.isalnum() for character in one.text)  # a bare mark of a heading says nothing
     )
     assert left_out == 0
     assert all(one.text in text for one in chosen)

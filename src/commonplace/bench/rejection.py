@@ -84,19 +84,25 @@ def measure(
 
 def _plan(sets: Sequence[QuestionSet], place: int, count: int) -> list[_Asked]:
     """Draw what is asked of one set, the same every time."""
-    own = [question for question in sets[place].questions if question.evidence]
+    own, others = _pool(sets, place)
     names = list(datasets.by_workspace(own))
-    if not own:
-        raise ConfigError(str(sets[place].path), "holds no question with evidence")
-    others = [one for at, asked in enumerate(sets) if at != place for one in asked.questions]
-    if not others and len(names) < 2:
-        raise ConfigError(str(sets[place].path), "is about one workspace: name another set beside it")
     chance = Random(f"{SEED}:{len(own)}")  # noqa: S311 - a sample, no secret
     plan = [_Asked(one, one.workspace, False) for one in _some(own, count, chance)]
     for at, one in enumerate(_some(others or own, count, chance)):
         free = names if others else [name for name in names if name != one.workspace]
         plan.append(_Asked(one, free[at % len(free)], True))
     return plan
+
+
+def _pool(sets: Sequence[QuestionSet], place: int) -> tuple[list[Question], list[Question]]:
+    """The questions that one set answers, and those of all others. Raises ConfigError for too few."""
+    own = [question for question in sets[place].questions if question.evidence]
+    if not own:
+        raise ConfigError(str(sets[place].path), "holds no question with evidence")
+    others = [one for asked in (*sets[:place], *sets[place + 1 :]) for one in asked.questions]
+    if not others and len(datasets.by_workspace(own)) < 2:
+        raise ConfigError(str(sets[place].path), "is about one workspace: name another set beside it")
+    return own, others
 
 
 def _some(questions: Sequence[Question], count: int, chance: Random) -> list[Question]:

@@ -32,7 +32,8 @@ class _Run(NamedTuple):
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
     """Cut a program into sections and passages, which together cover every non-blank line once.
 
-    Without the grammar of its language it is cut by blank lines and indentation, in one section.
+    Without a grammar of its language that can be used it is cut by blank lines and indentation, in one
+    section.
     """
     sizes = [len(line) if line.isascii() else breakpoints.width(line, settings.wide) for line in note.lines]
     lines = Lines(note.lines, sizes)
@@ -50,7 +51,7 @@ def _outline(note: Note, lines: Lines, settings: ChunkSettings) -> Outline:
     grammar = languages.of(note.path)
     total = lines.size(0, len(note.lines) - 1) if note.lines else 0
     plain = total > min(_LARGEST, _WIDEST * len(note.lines))
-    if grammar is None or plain or not total or not languages.installed(grammar):
+    if grammar is None or plain or not total or not languages.installed(grammar) or outline.trouble(grammar):
         return outline.of_text(lines)
     return outline.of_syntax(lines, grammar, settings.code)
 

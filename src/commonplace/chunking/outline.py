@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace import screen
 from commonplace.chunking import kinds
 from commonplace.notes.languages import Grammar
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
 
 # What a cut costs: one for each node that spans it, and this much more.
 PARAGRAPH, CLOSER, COMMENT, STRING = 0.5, 2.0, 6.0, 1000.0
 _DEEPEST = 6  # names of a heading path; what is nested deeper belongs to the last of them
 _NEAR = 2  # lines from the end of a comment to what it is about: one blank line may stand between
+_REASON = 120  # characters of what a library says of itself
 _INDENT = 4  # columns that count as one level where the syntax is unknown
 _CLOSES = re.compile(r"[\s)\]}>;,]*(?:(?:else|finally)\b[\s{:]*)?")
 _COMMENTED = re.compile(r"\s*(?:#|//|/?\*)")
@@ -71,9 +74,9 @@ def of_text(lines: Lines) -> Outline:
 
 
 def of_syntax(lines: Lines, grammar: Grammar, limit: int) -> Outline:
-    """The outline of a program, whatever is broken in it; needs the extra `code`."""
+    """The outline of a program, whatever is broken in it; needs the extra `code`, without `trouble`."""
     walk = _Walk(lines, limit)
-    walk.run(_tree("\n".join(lines.lines), grammar))
+    walk.run(_parser(grammar).parse("\n".join(lines.lines).encode("utf-8", "replace")).root_node)
     depths = accumulate(walk.spans[:-1])
     costs = [own + depth for own, depth in zip(_paragraphs(lines.lines), depths, strict=True)]
     for row in walk.commented:
@@ -92,13 +95,22 @@ def _paragraphs(lines: Sequence[str]) -> list[float]:
     ]
 
 
-def _tree(text: str, grammar: Grammar) -> Node:
+@cache
+def trouble(grammar: Grammar) -> str:
+    """Say why a grammar that is installed cannot be used, or return an empty text."""
+    try:
+        _parser(grammar)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:  # built for another version
+        return f"{grammar.module} cannot be used ({screen.shorten(screen.one_line(str(error)), _REASON)})"
+    return ""
+
+
+def _parser(grammar: Grammar) -> Parser:
     from importlib import import_module
 
     from tree_sitter import Language, Parser
 
-    language = Language(getattr(import_module(grammar.module), grammar.function)())
-    return Parser(language).parse(text.encode("utf-8", "replace")).root_node
+    return Parser(Language(getattr(import_module(grammar.module), grammar.function)()))
 
 
 class _Visit(NamedTuple):

@@ -125,9 +125,10 @@ def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
 @option("--clear", is_flag=True, help="Run nothing any more.")
 @click.pass_context
 def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: bool) -> None:
-    """Show or set what `sync --pull` runs in a collection's folder first: update-cmd docs -- git pull -q.
+    """Show or set what `sync --pull` runs in a collection's folder first, such as `git pull -q`.
 
-    It is run without a shell and noted in your own config.toml.
+    A command that has options of its own stands after --. It is run without a shell and noted in your own
+    config.toml.
     """
     from commonplace import config
     from commonplace.errors import UnknownCollection

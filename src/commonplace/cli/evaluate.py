@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,8 @@ from commonplace.cli import failures, progress, questions
 from commonplace.cli.options import command, option
 
 if TYPE_CHECKING:
-    from commonplace.types import Mode
+    from commonplace.bench.datasets import Question
+    from commonplace.types import Estimate, Mode
 
 LEAST_RESULTS = 50  # fewer would cut the list before the character budgets are used up
 
@@ -104,8 +105,7 @@ def evaluate(
         datasets.check_writable(out)
     if estimate:
         expected = evaluation.estimate(asked.questions, asked.folder, options)
-        shown = render.estimate_data(expected)
-        click.echo(questions.as_json(shown) if as_json else render.estimate_text(expected))
+        click.echo(_estimate(expected, as_json=as_json))
         return
     with progress.shown(lines=True) as told:
         found = evaluation.evaluate(asked.questions, asked.folder, options, told)
@@ -116,12 +116,17 @@ def evaluate(
         click.echo(questions.as_json(how | report.as_record(found)))
     else:
         click.echo(f"preset {preset}: {options.preset.summary}; {mode}\n\n{report.as_text(found)}")
-    if unseen := sum(question.review for question in asked.questions):
-        failures.warn(
-            f"{unseen} of {len(asked.questions)} questions wait for review: nobody has looked at them"
-        )
-    short = report.short_of(found, least)
-    for line in short:
-        failures.warn(line)
-    if short:
+    _warn_of_unseen(asked.questions)
+    if short := report.short_of(found, least):
+        for line in short:
+            failures.warn(line)
         ctx.exit(failures.ERROR)
+
+
+def _estimate(expected: Estimate, *, as_json: bool) -> str:
+    return questions.as_json(render.estimate_data(expected)) if as_json else render.estimate_text(expected)
+
+
+def _warn_of_unseen(asked: Sequence[Question]) -> None:
+    if unseen := sum(question.review for question in asked):
+        failures.warn(f"{unseen} of {len(asked)} questions wait for review: nobody has looked at them")

@@ -91,7 +91,9 @@ def multi_get(
         session.write(render.gathered_text(found, numbers=not no_numbers, look=look))
     _tell_left_out(found)
     if found.left_out:
-        ctx.exit(1)
+        ctx.exit(failures.ERROR)
+    if not found.excerpts:
+        ctx.exit(failures.NOTHING_FOUND)
 
 
 def _tell_left_out(found: Gathered) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from commonplace.embedding.offers import Offer
     from commonplace.embedding.trial import Trial
     from commonplace.llm.trial import Trial as LlmTrial
+    from commonplace.reranking.trial import Trial as RerankerTrial
     from commonplace.screen import Look
 
 _WIDE = 100  # cells; below this, how long vectors are is left out
@@ -197,14 +198,27 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     if reranker or not (name or llm):
         ranked = rerankers.tried(session.root_for_settings(ctx), settings, needed=reranker)
     if form == "json":
-        data = {"embedding": [_data(one) for one in tried], "llm": _data(asked) if asked else None}
-        session.write(render.to_json({**data, "reranking": rerankers.data(ranked) if ranked else None}))
+        session.write(_all_data(tried, asked, ranked))
     else:
-        look = session.look(settings)
-        shown = [_table(tried, asked, look), rerankers.told(ranked, look) if ranked else ""]
-        session.write("\n".join(filter(None, shown)) or "no model is set, and nothing needs one")
+        session.write(_all_told(tried, asked, ranked, session.look(settings)))
     if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
         ctx.exit(ERROR)
+
+
+def _all_data(tried: Sequence[Trial], asked: LlmTrial | None, ranked: RerankerTrial | None) -> str:
+    data = {
+        "embedding": [_data(one) for one in tried],
+        "llm": _data(asked) if asked else None,
+        "reranking": rerankers.data(ranked) if ranked else None,
+    }
+    return render.to_json(data)
+
+
+def _all_told(
+    tried: Sequence[Trial], asked: LlmTrial | None, ranked: RerankerTrial | None, look: Look
+) -> str:
+    shown = [_table(tried, asked, look), rerankers.told(ranked, look) if ranked else ""]
+    return "\n".join(filter(None, shown)) or "no model is set, and nothing needs one"
 
 
 def _tried(

@@ -81,6 +81,7 @@ KEYS = (
         "auto",
         "Who reads the best hits again; auto: local where the bundled model embeds.",
         choices=READERS,
+        harmless=False,
     ),
     Key(
         "search.blend",

@@ -22,6 +22,7 @@ from commonplace.types import FileFailure
 BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
+_AGAIN = "install 'commonplace[code]' anew and delete the index"
 
 
 class Reader:
@@ -35,6 +36,7 @@ class Reader:
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
         self.plain = 0  # code files whose syntax cannot be read here
+        self.broken: list[str] = []  # what keeps installed grammars from being used
 
     def batches(self, states: Sequence[FileState], progress: Progress) -> Iterator[list[Entry]]:
         """Yield entries for files whose content changed, some megabytes at a time."""
@@ -57,10 +59,11 @@ class Reader:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know of how the files were cut."""
-        if not self.plain:
-            return ()
-        files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
-        return (f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}",)
+        told = [f"code is cut by lines: {trouble}; {_AGAIN}" for trouble in dict.fromkeys(self.broken)]
+        if self.plain:
+            files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
+            told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
+        return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
         try:
@@ -81,10 +84,21 @@ class Reader:
             self.added.append(content)
         else:
             self.changed += 1
-        grammar = languages.of(state.path)
-        self.plain += grammar is not None and not languages.installed(grammar)
+        self._look_at_grammar(state.path)
         note = parse(decode(data), state.path)
         return Entry(state, content, note, *passages.split(note, self.chunk))
+
+    def _look_at_grammar(self, path: str) -> None:
+        grammar = languages.of(path)
+        if grammar is None:
+            return
+        if not languages.installed(grammar):
+            self.plain += 1
+            return
+        from commonplace.chunking import outline
+
+        if trouble := outline.trouble(grammar):
+            self.broken.append(trouble)
 
 
 def content_hash(data: bytes) -> str:

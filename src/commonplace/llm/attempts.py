@@ -66,7 +66,7 @@ def relayed(
             try:
                 piece, error = pieces.get(timeout=max(deadline.left_s(), 0.001))
             except queue.Empty:
-                raise Unanswered(provider, f"no answer within {deadline.seconds:g} s") from None
+                raise Unanswered(provider, f"no answer within {round(deadline.seconds, 1):g} s") from None
             if isinstance(error, StopIteration):
                 return
             if error is not None:

@@ -61,7 +61,7 @@ class GgufModel:
                 if piece := collector.add(chunk):
                     yield piece
                 if not deadline.left_s():
-                    raise Unanswered(self.provider, f"no answer within {deadline.seconds:g} s")
+                    raise Unanswered(self.provider, f"no answer within {round(deadline.seconds, 1):g} s")
         collector.model = self.name
         return collector.completion(request)
 

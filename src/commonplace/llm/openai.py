@@ -170,7 +170,7 @@ class OpenAiModel:
             read = json.loads(data)
         except (ValueError, RecursionError) as error:
             said = refusals.reason(data[:_MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
-            message = f"the answer is not JSON: {screen.shorten(said, 80)}"
+            message = f"the answer is not JSON: {screen.shorten(said, 80) or 'it is empty'}"
             raise ProviderError(self.provider, message, status=200) from error
         if isinstance(read, dict) and read.get("error"):
             code = read["error"].get("code") if isinstance(read["error"], dict) else None

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import PurePath
+from threading import Thread
+from typing import IO
 
 from commonplace import paths, screen
 from commonplace.config.settings import Collection
@@ -20,6 +21,8 @@ from commonplace.notes.redact import redact
 
 TIMEOUT_S = 120.0  # a command that has not ended by then waits for somebody to answer it, or for a network
 _TOLD_BYTES = 4000  # of what it says on standard error, from its end
+_READ_BYTES = 1 << 16
+_LISTENS_S = 1.0  # after its end, for what is on its way; a daemon it left may hold standard error for ever
 _TOLD_CHARACTERS = 200
 
 
@@ -32,31 +35,48 @@ def run_all(collections: Iterable[Collection]) -> list[str]:
 def run(command: Sequence[str], folder: str, timeout_s: float = TIMEOUT_S) -> str:
     """Run a command in a folder without input; return what went wrong, or an empty text."""
     name = PurePath(command[0]).name
-    with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(
-                list(command),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            reason = paths.reason(error) if isinstance(error, OSError) else str(error)
-            return f"{name} cannot be started in {paths.shown(folder)}: {reason}"
-        try:
-            code = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return f"{name} was ended after {timeout_s:g} s"
-        finally:
-            _end(process)
-        if not code:
-            return ""
-        said.seek(max(0, said.seek(0, os.SEEK_END) - _TOLD_BYTES))
-        last = _last_line(said.read())
+    try:
+        process = subprocess.Popen(
+            list(command),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        reason = paths.reason(error) if isinstance(error, OSError) else str(error)
+        return f"{name} cannot be started in {paths.shown(folder)}: {reason}"
+    assert process.stderr is not None
+    listener = _Listener(process.stderr)
+    listener.start()
+    try:
+        code = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return f"{name} was ended after {timeout_s:g} s"
+    finally:
+        _end(process)
+        listener.join(_LISTENS_S)
+    if not code:
+        return ""
+    last = _last_line(listener.said)
     how = f"was ended by signal {-code}" if code < 0 else f"exited with {code}"
     return f"{name} {how}" + (f": {last}" if last else "")
+
+
+class _Listener(Thread):
+    """Reads what a command says as fast as it is said, and keeps the end: it may talk all the time."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        super().__init__(name="commonplace-update", daemon=True)
+        self.said = b""
+        self._stream = stream
+
+    def run(self) -> None:
+        """Read until nobody holds the other end any more."""
+        with self._stream:
+            while read := os.read(self._stream.fileno(), _READ_BYTES):
+                self.said = (self.said + read)[-_TOLD_BYTES:]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import screen
 from commonplace.render.reports import excerpt_data, excerpt_text
-from commonplace.render.results import INDENT
+from commonplace.render.results import INDENT, passage
 from commonplace.screen import PLAIN, Look
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def _moment(moment: Moment, look: Look) -> list[str]:
     headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
     told = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
     mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
-    text = screen.clean(moment.text).expandtabs(4)
-    return [f"{mark}{where}{told}", *(2 * INDENT + line for line in text.split("\n") if line.strip())]
+    rows = passage(moment.text, look, None, None)
+    return [f"{mark}{where}{told}", *(INDENT + row for row in rows if row.strip())]
 
 
 def timeline_data(timeline: Timeline) -> dict[str, Any]:

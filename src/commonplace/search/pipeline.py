@@ -117,9 +117,7 @@ def search(
         triggered = _triggered(index, asked)
         wanted = {*lexical, *semantic, *_of_days(index, asked), *triggered}
         if request.min_score is not None and request.min_score <= 0:
-            others = index.others(wanted, request.limit - len(wanted), covered)
-            allowed = _allowed(index, query, sorted(others))
-            wanted |= others if allowed is None else allowed
+            wanted |= _others(index, asked, wanted, request)
         candidates = index.candidates(sorted(wanted))
         evidence = _evidence(index, asked._replace(terms=weighed), (lexical, semantic), candidates, request)
         evidence = evidence._replace(lists=outcome.lists)
@@ -189,6 +187,13 @@ Gather = Callable[
     [SqliteIndex, Vectors, Embed | None, _Asked, Request, Outcome],
     tuple[dict[int, float], dict[int, float], Terms],
 ]
+
+
+def _others(index: SqliteIndex, asked: _Asked, wanted: set[int], request: Request) -> set[int]:
+    """Passages that no list holds, for a question that takes whatever there is."""
+    others = index.others(wanted, request.limit - len(wanted), asked.covered)
+    allowed = _allowed(index, asked.query, sorted(others))
+    return others if allowed is None else allowed
 
 
 def _of_days(index: SqliteIndex, asked: _Asked) -> set[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.errors import ConfigError
 from commonplace.search import query
@@ -33,17 +33,14 @@ class Readers:
         """The reader for one question, or None: `wanted` is a choice of `search.rerank`.
 
         `model` is the one that embeds the question. Unless told otherwise a reranker that is set reads, or
-        late interaction where it was measured: beside the bundled model, and over calibrated scores. Raises
-        ConfigError where a model is asked for and none is set.
+        late interaction where it was measured: beside the bundled model, and over calibrated scores. One
+        that cannot read, or is not set, fails when it is to read; the search then goes on without it.
         """
         if wanted == "auto":
             wanted = self._by_itself(model, ranking)
         if wanted == "local":
             return Reranker("local", self._read_locally)
         if wanted == "model":
-            if self._settings.reranking.provider == "none":
-                told = "no reranker is set; set reranking.provider, or take --rerank local"
-                raise ConfigError("search.rerank", told)
             return self._by_model("model")
         return self._by_model("llm") if wanted == "llm" else None
 
@@ -60,7 +57,7 @@ class Readers:
             return "model"
         return "local" if _is_bundled(model) else "off"
 
-    def _by_model(self, kind: Kind) -> Reranker:
+    def _by_model(self, kind: Literal["model", "llm"]) -> Reranker:
         return Reranker(kind, self._reader(kind), MODEL_HEAD, self._settings.search.blend)
 
     def _reader(self, kind: Kind) -> Read:
@@ -78,7 +75,9 @@ class Readers:
         if kind == "llm":
             settings = settings._replace(reranking=settings.reranking._replace(provider=LLM))
         found = open_reranker(settings, self._accounts())
-        assert found is not None, "one is set"
+        if found is None:
+            told = "no reranker is set; set reranking.provider, or take --rerank local"
+            raise ConfigError("search.rerank", told)
         return found
 
     def _read_locally(self, question: str, candidates: Sequence[Candidate]) -> list[float]:

@@ -48,18 +48,15 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
     frequencies, total = index.frequencies([lexicon.sought(term) for term in asked])
     counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
     spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
-    weights = sorted(
-        (idf(count, total) for count, term in counted if count or not _is_noise(term)), reverse=True
-    )
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
     return Terms(
         wanted=_affordable(
             sorted([*counted, *spelled], key=lambda pair: pair[0]),
             POSTINGS_WIDE if query.wide > 0.5 else POSTINGS,
         ),
-        ideal=math.fsum(weights[:IDEAL_TERMS]),
+        ideal=_ideal(counted, total),
         asked=len(counted),
-        known=sum(1 for count in content if count) or len(spelled),
+        known=sum(map(bool, content)) or len(spelled),
         content=len(content),
         passages=total,
     )
@@ -91,6 +88,11 @@ def idf(count: int, total: int) -> float:
 def fts5_idf(count: int, total: int) -> float:
     """Inverse document frequency of Robertson and Spärck Jones, as FTS5 computes it."""
     return max(1e-6, math.log(_odds(count, total)))
+
+
+def _ideal(counted: Sequence[tuple[int, str]], total: int) -> float:
+    weights = [idf(count, total) for count, term in counted if count or not _is_noise(term)]
+    return math.fsum(sorted(weights, reverse=True)[:IDEAL_TERMS])
 
 
 def _odds(count: int, total: int) -> float:
