@@ -147,9 +147,9 @@ def test_the_gate() -> None:
     some = {1: 0.5}
     ordinary = Terms(asked=3, known=2, content=3, passages=5000)
     assert ranking.gate(evidence(semantic=some, terms=ordinary)) == ranking.GATE
-    assert ranking.gate(evidence("my tea", semantic=some, terms=ordinary)) == ranking.GATE_LOOSE
+    assert ranking.gate(evidence(semantic=some, terms=ordinary), loose=True) == ranking.GATE_LOOSE
     assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(known=0))) == ranking.GATE_UNKNOWN
-    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == ranking.GATE_LOOSE
+    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == ranking.GATE_DIALOGUE
     assert ranking.gate(evidence(terms=ordinary)) == ranking.GATE_WORDS
     assert ranking.gate(evidence("只有中文", semantic=some, terms=ordinary)) == ranking.GATE_WORDS
     small = ranking.gate(evidence(semantic=some, terms=ordinary._replace(passages=10)))

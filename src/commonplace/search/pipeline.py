@@ -123,14 +123,15 @@ def search(
         evidence = evidence._replace(lists=outcome.lists)
         outcome.ranked = ranking.rank(candidates, evidence, request.ranking)
         first = factors.chosen(outcome.ranked, triggered, evidence.day)
-        if _is_refused(outcome.ranked, evidence, request):
-            outcome.ranked = [item for item in outcome.ranked if item.candidate.id in first]
-            if not first:
-                return outcome
     ranked: Sequence[Ranked] = outcome.ranked
     calibrated = request.ranking.fusion == "calibrated"
-    if means.reranker is not None:
+    hopeless = _is_hopeless(ranked, evidence, request)
+    if means.reranker is not None and not hopeless:
         ranked = _reranked(ranked, query, means.reranker, outcome)
+    if hopeless or _is_refused(ranked, evidence, request):
+        ranked = outcome.ranked = [item for item in ranked if item.candidate.id in first]
+        if not ranked:
+            return outcome
     if request.ranking.updates and calibrated and _may_ask_for_value(query):
         ranked = _updated(index, ranked, query, outcome)
     ranked = _settled(index, factors.put_first(ranked, first))
@@ -314,18 +315,32 @@ def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[i
     return allowed - index.matching(passages, query.excluded) if query.excluded else allowed
 
 
-def _is_refused(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> bool:
-    """Whether nothing answers the question.
+def _may_be_refused(evidence: Evidence, request: Request) -> bool:
+    """Whether a question may be told that nothing answers it.
 
-    One that demands an exact match is never refused, nor one with a threshold of its own, nor one about a
-    day alone.
+    Not one that demands an exact match, nor one with a threshold of its own, nor one about a day alone.
     """
     query = evidence.query
     exact = bool(query.required or query.prefixes) or any(line.exact for line in request.lines)
     day = evidence.days is not None and evidence.days.alone
-    if not request.ranking.gated or request.min_score is not None or exact or day:
+    return request.ranking.gated and request.min_score is None and not exact and not day
+
+
+def _is_hopeless(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> bool:
+    """Whether nothing can answer the question, whoever reads it again."""
+    best = max((item.relevance for item in ranked), default=0.0)
+    return _may_be_refused(evidence, request) and best < ranking.gate(evidence, loose=True)
+
+
+def _is_refused(ranked: Sequence[Ranked], evidence: Evidence, request: Request) -> bool:
+    """Whether nothing answers the question, as the candidates stand at last."""
+    if not _may_be_refused(evidence, request):
         return False
-    return max((r.relevance for r in ranked), default=0.0) < ranking.gate(evidence)
+    if not evidence.semantic or evidence.query.wide > 0.5 or request.lines:
+        return max((item.relevance for item in ranked), default=0.0) < ranking.gate(evidence)
+    from commonplace.search import gate
+
+    return gate.refuses(ranked, evidence)
 
 
 def _reranked(

@@ -150,8 +150,8 @@ def _with_factors(item: Ranked, evidence: Evidence, settings: RankSettings) -> R
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     words = _words(evidence)
-    speakers = {candidate.id: _speakers(candidate) for candidate in candidates}
-    persons = _persons(speakers, evidence.query)
+    said_by = {candidate.id: speakers(candidate) for candidate in candidates}
+    persons = _persons(said_by, evidence.query)
     ranked = []
     for candidate in candidates:
         own, weight = candidate.id, _vector_weight(candidate, evidence, settings)
@@ -159,9 +159,9 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
         meant = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, said))
         parts = {"meaning": weight * meant, "words": (1 - weight) * said}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if not persons.isdisjoint(speakers[own]):
+        if not persons.isdisjoint(said_by[own]):
             parts["speaker"] = settings.speaker
-        elif not persons and not OWNER.isdisjoint(speakers[own]):
+        elif not persons and not OWNER.isdisjoint(said_by[own]):
             parts["speaker"] = settings.owner
         if near := _near(candidate, evidence):
             parts["date"] = settings.dated * near
@@ -236,7 +236,7 @@ def _persons(speakers: Mapping[int, Sequence[str]], query: Query) -> frozenset[s
     return frozenset(named - OWNER | (OWNER if query.first_person else frozenset()))
 
 
-def _speakers(candidate: Candidate) -> list[str]:
+def speakers(candidate: Candidate) -> list[str]:
     """The labels of a passage's lines."""
     if ":" not in candidate.text and "：" not in candidate.text:
         return []
@@ -289,7 +289,8 @@ def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float, un
 # dev sets answer and on nonsense. Statements of the owner share few words with a question about what to do,
 # and a whole dialogue has no single match, so those get a lower one; a question of which no term is known
 # can only be answered by meaning, so it must be near.
-GATE, GATE_LOOSE, GATE_UNKNOWN = 0.30, 0.18, 0.36
+GATE, GATE_LOOSE, GATE_UNKNOWN = 0.30, 0.16, 0.36
+GATE_DIALOGUE = 0.20
 GATE_WORDS, GATE_WORDS_LONG = 0.14, 0.11  # where words decide alone
 DIALOGUE_TERMS, LONG_TERMS = 12, 24
 # The best of n unrelated cosines grows with the square root of ln n (extreme values of a normal variable), so
@@ -298,16 +299,26 @@ GATE_PASSAGES = 2000
 GATE_LEAST = 2 / 3
 
 
-def gate(evidence: Evidence) -> float:
-    """The relevance below which nothing counts as an answer."""
+def gate(evidence: Evidence, *, loose: bool = False) -> float:
+    """The relevance below which nothing is an answer; `loose` for what the owner's statements answer."""
     query, terms = evidence.query, evidence.terms
     by_words = GATE_WORDS_LONG if terms.asked > LONG_TERMS else GATE_WORDS
     if not evidence.semantic:
         return by_words
-    half_known = query.first_person and terms.known * 2 >= terms.content > 0
-    by_meaning = GATE_LOOSE if terms.asked > DIALOGUE_TERMS or half_known else GATE
-    if not terms.known:
-        by_meaning = GATE_UNKNOWN
+    by_meaning = GATE if terms.known else GATE_UNKNOWN
+    if is_dialogue(evidence):
+        by_meaning = GATE_DIALOGUE
+    if loose:
+        by_meaning = GATE_LOOSE
+    return (1 - query.wide) * by_meaning * gate_size(terms) + query.wide * by_words
+
+
+def is_dialogue(evidence: Evidence) -> bool:
+    """Whether the question is as long as what somebody tells, rather than asks."""
+    return evidence.terms.asked > DIALOGUE_TERMS
+
+
+def gate_size(terms: Terms) -> float:
+    """What a gate is multiplied with in a memory of this size, 2/3 to 1."""
     size = math.sqrt(math.log(max(2, terms.passages)) / math.log(GATE_PASSAGES))
-    by_meaning *= min(1.0, max(GATE_LEAST, size))
-    return (1 - query.wide) * by_meaning + query.wide * by_words
+    return min(1.0, max(GATE_LEAST, size))

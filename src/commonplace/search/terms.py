@@ -28,7 +28,7 @@ class Terms(NamedTuple):
 
     `ideal` is the BM25 that a passage with the rarest terms would about have; `asked` how many terms there
     are; `known` and `content` how many of those that say something are in the index, and how many there are;
-    `passages` how many the index holds.
+    `passages` how many the index holds; `missing` are the terms that occur nowhere.
     """
 
     wanted: Mapping[str, int] = {}
@@ -37,6 +37,7 @@ class Terms(NamedTuple):
     known: int = 0
     content: int = 0
     passages: int = 0
+    missing: frozenset[str] = frozenset()
 
 
 def weigh(index: SqliteIndex, query: Query) -> Terms:
@@ -59,6 +60,7 @@ def weigh(index: SqliteIndex, query: Query) -> Terms:
         known=sum(map(bool, content)) or len(spelled),
         content=len(content),
         passages=total,
+        missing=frozenset(term for count, term in counted if not count),
     )
 
 
