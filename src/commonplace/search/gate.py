@@ -41,7 +41,8 @@ _NO_NAMES = frozenset(
 _ADVICE = re.compile(
     r"\b(?:recommend\w*|suggest\w*|advi[cs]e|should i|what are some|ideas?|options?|tips"
     r"|how (?:can|do|should) i|help me|which .* (?:should|would)|looking for|where can i"
-    r"|what (?:kind|type|style)s? of|best way|plan(?:ning)?|any good|must-(?:try|see|do)|how would you|what would)\b",
+    r"|what (?:kind|type|style)s? of|best way|plan(?:ning)?|any good|must-(?:try|see|do)|how would you"
+    r"|what would)\b",
     re.IGNORECASE,
 )
 _PREFERENCE = re.compile(
