@@ -155,15 +155,22 @@ def same(one: Wording, other: Wording) -> bool:
     """Whether two texts say the same, or nearly: whichever is left out, the other one tells it."""
     if one.tokens == other.tokens:
         return bool(one.tokens)
-    if one.signs != other.signs:
+    if not may_be_same(one, other):
         return False
     shorter, longer = sorted((one.tokens, other.tokens), key=len)
-    if len(shorter) < SIMILAR_SIZE * len(longer) or not shorter:
-        return False
-    # Shares as below leave a quarter of the longer text's words to differ; twice that is surely too much.
-    if len(one.words ^ other.words) > len(longer) / 2:
-        return False
     return _runs_through(shorter, longer) and _overlap(shorter, longer)
+
+
+def may_be_same(one: Wording, other: Wording) -> bool:
+    """Whether two texts are of one size, turned alike, and made of about the same words."""
+    if one.signs != other.signs:
+        return False
+    size, others = len(one.tokens), len(other.tokens)
+    longer = max(size, others)
+    if min(size, others) < SIMILAR_SIZE * longer or not longer:
+        return False
+    # What `same` asks for leaves a quarter of the longer text's words to differ; twice that is too much.
+    return len(one.words ^ other.words) <= longer / 2
 
 
 def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
