@@ -63,8 +63,12 @@ def test_what_is_asked_for_is_taken(readers: Callable[..., Readers]) -> None:
     chosen = ours.choose("local", None, OURS)
     assert chosen is not None
     assert chosen.kind == "local"
-    with pytest.raises(ConfigError, match="no reranker is set"):
-        ours.choose("model", None, OURS)
+
+
+def test_a_reranker_that_is_not_set_is_a_warning(folder: Path) -> None:
+    texts, warnings, _, _ = search(folder, "lake on Sunday", rerank="model")
+    assert "lake" in texts[0]
+    assert any("no reranker is set" in told for told in warnings)
 
 
 def test_a_reranker_that_is_set_reads_by_itself(readers: Callable[..., Readers]) -> None:

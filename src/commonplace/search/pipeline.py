@@ -109,38 +109,70 @@ def search(
         weighed = terms.weigh(index, query)
         days = dated.read(query, request.now)
     asked = _Asked(query, weighed, covered, days)
-    if means.gather is None:
-        lexical, semantic = _candidates(index, vectors, means.embed, asked, request, outcome)
+    evidence, first = _rank(index, vectors, means.embed, means.gather, asked, request, outcome)
+    ranked = _answering(evidence, first, means.reranker, request, outcome)
+    if ranked:
+        ranked = _put_in_order(index, ranked, first, query, request, outcome)
+        with outcome.timed("hits"):
+            terms_asked = frozenset(query.terms)
+            wanted = Wanted(request.limit, request.min_score, request.diversity, terms_asked, request.now)
+            outcome.hits = selection.select(index, ranked, wanted)
+    return outcome
+
+
+def _rank(
+    index: SqliteIndex,
+    vectors: Vectors,
+    embed: Embed | None,
+    gather: Gather | None,
+    asked: _Asked,
+    request: Request,
+    outcome: Outcome,
+) -> tuple[Evidence, set[int]]:
+    """Score all candidates; return what that went by, and the entries that a trigger puts first."""
+    if gather is None:
+        lexical, semantic = _candidates(index, vectors, embed, asked, request, outcome)
     else:
-        lexical, semantic, weighed = means.gather(index, vectors, means.embed, asked, request, outcome)
+        lexical, semantic, weighed = gather(index, vectors, embed, asked, request, outcome)
+        asked = asked._replace(terms=weighed)
     with outcome.timed("ranking"):
         triggered = _triggered(index, asked)
         wanted = {*lexical, *semantic, *_of_days(index, asked), *triggered}
         if request.min_score is not None and request.min_score <= 0:
             wanted |= _others(index, asked, wanted, request)
         candidates = index.candidates(sorted(wanted))
-        evidence = _evidence(index, asked._replace(terms=weighed), (lexical, semantic), candidates, request)
+        evidence = _evidence(index, asked, (lexical, semantic), candidates, request)
         evidence = evidence._replace(lists=outcome.lists)
         outcome.ranked = ranking.rank(candidates, evidence, request.ranking)
-        first = factors.chosen(outcome.ranked, triggered, evidence.day)
-    ranked: Sequence[Ranked] = outcome.ranked
-    calibrated = request.ranking.fusion == "calibrated"
+        return evidence, factors.chosen(outcome.ranked, triggered, evidence.day)
+
+
+def _answering(
+    evidence: Evidence, first: set[int], reranker: Reranker | None, request: Request, outcome: Outcome
+) -> Sequence[Ranked]:
+    """The candidates, read again; of a question that nothing answers, those with a trigger alone."""
+    ranked = outcome.ranked
     hopeless = _is_hopeless(ranked, evidence, request)
-    if means.reranker is not None and not hopeless:
-        ranked = _reranked(ranked, query, means.reranker, outcome)
+    if reranker is not None and not hopeless:
+        ranked = _reranked(ranked, evidence.query, reranker, outcome)
     if hopeless or _is_refused(ranked, evidence, request):
         ranked = outcome.ranked = [item for item in ranked if item.candidate.id in first]
-        if not ranked:
-            return outcome
+    return ranked
+
+
+def _put_in_order(
+    index: SqliteIndex,
+    ranked: Sequence[Ranked],
+    first: set[int],
+    query: Query,
+    request: Request,
+    outcome: Outcome,
+) -> Sequence[Ranked]:
+    """What scores alone do not say: newer before older, triggers first, nothing above what replaces it."""
+    calibrated = request.ranking.fusion == "calibrated"
     if request.ranking.updates and calibrated and _may_ask_for_value(query):
         ranked = _updated(index, ranked, query, outcome)
-    ranked = _settled(index, factors.put_first(ranked, first))
-    with outcome.timed("hits"):
-        chosen = Wanted(
-            request.limit, request.min_score, request.diversity, frozenset(query.terms), request.now
-        )
-        outcome.hits = selection.select(index, ranked, chosen)
-    return outcome
+    return _settled(index, factors.put_first(ranked, first))
 
 
 def _evidence(
