@@ -304,6 +304,13 @@ def find(folder: Path, wanted: Sequence[str]) -> list[Measured]:
     return found
 
 
+def sampled(asked: QuestionSet, count: int) -> QuestionSet:
+    """The set with so many of its questions that have evidence, evenly taken."""
+    able = [question for question in asked.questions if question.evidence]
+    chosen = [able[place * len(able) // count] for place in range(count)] if count < len(able) else able
+    return replace(asked, questions=tuple(chosen))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and write the page and the chart."""
     parser = argparse.ArgumentParser(
@@ -312,9 +319,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", metavar="SETS_DIR", type=Path)
     parser.add_argument("--sets", default="", help="names of sets, with commas between; otherwise all")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of quality.md and images/quality.svg")
+    parser.add_argument("--sample", type=int, help="ask that many questions of a set, evenly taken, at most")
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with a set of its own")
     given = parser.parse_args(arguments)
     found = find(given.folder, [name for name in given.sets.split(",") if name])
+    if given.sample:
+        found = [Measured(one.name, sampled(one.asked, given.sample)) for one in found]
     largest_first = sorted(found, key=lambda one: -len(one.asked.questions))
     if given.jobs > 1:
         with ProcessPoolExecutor(given.jobs) as pool:
