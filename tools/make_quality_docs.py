@@ -171,7 +171,7 @@ def ahead_rows(measured: Sequence[Measured]) -> list[list[str]]:
         row = [name]
         for one in measured:
             found = [one.difference(step, figure) for figure in BUDGET_FIGURES]
-            least = -max(difference.mean for difference in found)
+            least = round(-max(difference.mean for difference in found), 3) + 0.0  # no -0
             sure = all(is_sure(difference) and difference.mean < 0 for difference in found)
             row.append(f"{least:+.3f}{'*' if sure else ''}")
         rows.append(row)
