@@ -111,6 +111,12 @@ def test_only_values_are_updated(question: str, asks: bool) -> None:
     assert updates.asks_for_value(query.parse(question)) is asks
 
 
+@pytest.mark.parametrize("text", ["1" * 4000, "1," * 2000, "十" * 4000, "1:" * 2000, "1.1." * 1000])
+def test_a_passage_of_digits_alone_is_read_without_going_back(text: str) -> None:
+    said = (("The quota is 5. " + text, 0.9), ("The quota is now 6. " + text, 0.7))
+    assert lifted("what is the quota", *said) in {said[0][0], said[1][0]}
+
+
 @given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1)), max_size=HEAD + 5), st.text(max_size=40))
 def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question: str) -> None:
     before = ranked(*said)

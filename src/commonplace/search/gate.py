@@ -40,7 +40,7 @@ _NO_NAMES = frozenset(
 # What asks for advice, to be answered by what the owner once said of themselves.
 _ADVICE = re.compile(
     r"\b(?:recommend\w*|suggest\w*|advi[cs]e|should i|what are some|ideas?|options?|tips"
-    r"|how (?:can|do|should) i|help me|which .* (?:should|would)|looking for|where can i"
+    r"|how (?:can|do|should) i|help me|which .{1,80} (?:should|would)|looking for|where can i"
     r"|what (?:kind|type|style)s? of|best way|plan(?:ning)?|any good|must-(?:try|see|do)|how would you"
     r"|what would)\b",
     re.IGNORECASE,

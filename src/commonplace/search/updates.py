@@ -26,6 +26,9 @@ OLDER = 2  # of them, those at the top that something newer may go before
 GAP = 0.45
 SHARED = 0.2  # share of the words of the shorter passage that both must hold
 ASKED = 0.3  # of the question's words that the older one holds, the newer one must hold this share
+LONGEST = (
+    1200  # characters of a passage that are compared: a statement is shorter, and a file may hold anything
+)
 STEP = 1e-4  # puts it right before the older one
 
 # What asks for a value that may have changed; a span of time between two events does not change.
@@ -47,16 +50,19 @@ _CHANGE = re.compile(
 )
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _KINDS = {
-    "percent": re.compile(r"\d[\d.,]*\s?(?:%|percent)|百分之[\d一二三四五六七八九十]+", re.IGNORECASE),
+    "percent": re.compile(
+        r"(?<![\d.,])\d[\d.,]*+\s?(?:%|percent)|百分之[\d一二三四五六七八九十]+", re.IGNORECASE
+    ),
     "clock": re.compile(
-        r"\b\d{1,2}(?::\d\d)?\s?(?:am|pm)\b|\b\d{1,2}:\d\d\b|[\d一二三四五六七八九十]+点半?", re.IGNORECASE
+        r"\b\d{1,2}(?::\d\d)?\s?(?:am|pm)\b|\b\d{1,2}:\d\d\b|(?<![\d一二三四五六七八九十])[\d一二三四五六七八九十]{1,3}点半?",
+        re.IGNORECASE,
     ),
     "date": re.compile(
         rf"\b(?:{_MONTHS})[a-z]*\.? \d{{1,2}}\b|\b\d{{1,2}} (?:{_MONTHS})[a-z]*\b|\d{{4}}-\d\d-\d\d"
         r"|\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}[日号]",
         re.IGNORECASE,
     ),
-    "money": re.compile(r"[$€£¥]\s?\d[\d.,]*|\d[\d.,]*\s?[元块]"),
+    "money": re.compile(r"[$€£¥]\s?\d[\d.,]*|(?<![\d.,])\d[\d.,]*+\s?[元块]"),
     "version": re.compile(r"\bv?\d+\.\d+(?:\.\d+)+\b"),
     "number": re.compile(r"\d[\d,]*(?:\.\d+)?"),
 }
@@ -129,7 +135,7 @@ def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[
 
 
 def _statement(item: Ranked, day: str | None) -> _Statement:
-    text = item.candidate.text
+    text = item.candidate.text[:LONGEST]
     place = (day or "", item.candidate.note_id, item.candidate.start_line)
     return _Statement(item, _words(text), _values(text), place, _CHANGE.search(text) is not None)
 
