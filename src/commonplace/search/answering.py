@@ -33,7 +33,10 @@ BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; 
 
 
 class Answerer:
-    """Answers the questions to one workspace, from any thread; waiting unlocked for language models alone."""
+    """Answers the questions to one workspace, from any thread, one after the other.
+
+    What widens a question is waited for without the lock; embedding and reranking it are not.
+    """
 
     def __init__(
         self,
