@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -60,6 +60,12 @@ ABLATION = (
 )
 
 
+def ask(name: str, asked: QuestionSet, step: Step) -> Evaluation:
+    """Ask a set in one configuration, on its own or in a process of its own."""
+    print(f"{name}: {step.name}", file=sys.stderr, flush=True)
+    return evaluation.evaluate(asked.questions, asked.folder, step.options)
+
+
 class Measured:
     """Runs of one question set, each made once."""
 
@@ -71,15 +77,8 @@ class Measured:
     def run(self, step: Step) -> Evaluation:
         """Ask the set in one configuration."""
         if step.name not in self.runs:
-            print(f"{self.name}: {step.name}", file=sys.stderr, flush=True)
-            self.runs[step.name] = evaluation.evaluate(self.asked.questions, self.asked.folder, step.options)
+            self.runs[step.name] = ask(self.name, self.asked, step)
         return self.runs[step.name]
-
-    def run_all(self) -> Measured:
-        """Run every configuration of the page; return itself, for a process of its own."""
-        for step in (*PRESETS, *ABLATION):
-            self.run(step)
-        return self
 
     def mean(self, step: Step, figure: str) -> float:
         """The mean of a figure over the questions."""
@@ -109,10 +108,28 @@ class Measured:
         ]
 
 
+def run_all(measured: Sequence[Measured], pool: Executor) -> None:
+    """Run every configuration of the page, large sets first, and what shares no passages before what does."""
+    largest_first = sorted(measured, key=lambda one: -len(one.asked.questions))
+    waiting = [
+        (one, step, pool.submit(ask, one.name, one.asked, step))
+        for step in (*PRESETS, *reversed(ABLATION))
+        for one in largest_first
+    ]
+    for one, step, run in waiting:
+        one.runs[step.name] = run.result()
+
+
+def reject(measured: Sequence[Measured]) -> list[rejection.Row]:
+    """Ask every set the questions of the others."""
+    print("questions of another set", file=sys.stderr, flush=True)
+    return rejection.measure([one.asked for one in measured], Options())
+
+
 # --- the page -------------------------------------------------------------------------------------------
 
 
-def page(measured: Sequence[Measured]) -> str:
+def page(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> str:
     """Return docs/quality.md."""
     covered = ", ".join(f"{one.name} ({len(one.run(PRESETS[0]).figures)})" for one in measured)
     parts = [
@@ -135,7 +152,7 @@ def page(measured: Sequence[Measured]) -> str:
         table(["the default, against", *names(measured)], ahead_rows(measured)),
         "## By language, the default\n",
         table(["set", "language", "n", FIGURE, "ndcg@10"], language_rows(measured)),
-        *refused(measured),
+        *refusals(measured, refused),
     ]
     return "\n".join(parts)
 
@@ -189,15 +206,13 @@ def language_rows(measured: Sequence[Measured]) -> list[list[str]]:
     ]
 
 
-def refused(measured: Sequence[Measured]) -> list[str]:
-    """What happens to questions that nothing answers; needs two sets."""
-    if len(measured) < 2:
+def refusals(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> list[str]:
+    """What happens to questions that nothing answers; nothing for a set that stands alone."""
+    if not refused:
         return []
     rows = [
         [name, str(row.wrong), f"{row.empty:.3f}", f"{row.answered:.3f}", f"{row.found:.3f}"]
-        for name, row in zip(
-            names(measured), rejection.measure([one.asked for one in measured], Options()), strict=True
-        )
+        for name, row in zip(names(measured), refused, strict=True)
     ]
     return [
         "## Questions of another set\n",
@@ -320,19 +335,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", default="", help="names of sets, with commas between; otherwise all")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of quality.md and images/quality.svg")
     parser.add_argument("--sample", type=int, help="ask that many questions of a set, evenly taken, at most")
-    parser.add_argument("--jobs", type=int, default=1, help="processes, each with a set of its own")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="processes, each with a set and a configuration of its own"
+    )
     given = parser.parse_args(arguments)
-    found = find(given.folder, [name for name in given.sets.split(",") if name])
+    measured = find(given.folder, [name for name in given.sets.split(",") if name])
     if given.sample:
-        found = [Measured(one.name, sampled(one.asked, given.sample)) for one in found]
-    largest_first = sorted(found, key=lambda one: -len(one.asked.questions))
+        measured = [Measured(one.name, sampled(one.asked, given.sample)) for one in measured]
+    alone = len(measured) < 2
     if given.jobs > 1:
         with ProcessPoolExecutor(given.jobs) as pool:
-            done = {one.name: one for one in pool.map(Measured.run_all, largest_first)}
-        measured = [done[one.name] for one in found]
+            wrong = None if alone else pool.submit(reject, measured)
+            run_all(measured, pool)
+            refused = wrong.result() if wrong else []
     else:
-        measured = found
-    text = page(measured)
+        refused = [] if alone else reject(measured)
+    text = page(measured, refused)
     lines = {step.name: np.mean([one.recall(step) for one in measured], axis=0) for step in PRESETS}
     (given.out / "images").mkdir(parents=True, exist_ok=True)
     (given.out / "quality.md").write_text(text, encoding="utf-8")

@@ -77,6 +77,11 @@ def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: i
             assert alike or (other.is_transcript and wording.same_event(told.shown.said, other.said))
 
 
+def test_a_note_that_repeats_a_transcript_word_for_word_is_not_taken_for_the_note_of_the_event() -> None:
+    note, heard, copied = made(0, DANA), made(1, SAID, kind="session"), made(2, SAID)
+    assert groups(note, heard, copied) == [[0, 1], [2]]
+
+
 @given(ENTRIES, st.integers(1, 12), st.floats(0, 1))
 def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: float) -> None:
     told = [diversity.tell(group, unchanged) for group in diversity.gather(entries, limit)]

@@ -59,7 +59,7 @@ def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozense
     """
     groups: list[list[Entry]] = []
     places: set[tuple[int, int, int]] = set()
-    twins: dict[object, list[Entry]] = {}  # so that of a hundred copies each is compared once
+    twins: dict[object, list[Entry]] = {}  # notes; so that of a hundred copies each is compared once
     for count, one in enumerate(ranked):
         if count >= HEAD * limit and len(groups) >= limit:
             break
@@ -69,7 +69,9 @@ def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozense
             continue
         places.add(place)
         key = (one.said.tokens, one.headings)
-        if one.said.tokens and not one.is_transcript and key in twins:
+        if one.is_transcript or not one.said.tokens:
+            _join(groups, one, asked)
+        elif key in twins:
             twins[key].append(one)
         else:
             twins[key] = _join(groups, one, asked)
