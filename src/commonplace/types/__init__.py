@@ -9,6 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from commonplace.types.conversation import (
+        Call,
+        CompactionEvent,
+        MessageEvent,
+        SessionEvent,
+        Speaker,
+        ToolExecution,
+        Turn,
+    )
+    from commonplace.types.entries import Entry, Provenance, Writer
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
@@ -27,7 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LEVEL_NAMES",
+    "Call",
     "CollectionInfo",
+    "CompactionEvent",
+    "Entry",
     "Estimate",
     "Excerpt",
     "Factor",
@@ -37,6 +50,7 @@ __all__ = [
     "Heading",
     "Hit",
     "Level",
+    "MessageEvent",
     "Mode",
     "Moment",
     "Note",
@@ -45,20 +59,36 @@ __all__ = [
     "NoteUse",
     "Passage",
     "Place",
+    "Provenance",
     "Recall",
     "SearchResult",
     "Section",
+    "SessionEvent",
+    "Speaker",
     "State",
     "Status",
     "SyncReport",
     "Timeline",
+    "ToolExecution",
+    "Turn",
     "Unanswered",
     "Usage",
     "UsageDay",
+    "Writer",
     "Written",
 ]
 
 _MODULES = {
+    "conversation": {
+        "Call",
+        "CompactionEvent",
+        "MessageEvent",
+        "SessionEvent",
+        "Speaker",
+        "ToolExecution",
+        "Turn",
+    },
+    "entries": {"Entry", "Provenance", "Writer"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
