@@ -45,12 +45,20 @@ def ranked(name: str, **changes: object) -> Step:
 
 
 PRESETS = tuple(Step(name, Options(preset=preset)) for name, preset in presets.ALL.items())
-BM25 = Step("no vectors", Options(mode="lexical"))
-VECTORS = Step("no full text", Options(mode="semantic"))
+# One list by itself: over the same passages, with nothing of what ranks them further.
+PLAIN = replace(
+    DEFAULT,
+    ranking=DEFAULT.ranking._replace(
+        turns=0.0, beyond=0.0, section=0.0, speaker=0.0, owner=0.0, dated=0.0, updates=False, gated=False
+    ),
+)
+OFF = {"search.rerank": "off"}
+BM25 = Step("BM25 alone", Options(preset=PLAIN, mode="lexical", settings=OFF))
+VECTORS = Step("vectors alone", Options(preset=PLAIN, mode="semantic", settings=OFF))
 ABLATION = (
-    BM25,
-    VECTORS,
-    Step("not read again (no reranking)", Options(settings={"search.rerank": "off"})),
+    Step("no vectors", Options(mode="lexical")),
+    Step("no full text", Options(mode="semantic")),
+    Step("not read again (no reranking)", Options(settings=OFF)),
     ranked("rank fusion (k 60) for calibrated scores", fusion="ranks", lexical=1 - DEFAULT.ranking.vector),
     ranked("no speaker, no owner", speaker=0.0, owner=0.0),
     ranked("no neighbours, no section", turns=0.0, beyond=0.0, section=0.0),
@@ -113,7 +121,7 @@ def run_all(measured: Sequence[Measured], pool: Executor) -> None:
     largest_first = sorted(measured, key=lambda one: -len(one.asked.questions))
     waiting = [
         (one, step, pool.submit(ask, one.name, one.asked, step))
-        for step in (*PRESETS, *reversed(ABLATION))
+        for step in (*PRESETS, *reversed(ABLATION), BM25, VECTORS)
         for one in largest_first
     ]
     for one, step, run in waiting:
@@ -184,8 +192,8 @@ def ablation_rows(measured: Sequence[Measured]) -> list[list[str]]:
 def ahead_rows(measured: Sequence[Measured]) -> list[list[str]]:
     """How far the default is ahead of each rival, at the budget where that is least."""
     rows = []
-    for name, step in (("BM25 alone", BM25), ("vectors alone", VECTORS), *((s.name, s) for s in PRESETS[1:])):
-        row = [name]
+    for step in (BM25, VECTORS, *PRESETS[1:]):
+        row = [step.name]
         for one in measured:
             found = [one.difference(step, figure) for figure in BUDGET_FIGURES]
             least = round(-max(difference.mean for difference in found), 3) + 0.0  # no -0
