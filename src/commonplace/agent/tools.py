@@ -49,14 +49,19 @@ def call(
     tool = find(name)
     if tool is None:
         return answers.failed(f"unknown tool {name!r}; there are {', '.join(known())}")
+    return run(tool, memory, arguments, Caller(agent, session))
+
+
+def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
+    """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
     given = {key: value for key, value in arguments.items() if value is not None}
     wrong = _problem(given, tool.schema)
     if wrong:
-        return answers.failed(f"{name}: {wrong}")
+        return answers.failed(f"{tool.name}: {wrong}")
     try:
-        return tool.run(memory, given, Caller(agent, session))
+        return tool.run(memory, given, caller)
     except CommonplaceError as error:
-        return answers.failed(f"{name}: {error}")
+        return answers.failed(f"{tool.name}: {error}")
 
 
 def find(name: str) -> Tool | None:
