@@ -201,6 +201,21 @@ KEYS = (
     _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+    _own(
+        "chat.max_rounds",
+        "integer",
+        8,
+        "How often one answer may call tools before it must be given.",
+        1,
+        100,
+    ),
+    _own("chat.max_tokens", "integer", 2048, "Tokens that the model may say at a time.", 64, 100_000),
+    _own("chat.deadline_s", "number", 120, "Seconds that the model may take each time.", 1, 3600),
+    _own(
+        "chat.tools_deadline_s", "number", 60, "Seconds that the tool calls of a round may take.", 0.1, 3600
+    ),
+    _own("chat.recall_wait_s", "number", 2, "Seconds that an answer waits for what is recalled.", 0, 60),
+    _own("chat.read_files", "boolean", True, "Whether the model may read text files of the workspace."),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

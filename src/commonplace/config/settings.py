@@ -130,6 +130,17 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Chat(NamedTuple):
+    """Settings of the loop of an agent; deadlines in seconds."""
+
+    max_rounds: int
+    max_tokens: int
+    deadline_s: float
+    tools_deadline_s: float
+    recall_wait_s: float
+    read_files: bool
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +170,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    chat: Chat
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +186,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "chat": Chat,
 }
