@@ -163,9 +163,7 @@ TOOLS: tuple[Tool, ...] = (
                 "intent:."
             ),
             limit=_number(1, MOST_HITS, "Most hits"),
-            layer=_text(
-                "Whole passages (default), sentences, or rows", enum=["full", "snippet", "index"]
-            ),
+            layer=_text("Whole passages (default), sentences, or rows", enum=["full", "snippet", "index"]),
             budget=_number(100, 100_000, "Most tokens"),
             collections={**_LIST, "description": "Only these; memory_status lists them"},
             after=_text("Noted from then on: 2026-02-13, 2026-02, last week"),
