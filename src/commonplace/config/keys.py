@@ -201,6 +201,13 @@ KEYS = (
     _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+    Key("prompt.budget", "integer", 1600, "How many tokens the block for a prompt may have.", 50, 100_000),
+    Key("prompt.long_term", "integer", 400, "Of these, most for the head of MEMORY.md.", 0, 100_000),
+    Key("prompt.daily", "integer", 300, "And for the notes of the last days.", 0, 100_000),
+    Key("prompt.days", "integer", 2, "How many days that are, today included.", 0, 31),
+    Key("prompt.files", "boolean", False, "Whether files of convention are added."),
+    Key("prompt.file_names", "texts", ("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are."),
+    Key("prompt.file_tokens", "integer", 400, "Most tokens for these files.", 0, 100_000),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -130,6 +130,18 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Prompt(NamedTuple):
+    """Settings of the block for a prompt; budget and caps are in tokens."""
+
+    budget: int
+    long_term: int
+    daily: int
+    days: int
+    files: bool
+    file_names: tuple[str, ...]
+    file_tokens: int
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +171,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    prompt: Prompt
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +187,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "prompt": Prompt,
 }
