@@ -216,6 +216,13 @@ KEYS = (
     ),
     _own("chat.recall_wait_s", "number", 2, "Seconds that an answer waits for what is recalled.", 0, 60),
     _own("chat.read_files", "boolean", True, "Whether the model may read text files of the workspace."),
+    Key("prompt.budget", "integer", 1600, "How many tokens the block for a prompt may have.", 50, 100_000),
+    Key("prompt.long_term", "integer", 400, "Of these, most for the head of MEMORY.md.", 0, 100_000),
+    Key("prompt.daily", "integer", 300, "And for the notes of the last days.", 0, 100_000),
+    Key("prompt.days", "integer", 2, "How many days that are, today included.", 0, 31),
+    Key("prompt.files", "boolean", False, "Whether files of convention are added."),
+    Key("prompt.file_names", "texts", ("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are."),
+    Key("prompt.file_tokens", "integer", 400, "Most tokens for these files.", 0, 100_000),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -139,6 +139,16 @@ class Chat(NamedTuple):
     tools_deadline_s: float
     recall_wait_s: float
     read_files: bool
+class Prompt(NamedTuple):
+    """Settings of the block for a prompt; budget and caps are in tokens."""
+
+    budget: int
+    long_term: int
+    daily: int
+    days: int
+    files: bool
+    file_names: tuple[str, ...]
+    file_tokens: int
 
 
 class Collection(NamedTuple):
@@ -171,6 +181,7 @@ class Settings(NamedTuple):
     usage: Usage
     watch: Watch
     chat: Chat
+    prompt: Prompt
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -187,4 +198,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "usage": Usage,
     "watch": Watch,
     "chat": Chat,
+    "prompt": Prompt,
 }
