@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.agent.pairing import INTERRUPTED, paired
+from commonplace.agent.pairing import INTERRUPTED, NOT_KEPT, paired
 from commonplace.types.conversation import Call, Turn
 
 ONE, TWO = Call("one", "memory_search", "{}"), Call("two", "memory_get", "{}")
@@ -26,6 +28,10 @@ def test_what_is_whole_stays_as_it_is() -> None:
 def test_a_cut_at_either_end() -> None:
     assert paired(WHOLE[2:]) == WHOLE[4:]
     assert paired(WHOLE[:3]) == [*WHOLE[:3], Turn("tool", INTERRUPTED, answers="two", tool="memory_get")]
+
+
+def test_a_result_that_was_left_out_says_so() -> None:
+    assert paired([WHOLE[1], replace(WHOLE[2], text="")])[1].text == NOT_KEPT
 
 
 @given(st.lists(st.sampled_from([*WHOLE, Turn("tool", "again", answers="one")]), max_size=12))

@@ -34,7 +34,7 @@ class Toolbox:
         """Take the tools; a call that takes longer than `deadline_s` is answered without its result."""
         self.offered = {tool.name: tool for tool in offered}
         self._memory, self._deadline_s = memory, deadline_s
-        self._caller = tools.Caller(agent, session)
+        self.caller = tools.Caller(agent, session)
 
     def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
         """Run calls in threads of their own; return what came of each, in the order of the calls."""
@@ -62,14 +62,14 @@ class Toolbox:
         arguments = parsed(call.arguments)
         answer = self._answer(call, arguments)
         return ToolExecution(
-            self._caller.session,
+            self.caller.session,
             call.name,
             arguments or {},
             "" if answer.is_error else answer.text,
             answer.text if answer.is_error else "",
             at,
             (time.perf_counter() - begun) * 1000,
-            self._caller.agent,
+            self.caller.agent,
         )
 
     def _answer(self, call: Call, arguments: Mapping[str, object] | None) -> tools.Answer:
@@ -79,7 +79,7 @@ class Toolbox:
         if arguments is None:
             return answers.failed(f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}")
         try:
-            return tools.run(tool, self._memory, arguments, self._caller)
+            return tools.run(tool, self._memory, arguments, self.caller)
         except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
             return answers.failed(f"{call.name} failed: {type(error).__name__}: {error}")
 
@@ -88,7 +88,7 @@ class Toolbox:
             error = f"not run: only {MOST_CALLS} calls of one answer are"
         else:
             error = f"no result within {self._deadline_s:g} s"
-        return refused(call, error, self._caller)
+        return refused(call, error, self.caller)
 
 
 def refused(call: Call, error: str, caller: tools.Caller) -> ToolExecution:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from commonplace.types.conversation import Call, Turn
 
 INTERRUPTED = "interrupted: there is no result"
+NOT_KEPT = "the result was not kept"  # that of a search is left out of a transcript
 
 
 def paired(turns: Iterable[Turn]) -> list[Turn]:
@@ -21,7 +23,7 @@ def paired(turns: Iterable[Turn]) -> list[Turn]:
             known = [call for call in waiting if call.id == turn.answers]
             if known:
                 waiting.remove(known[0])
-                kept.append(turn)
+                kept.append(turn if turn.text else replace(turn, text=NOT_KEPT))
             continue
         kept += map(_interrupted, waiting)
         waiting = list(turn.calls)

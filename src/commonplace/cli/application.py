@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
         "timeline": ("listing:timeline", "Show what surrounds a note or a day in time."),
         "ls": ("listing:ls", "List notes with date, size and title."),
+        "chat": ("chat:chat", "Talk to a language model that has this memory."),
     },
     "Write": {
         "init": ("writing:init", "Make a workspace; touch nothing that exists."),

@@ -10,14 +10,16 @@ import click
 
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
+from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
     from commonplace.agent.loop import AgentLoop
+    from commonplace.config.settings import Llm
     from commonplace.llm.client import Client
     from commonplace.memory import Memory
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
-_NO_MODEL = "a chat needs a language model: --base-url and --model name one, `commonplace models use --llm` sets one"
+_NO_MODEL = "none is set; name one with --model and --base-url, or set it with `commonplace models use --llm`"
 
 
 @command("chat")
@@ -60,7 +62,9 @@ class _Talk:
                     loop.close()
                     loop = self._begin("")
                 elif message.startswith("/"):
-                    session.note(HELP if message == "/help" else f"{message.split()[0]} is no command; {HELP}")
+                    session.note(
+                        HELP if message == "/help" else f"{message.split()[0]} is no command; {HELP}"
+                    )
                 elif message.strip():
                     failed = self._answer(loop, message)
         finally:
@@ -98,7 +102,6 @@ class _Talk:
 
     def _end_line(self) -> None:
         if self._open:
-            session.write("\n".rstrip("\n") or "")
             sys.stdout.write("\n")
             sys.stdout.flush()
         self._open = False
@@ -130,37 +133,33 @@ def _memory(ctx: click.Context, model: str | None, base_url: str | None) -> Memo
     from commonplace.memory import Memory
 
     settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
-    memory = Memory.open(
-        session.workspace(ctx),
-        overrides=_overrides(settings.llm.provider, model, base_url),
-        agent=session.agent(ctx),
-    )
+    overrides = _overrides(settings.llm, model, base_url)
+    memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=session.agent(ctx))
     ctx.call_on_close(memory.close)
     return memory
 
 
-def _overrides(provider: str, model: str | None, base_url: str | None) -> Mapping[str, object]:
-    """The settings that options stand for; one provider's model and address are not another's."""
-    from commonplace.llm import registry
+def _overrides(former: Llm, model: str | None, base_url: str | None) -> Mapping[str, object]:
+    """The settings that options stand for; one provider's model, address and key are not another's."""
+    if model is None and base_url is None:
+        return {}
+    from commonplace.llm import registry, selection
 
-    named, _, rest = (model or "").partition("/")
-    chosen = provider
-    if rest and named in registry.names():
-        chosen, model = named, rest
-    elif base_url and provider == "none":
-        chosen = "compatible"
-    found: dict[str, object] = {}
-    if chosen != provider:
-        found = {"llm.provider": chosen, "llm.model": "", "llm.base_url": ""}
-    return found | {
-        key: value for key, value in (("llm.model", model), ("llm.base_url", base_url)) if value is not None
-    }
+    provider, rest = former.provider, ""
+    if base_url is not None:  # whose models may have names with a slash
+        provider = "compatible"
+    elif model is not None and model.partition("/")[0] in registry.PROVIDERS:
+        provider, _, rest = model.partition("/")
+    if provider == "none":
+        raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
+    flags = {"model": rest or model or former.model, "base_url": base_url}
+    chosen = selection.select(provider, former, flags)
+    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *selection.OWN)}
 
 
 def _llm(memory: Memory) -> Client:
     """The language model; no answer of a conversation is kept, and the transcript has them anyway."""
     from commonplace.embedding import configured
-    from commonplace.errors import ConfigError
     from commonplace.llm.opening import open_llm
 
     llm = open_llm(memory.workspace, memory.settings, breaker=configured.breaker())

@@ -139,6 +139,8 @@ class Chat(NamedTuple):
     tools_deadline_s: float
     recall_wait_s: float
     read_files: bool
+
+
 class Prompt(NamedTuple):
     """Settings of the block for a prompt; budget and caps are in tokens."""
 
