@@ -162,7 +162,7 @@ class IndexWorker:
         return True
 
     def _write(self) -> bool:
-        drained = self._spool.drain(self._capture, wait_s=1.0)
+        drained = self._spool.drain(self._memory.capture, wait_s=1.0)
         self._tell("notes", drained.trouble)
         if drained.damaged:
             logger.warning(
@@ -174,10 +174,6 @@ class IndexWorker:
             self._written += drained.written
             self._syncing.call()
         return not (drained.trouble or drained.busy)
-
-    def _capture(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            self._memory.remember(entry.text, heading=entry.heading or None, now=entry.at)
 
     def _sync(self) -> bool:
         if self._leaving:

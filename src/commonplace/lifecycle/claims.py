@@ -1,15 +1,12 @@
 """Draining a spool: files claimed from it, and how far each of them stands in notes, whoever is killed when.
 
-Before a batch is written, a file beside the claim says which it is and how often the note said the same
-before. Whoever finds that file later counts again, and so knows whether the batch was written: a note is
-replaced as a whole, with the batch or without it.
+Of a claim one batch at most is written twice, by whoever takes up what a killed process left; notes are
+written in a way that makes a repetition nothing (`Memory.capture`).
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import paths
 from commonplace.atomic import LockTimeout, locked
-from commonplace.errors import CommonplaceError, ConfigError, NoteNotFound
+from commonplace.errors import CommonplaceError, ConfigError
 from commonplace.lifecycle.spool import decode
 from commonplace.types import Entry
 
@@ -48,9 +45,13 @@ class Line(NamedTuple):
     """A line of a claim, where it ends in the file, and its entry, None for a damaged one."""
 
     raw: bytes
-    start: int
     end: int
     entry: Entry | None
+
+    @property
+    def day(self) -> str:
+        """The day whose note takes it; empty for a damaged one."""
+        return self.entry.at.date().isoformat() if self.entry else ""
 
 
 class Stopped(Exception):
@@ -65,15 +66,16 @@ def drain(spool: Spool, write: Write, wait_s: float, batch: int) -> Drained:
     """Write what a spool holds; see `Spool.drain`."""
     if spool.empty and not spool.refusals.exists():
         return Drained()
+    work = _Drain(spool, write, batch)
     try:
         with locked(paths.lock_file(spool.workspace, "drain"), wait_s):
-            return _Drain(spool, write, batch).run()
+            return work.run()
     except LockTimeout:
-        return Drained(busy=True)
+        return work.report(busy=True)
     except CommonplaceError as error:
-        return Drained(trouble=str(error))
+        return work.report(str(error))
     except OSError as error:
-        return Drained(trouble=f"{paths.shown(spool.workspace.spool)}: {paths.reason(error)}")
+        return work.report(f"{paths.shown(spool.workspace.spool)}: {paths.reason(error)}")
 
 
 class _Drain:
@@ -81,10 +83,14 @@ class _Drain:
 
     def __init__(self, spool: Spool, write: Write, batch: int) -> None:
         self._spool, self._write, self._batch = spool, write, batch
-        self._written = self._damaged = 0
+        self._written = self._damaged = self._refused = 0
+
+    def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
+        """Say what was done up to now."""
+        return Drained(self._written, self._damaged, self._refused, trouble, busy)
 
     def run(self) -> Drained:
-        self._remove_orphans()
+        self._tidy()
         trouble, blocked = "", set[str]()
         for path in self._claims():
             try:
@@ -92,7 +98,7 @@ class _Drain:
             except Stopped as stopped:
                 trouble = trouble or str(stopped)
                 blocked.add(stopped.day)
-        return Drained(self._written, self._damaged, self._refused(), trouble)
+        return self.report(trouble)
 
     def _claims(self) -> list[Path]:
         """The claims there are, with a new one of all that waits."""
@@ -106,111 +112,81 @@ class _Drain:
 
     def _settle(self, claim: Claim, blocked: set[str]) -> None:
         """Write what of a claim is not in notes yet, then remove it. Raises Stopped."""
-        batches = [] if claim.is_over(self._spool.workspace) else [*claim.batches(self._batch)]
+        batches = [*claim.batches(self._batch)]
         while batches:
             run = batches.pop(0)
-            if run[0].entry is None:
-                self._set_aside(run)
-                continue
+            if run[0].day in blocked:
+                raise Stopped(run[0].day)
             try:
-                self._put(claim, run, blocked)
+                self._put(run)
             except ConfigError:  # nothing that time mends: which of them is it?
                 if len(run) > 1:
                     batches[:0] = [[line] for line in run]
-                else:
-                    self._set_aside(run)
+                    continue
+                self._set_aside(run)
+            claim.advance(run[-1].end)
         claim.remove()
 
-    def _put(self, claim: Claim, run: Sequence[Line], blocked: set[str]) -> None:
+    def _put(self, run: Sequence[Line]) -> None:
         """Write entries of one day into its note. Raises Stopped, and ConfigError for what no note takes."""
-        entries = _entries(run)
-        day = _day(entries[0])
-        if day in blocked:
-            raise Stopped(day)
+        entries = [line.entry for line in run if line.entry is not None]
+        if not entries:
+            self._set_aside(run)
+            return
         try:
-            claim.intend(run[0].start, run[-1].end, counts(self._spool.workspace, entries))
             self._write(entries)
         except ConfigError:
             raise
         except CommonplaceError as error:
-            raise Stopped(day, str(error)) from error
+            raise Stopped(run[0].day, str(error)) from error
         self._written += len(entries)
 
-    def _set_aside(self, lines: Sequence[Line]) -> None:
+    def _set_aside(self, run: Sequence[Line]) -> None:
         with open(self._spool.aside, "ab") as file:
-            file.write(b"".join(line.raw.rstrip(b"\n") + b"\n" for line in lines))
-        self._damaged += len(lines)
+            file.write(b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run))
+        self._damaged += len(run)
 
-    def _refused(self) -> int:
-        """Return how many entries were refused since somebody was told, and begin to count anew."""
-        try:
-            count = os.path.getsize(self._spool.refusals)
+    def _tidy(self) -> None:
+        """Take up how many entries were refused, to count anew, and remove marks whose claims are gone."""
+        for mark in self._spool.workspace.spool.glob("claimed-*.done"):
+            if not mark.with_suffix(".jsonl").exists():
+                mark.unlink()
+        with suppress(OSError):
+            self._refused = os.path.getsize(self._spool.refusals)
             os.unlink(self._spool.refusals)
-        except OSError:
-            return 0
-        return count
-
-    def _remove_orphans(self) -> None:
-        for state in self._spool.workspace.spool.glob("claimed-*.json*"):
-            if state.suffix != ".jsonl" and not state.with_suffix(".jsonl").exists():
-                with suppress(OSError):
-                    state.unlink()
 
 
 class Claim:
-    """A file of entries that is being written down, and the file beside it that says how far that is."""
+    """A file of entries that is being written down, and a small one beside it that says how far that is."""
 
     def __init__(self, path: Path) -> None:
-        """Name a claim; what is said of it is read now."""
-        self.path, self.state = path, path.with_suffix(".json")
-        self.done, self.end, self.before = _state(self.state)
-
-    def intend(self, done: int, end: int, before: Sequence[int]) -> None:
-        """Note what is being written: lines from `done` to `end`, which the note said `before` times."""
-        self.done, self.end, self.before = done, end, list(before)
-        temporary = self.state.with_suffix(".json.tmp")
-        with open(temporary, "wb") as file:
-            file.write(json.dumps({"done": done, "end": end, "before": self.before}).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, self.state)
-
-    def is_over(self, workspace: paths.Workspace) -> bool:
-        """Go on behind the batch that was being written, if it stands in its note; tell whether that was all.
-
-        Raises Stopped where the note cannot be read.
-        """
-        entries = _entries([line for line in self.lines() if line.end <= self.end])
-        if entries and len(entries) == len(self.before) and self._is_written(workspace, entries):
-            self.done = self.end
-        return self.done >= os.path.getsize(self.path)
-
-    def _is_written(self, workspace: paths.Workspace, entries: Sequence[Entry]) -> bool:
-        said = [_squeezed(entry.text) for entry in entries]
-        added = [sum(text.count(sign(entry)) for text in said) for entry in entries]
+        """Name a claim; how far it is is read now, from the beginning where nothing says so."""
+        self.path, self.mark = path, path.with_suffix(".done")
         try:
-            found = counts(workspace, entries)
-        except CommonplaceError as error:
-            raise Stopped(_day(entries[0]), str(error)) from error
-        there = sum(now >= before + more for now, before, more in zip(found, self.before, added, strict=True))
-        # All of a batch is there or nothing is. The majority decides, for somebody may have edited one of its
-        # entries since, and another process may have written the same words.
-        return 2 * there > len(entries)
+            self.done = int(self.mark.read_bytes())
+        except (OSError, ValueError):
+            self.done = 0
+
+    def advance(self, done: int) -> None:
+        """Note that all before this byte stands in notes."""
+        temporary = self.mark.with_suffix(".tmp")
+        temporary.write_bytes(b"%d" % done)
+        os.replace(temporary, self.mark)
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines that are not known to be in notes."""
         with open(self.path, "rb") as file:
-            at = file.seek(self.done)
+            end = file.seek(self.done)
             for raw in file:
-                start, at = at, at + len(raw)
+                end += len(raw)
                 if raw.strip():
-                    yield Line(raw, start, at, _entry(raw))
+                    yield Line(raw, end, _entry(raw))
 
     def batches(self, most: int) -> Iterator[list[Line]]:
-        """Yield runs of entries of one day, and runs of lines that hold none."""
+        """Yield runs of entries of one day, and runs of damaged lines."""
         run: list[Line] = []
         for line in self.lines():
-            if run and (len(run) >= most or _line_day(run[0]) != _line_day(line)):
+            if run and (len(run) >= most or run[0].day != line.day):
                 yield run
                 run = []
             run.append(line)
@@ -218,10 +194,10 @@ class Claim:
             yield run
 
     def remove(self) -> None:
-        """Remove what is written down; in this order, since a state without its claim means nothing."""
+        """Remove what is written down; a mark that is left says nothing of another claim, as names differ."""
         self.path.unlink()
         with suppress(FileNotFoundError):
-            self.state.unlink()
+            self.mark.unlink()
 
 
 def claimed(spool: Spool) -> list[Path]:
@@ -233,7 +209,7 @@ def left(path: Path) -> int:
     """Count the entries of a claim that are not known to be in notes."""
     try:
         return sum(1 for _ in Claim(path).lines())
-    except FileNotFoundError:
+    except OSError:
         return 0  # written down meanwhile
 
 
@@ -246,56 +222,9 @@ def lines(path: Path) -> int:
         return 0
 
 
-def counts(workspace: paths.Workspace, entries: Sequence[Entry]) -> list[int]:
-    """Count how often the note of their day says what each of these entries says."""
-    note = _squeezed(_note(workspace, entries[0]))
-    return [note.count(sign(entry)) for entry in entries]
-
-
-def sign(entry: Entry) -> str:
-    """Return what an entry is known by in a note: its longest line, without blanks.
-
-    Blanks are changed by whoever indents it, and comments are put between lines.
-    """
-    return max(map(_squeezed, re.split(r"\n|<!--|-->", entry.text)), key=len)
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
-
-
-def _note(workspace: paths.Workspace, entry: Entry) -> str:
-    from commonplace.notes.parse import decode as text_of
-
-    try:
-        return text_of(paths.read_contained(workspace.daily(entry.at.date()), [workspace.root]))
-    except NoteNotFound:
-        return ""
-
-
-def _entries(lines: Sequence[Line]) -> list[Entry]:
-    return [line.entry for line in lines if line.entry is not None]
-
-
-def _day(entry: Entry) -> str:
-    return entry.at.date().isoformat()
-
-
-def _line_day(line: Line) -> str:
-    return _day(line.entry) if line.entry else ""
-
-
 def _entry(raw: bytes) -> Entry | None:
     try:
         entry = decode(raw)
     except ValueError:
         return None
     return entry if entry.text.strip() else None
-
-
-def _state(path: Path) -> tuple[int, int, list[int]]:
-    try:
-        said = json.loads(path.read_bytes())
-        return int(said["done"]), int(said["end"]), [int(count) for count in said["before"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0, 0, []

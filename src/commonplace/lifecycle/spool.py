@@ -88,11 +88,12 @@ class Spool:
     def drain(
         self, write: Callable[[Sequence[Entry]], object], *, wait_s: float = 0.0, batch: int = 200
     ) -> Drained:
-        """Hand what waits over to `write`, and remove it when that has come back; each entry once.
+        """Hand what waits over to `write`, entries of one day at a time, and remove it when that comes back.
 
-        `write` is given entries of one day, and puts them into its note as a whole or not at all. Of two
-        that drain, one does; the other waits `wait_s` for it. What `write` raises of ours ends the work and
-        is in the report; the rest waits on.
+        `write` is given a batch again where a process was killed before it could say that it was written, so
+        it must be one that a repetition adds nothing to, such as `Memory.capture`. Of two that drain, one
+        does; the other waits `wait_s` for it. What `write` raises of ours ends the work and is in the
+        report, and the rest waits on; but an entry that raises ConfigError is set aside.
         """
         from commonplace.lifecycle import claims
 
