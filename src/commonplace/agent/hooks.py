@@ -8,11 +8,14 @@ import threading
 import time
 import weakref
 from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from commonplace.agent.lanes import Count, Lane, Limits
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from commonplace.types import CompactionEvent, MessageEvent, SessionEvent, ToolExecution
 
 Told = Awaitable[None] | None
@@ -167,7 +170,7 @@ class HookManager:
         lanes: list[Lane] = []
         for point in points:
             name = self._free(point.name, lanes)
-            lanes.append(Lane(name, lambda point=point: point.load()(), self._limits, EVENTS))
+            lanes.append(Lane(name, partial(_made, point), self._limits, EVENTS))
         return lanes
 
     def renew(self) -> None:
@@ -175,6 +178,11 @@ class HookManager:
         self._lock = threading.Lock()
         for lane in self._lanes:
             lane.renew()
+
+
+def _made(point: EntryPoint) -> object:
+    made: object = point.load()()
+    return made
 
 
 def _after_fork() -> None:
