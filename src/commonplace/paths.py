@@ -78,6 +78,11 @@ class Workspace:
         return self.derived / "usage.sqlite"
 
     @property
+    def pending(self) -> Path:
+        """The folder of marks that say how far each session is summed up."""
+        return self.derived / "pending"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

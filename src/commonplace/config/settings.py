@@ -130,6 +130,31 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Summary(NamedTuple):
+    """Settings of summaries of sessions; `writers` are globs of tools that write memory."""
+
+    enabled: bool
+    idle_s: float
+    min_user_turns: int
+    max_words: int
+    writers: tuple[str, ...]
+    max_tokens: int
+    deadline_s: float
+    wait_s: float
+
+
+class Compaction(NamedTuple):
+    """Settings of how a long conversation is shortened; sizes in tokens."""
+
+    window: int
+    reserve: int
+    margin: int
+    keep_tokens: int
+    summary_tokens: int
+    flush: bool
+    deadline_s: float
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +184,8 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    summary: Summary
+    compaction: Compaction
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +201,6 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "summary": Summary,
+    "compaction": Compaction,
 }
