@@ -82,6 +82,10 @@ class Workspace:
         """The folder of marks that say how far each session is summed up."""
         return self.derived / "pending"
 
+    def spool(self) -> Path:
+        """The folder of entries that wait to be written into notes."""
+        return self.derived / "spool"
+
     @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""

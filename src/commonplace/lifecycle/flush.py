@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from commonplace.errors import ConfigError
+from commonplace.estimates import about
 from commonplace.lifecycle import dialogue, entries, prose
 from commonplace.lifecycle.drafts import NAMES
 from commonplace.llm import prompting
-from commonplace.llm.base import Completion, ToolSpec
+from commonplace.llm.base import Completion, Message, ToolSpec
 from commonplace.notes.redact import redact
 from commonplace.search import wording
 from commonplace.types.conversation import Turn
@@ -87,15 +89,24 @@ def flush(
     messages = prompting.load("flush").messages(
         conversation=conversation, note=_shown(note), date=f"{now:%Y-%m-%d}", language=NAMES[language]
     )
-    completion = llm.complete(
-        messages, tools=[TOOL], max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE
-    )
-    asked = wanted(completion)
+    asked = wanted(_answer(llm, messages, deadline_s))
     told = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
     fresh = news(told, note)
     provenance = Provenance("agent", agent, session, f"{now.astimezone().isoformat(timespec='seconds')}")
     written = memory.capture([Entry(text, now, provenance=provenance) for text in fresh]) if fresh else ()
     return Flushed(written, len(told) - len(fresh), asked.refused)
+
+
+def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Completion:
+    def ask(tools: Sequence[ToolSpec]) -> Completion:
+        return llm.complete(
+            messages, tools=tools, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE
+        )
+
+    try:
+        return ask([TOOL])
+    except ConfigError:  # a program or a file as a model calls no tools; it is asked for plain text
+        return ask([])
 
 
 def wanted(completion: Completion) -> Wanted:
@@ -149,7 +160,7 @@ def _shown(note: str) -> str:
     kept: list[str] = []
     left = _NOTE_TOKENS
     for line in reversed(redact(strip_private(note))[0].splitlines()):
-        if (left := left - dialogue.about(line) - 1) < 0:
+        if (left := left - about(line) - 1) < 0:
             break
         kept.append(dialogue.unframed(line))
     return "\n".join(reversed(kept))

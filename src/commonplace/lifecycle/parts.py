@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from commonplace.lifecycle.prose import Language, joined, sentences, within, words
 
@@ -90,4 +90,5 @@ def _with(parts: Parts, name: str, text: str) -> Parts:
 
 def of(texts: Mapping[str, str], *, extractive: bool = False) -> Parts:
     """Make parts of texts by their names."""
-    return Parts(*(texts.get(name, "") for name in NAMES), extractive=extractive)
+    said = {name: texts.get(name, "") for name in NAMES}
+    return replace(Parts(extractive=extractive), **said)  # type: ignore[arg-type]  # all these are texts
