@@ -78,6 +78,10 @@ class Workspace:
         return self.derived / "usage.sqlite"
 
     @property
+    def pending(self) -> Path:
+        """The folder of marks that say how far each session is summed up."""
+        return self.derived / "pending"
+
     def spool(self) -> Path:
         """The folder of entries that wait to be written into notes."""
         return self.derived / "spool"

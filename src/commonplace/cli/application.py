@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Write": {
         "init": ("writing:init", "Make a workspace; touch nothing that exists."),
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
+        "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
     "Keep up": {
         "sync": ("syncing:sync", "Bring the index up to the files."),

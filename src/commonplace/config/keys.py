@@ -223,6 +223,31 @@ KEYS = (
     Key("prompt.files", "boolean", False, "Whether files of convention are added."),
     Key("prompt.file_names", "texts", ("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are."),
     Key("prompt.file_tokens", "integer", 400, "Most tokens for these files.", 0, 100_000),
+    _own("summary.enabled", "boolean", True, "Whether sessions are summed up in the notes when they rest."),
+    _own(
+        "summary.idle_s", "number", 600, "Seconds without a message after which a session rests.", 1, 86_400
+    ),
+    Key("summary.min_user_turns", "integer", 3, "Messages of the user that are worth a summary.", 1, 1000),
+    Key("summary.max_words", "integer", 200, "Words of a summary; two Chinese characters are one.", 30, 2000),
+    Key(
+        "summary.writers",
+        "texts",
+        ("*memory_write", "*remember", "*append_today", "*write_long_term"),
+        "Tools, as globs, with which an agent writes memory itself: no summary of such a stretch.",
+        harmless=False,
+    ),
+    _own("summary.max_tokens", "integer", 12_000, "Tokens of a conversation that are sent.", 500, 1_000_000),
+    _own("summary.deadline_s", "number", 60, "Seconds a language model has for it.", 0.1, 600),
+    _own("summary.wait_s", "number", 10, "Seconds the end of a session waits for its summary.", 0, 600),
+    _own("compaction.window", "integer", 128_000, "Tokens the model of a conversation takes.", 512, 10**7),
+    _own(
+        "compaction.reserve", "integer", 20_000, "Tokens left for answers; a quarter of it at most.", 0, 10**6
+    ),
+    _own("compaction.margin", "integer", 4000, "Tokens before that; a twentieth of it at most.", 0, 10**6),
+    _own("compaction.keep_tokens", "integer", 20_000, "Tokens of newest messages that stay.", 100, 10**6),
+    _own("compaction.summary_tokens", "integer", 1500, "Tokens of what stands for the rest.", 50, 100_000),
+    _own("compaction.flush", "boolean", True, "Whether the model may first write to today's note."),
+    _own("compaction.deadline_s", "number", 60, "Seconds a language model has for each of both.", 0.1, 600),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -151,6 +151,29 @@ class Prompt(NamedTuple):
     files: bool
     file_names: tuple[str, ...]
     file_tokens: int
+class Summary(NamedTuple):
+    """Settings of summaries of sessions; `writers` are globs of tools that write memory."""
+
+    enabled: bool
+    idle_s: float
+    min_user_turns: int
+    max_words: int
+    writers: tuple[str, ...]
+    max_tokens: int
+    deadline_s: float
+    wait_s: float
+
+
+class Compaction(NamedTuple):
+    """Settings of how a long conversation is shortened; sizes in tokens."""
+
+    window: int
+    reserve: int
+    margin: int
+    keep_tokens: int
+    summary_tokens: int
+    flush: bool
+    deadline_s: float
 
 
 class Collection(NamedTuple):
@@ -184,6 +207,8 @@ class Settings(NamedTuple):
     watch: Watch
     chat: Chat
     prompt: Prompt
+    summary: Summary
+    compaction: Compaction
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -201,4 +226,6 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "watch": Watch,
     "chat": Chat,
     "prompt": Prompt,
+    "summary": Summary,
+    "compaction": Compaction,
 }
