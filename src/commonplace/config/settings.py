@@ -130,11 +130,21 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Sessions(NamedTuple):
+    """Settings of transcripts; what one must grow by, or how long rest, before a search reads it again."""
+
+    fsync: str
+    index: bool  # type: ignore[assignment]  # hides a method of tuples that nobody misses
+    growth_bytes: int
+    growth_messages: int
+    idle_s: float
+
+
 class Collection(NamedTuple):
-    """A further folder of notes or code; `path` is absolute.
+    """A further folder of notes, code or transcripts; `path` is absolute.
 
     Without `by_default` only a search that names it looks there; `update` is the command that a sync may run
-    in it first.
+    in it first, and `format` that of the transcripts in it, `auto` for whichever each is of.
     """
 
     name: str
@@ -144,6 +154,7 @@ class Collection(NamedTuple):
     outside: bool = False
     by_default: bool = True
     update: tuple[str, ...] = ()
+    format: str = ""
 
 
 class Settings(NamedTuple):
@@ -159,6 +170,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    sessions: Sessions
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +186,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "sessions": Sessions,
 }
