@@ -17,6 +17,10 @@ EMBEDDERS = (
     "ollama", "fake",
 )  # fmt: skip
 RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm", "fake")
+# The rows of `transcripts.formats`, and the one that means any of them.
+TRANSCRIPTS = (
+    "auto", "claude-code", "codex", "openclaw", "nanobot", "commonplace", "openai", "chatgpt", "claude",
+)  # fmt: skip
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
@@ -248,6 +252,29 @@ KEYS = (
     _own("compaction.summary_tokens", "integer", 1500, "Tokens of what stands for the rest.", 50, 100_000),
     _own("compaction.flush", "boolean", True, "Whether the model may first write to today's note."),
     _own("compaction.deadline_s", "number", 60, "Seconds a language model has for each of both.", 0.1, 600),
+    Key(
+        "sessions.fsync",
+        "text",
+        "turn",
+        "When a transcript is forced to the disk: at each message, at each turn of the user, or never.",
+        choices=("always", "turn", "never"),
+    ),
+    Key("sessions.index", "boolean", False, "Whether the workspace's own transcripts are searched."),
+    Key(
+        "sessions.growth_bytes",
+        "integer",
+        100_000,
+        "Bytes a transcript grows by before a search reads it again.",
+        *(0, 10**9),
+    ),
+    Key(
+        "sessions.growth_messages",
+        "integer",
+        50,
+        "Messages after which it does so as well.",
+        *(1, 10**6),
+    ),
+    Key("sessions.idle_s", "number", 600, "Seconds of rest after which it is read anyway.", 0, 10**6),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

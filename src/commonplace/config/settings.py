@@ -174,13 +174,21 @@ class Compaction(NamedTuple):
     summary_tokens: int
     flush: bool
     deadline_s: float
+class Sessions(NamedTuple):
+    """Settings of transcripts; what one must grow by, or how long rest, before a search reads it again."""
+
+    fsync: str
+    index: bool  # type: ignore[assignment]  # hides a method of tuples that nobody misses
+    growth_bytes: int
+    growth_messages: int
+    idle_s: float
 
 
 class Collection(NamedTuple):
-    """A further folder of notes or code; `path` is absolute.
+    """A further folder of notes, code or transcripts; `path` is absolute.
 
     Without `by_default` only a search that names it looks there; `update` is the command that a sync may run
-    in it first.
+    in it first, and `format` that of the transcripts in it, `auto` for whichever each is of.
     """
 
     name: str
@@ -190,6 +198,7 @@ class Collection(NamedTuple):
     outside: bool = False
     by_default: bool = True
     update: tuple[str, ...] = ()
+    format: str = ""
 
 
 class Settings(NamedTuple):
@@ -209,6 +218,7 @@ class Settings(NamedTuple):
     prompt: Prompt
     summary: Summary
     compaction: Compaction
+    sessions: Sessions
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -228,4 +238,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "prompt": Prompt,
     "summary": Summary,
     "compaction": Compaction,
+    "sessions": Sessions,
 }

@@ -41,6 +41,11 @@ def parsed(raw: bytes) -> object:
     return value
 
 
+def knows(content: Mapping[str, object]) -> bool:
+    """Whether a line is of this format."""
+    return content.get("role") in SPEAKERS and isinstance(content.get("text"), str)
+
+
 def turn(content: object) -> Turn | None:
     """Return the turn of a line's value, or None where it holds none; unknown keys are passed over."""
     if not isinstance(content, Mapping) or content.get("role") not in SPEAKERS:
