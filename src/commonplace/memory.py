@@ -398,3 +398,11 @@ class Memory:
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
+
+
+def warm(memory: Memory) -> None:
+    """Load now what the first question would wait for, for whoever serves several.
+
+    Raises IndexUnavailable, ProviderError, ConfigError.
+    """
+    memory._answerer.warm()

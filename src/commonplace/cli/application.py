@@ -32,6 +32,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
+    "Serve": {
+        "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
+        "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
+    },
     "Keep up": {
         "sync": ("syncing:sync", "Bring the index up to the files."),
         "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
