@@ -32,9 +32,9 @@ class Toolbox:
         deadline_s: float = 60.0,
     ) -> None:
         """Take the tools; a call that takes longer than `deadline_s` is answered without its result."""
-        self.offered = {tool.name: tool for tool in offered}
+        self.offered = tuple(offered)
         self._memory, self._deadline_s = memory, deadline_s
-        self.caller = tools.Caller(agent, session)
+        self._caller = tools.Caller(agent, session)
 
     def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
         """Run calls in threads of their own; return what came of each, in the order of the calls."""
@@ -57,29 +57,35 @@ class Toolbox:
             for place, (call, found) in enumerate(zip(calls, done, strict=True))
         ]
 
+    def refused(self, call: Call, error: str) -> ToolExecution:
+        """Return what stands for a call that was not run, or not to its end."""
+        at, by = datetime.now().astimezone(), self._caller
+        arguments = parsed(call.arguments) or {}
+        return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
+
     def _run(self, call: Call) -> ToolExecution:
         begun, at = time.perf_counter(), datetime.now().astimezone()
         arguments = parsed(call.arguments)
         answer = self._answer(call, arguments)
         return ToolExecution(
-            self.caller.session,
+            self._caller.session,
             call.name,
             arguments or {},
             "" if answer.is_error else answer.text,
             answer.text if answer.is_error else "",
             at,
             (time.perf_counter() - begun) * 1000,
-            self.caller.agent,
+            self._caller.agent,
         )
 
     def _answer(self, call: Call, arguments: Mapping[str, object] | None) -> tools.Answer:
-        tool = self.offered.get(call.name)
+        tool = next((tool for tool in self.offered if tool.name == call.name), None)
         if tool is None:
-            return answers.failed(f"unknown tool {call.name!r}; there are {', '.join(self.offered)}")
+            return answers.failed(f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}")
         if arguments is None:
             return answers.failed(f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}")
         try:
-            return tools.run(tool, self._memory, arguments, self.caller)
+            return tools.run(tool, self._memory, arguments, self._caller)
         except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
             return answers.failed(f"{call.name} failed: {type(error).__name__}: {error}")
 
@@ -88,14 +94,7 @@ class Toolbox:
             error = f"not run: only {MOST_CALLS} calls of one answer are"
         else:
             error = f"no result within {self._deadline_s:g} s"
-        return refused(call, error, self.caller)
-
-
-def refused(call: Call, error: str, caller: tools.Caller) -> ToolExecution:
-    """Return what stands for a call that was not run, or not to its end."""
-    arguments = parsed(call.arguments) or {}
-    at = datetime.now().astimezone()
-    return ToolExecution(caller.session, call.name, arguments, error=error, at=at, agent=caller.agent)
+        return self.refused(call, error)
 
 
 def answered(call: Call, execution: ToolExecution) -> Turn:
