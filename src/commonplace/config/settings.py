@@ -130,6 +130,19 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Hooks(NamedTuple):
+    """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
+
+    deadline_s: float
+    suspend_after: int
+    resume_after_s: float
+    load: bool
+    disabled: tuple[str, ...]
+    capacity: int
+    spool_mb: float
+    sync_after_s: float
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +172,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    hooks: Hooks
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +188,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "hooks": Hooks,
 }
