@@ -9,13 +9,14 @@ import time
 import weakref
 from collections.abc import Awaitable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from commonplace.agent.lanes import Count, Lane, Limits
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from commonplace.config.settings import Hooks as Settings
     from commonplace.types import CompactionEvent, MessageEvent, SessionEvent, ToolExecution
 
 Told = Awaitable[None] | None
@@ -74,10 +75,10 @@ class HookManager:
     ) -> None:
         """Take hooks, in the order in which they are told; those of entry points follow at the first event.
 
-        `disabled` names entry points that are left out.
+        `disabled` are globs of names of entry points that are left out.
         """
         self._limits = Limits(deadline_s, suspend_after, resume_after_s)
-        self._disabled = frozenset(disabled)
+        self._disabled = tuple(disabled)
         self._lanes: list[Lane] = []
         self._wanted = entry_points
         self._lock = threading.Lock()
@@ -85,6 +86,18 @@ class HookManager:
         for hook in hooks:
             self.add(hook)
         _managers.add(self)
+
+    @classmethod
+    def configured(cls, settings: Settings, hooks: Iterable[object] = ()) -> Self:
+        """Make one as the owner set it: limits, and which hooks of other packages are loaded."""
+        return cls(
+            hooks,
+            deadline_s=settings.deadline_s,
+            suspend_after=settings.suspend_after,
+            resume_after_s=settings.resume_after_s,
+            entry_points=settings.load,
+            disabled=settings.disabled,
+        )
 
     def add(self, hook: object) -> None:
         """Take one more hook, which is told after the others."""
@@ -159,10 +172,15 @@ class HookManager:
 
     def _installed(self) -> list[Lane]:
         """Return a lane for each entry point; what it names is imported on the thread of its hook."""
+        from fnmatch import fnmatchcase
         from importlib.metadata import entry_points
 
         try:
-            points = [p for p in entry_points(group=GROUP) if p.name not in self._disabled]
+            points = [
+                point
+                for point in entry_points(group=GROUP)
+                if not any(fnmatchcase(point.name, glob) for glob in self._disabled)
+            ]
         # The metadata of any package may be damaged, in any way.
         except Exception as error:  # noqa: BLE001
             logger.warning("the entry points of %s cannot be listed: %s", GROUP, type(error).__name__)

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from commonplace.memory import Memory
     from commonplace.types import Entry
 
-CAPACITY = 1000  # entries in memory, on their way to the spool
-SYNC_AFTER_S = 1.0  # of quiet
+MEGABYTE = 1_000_000
 _AT_ONCE = 100  # entries that one append to the spool takes
 # What comes within this time is appended at once. A process that is killed loses what came later than this
 # before it, and what the append takes.
@@ -56,9 +55,11 @@ class IndexWorker:
         self, memory: Memory, *, capacity: int | None = None, sync_after_s: float | None = None
     ) -> None:
         """Start on a memory, with what its spool holds; the limits are those of its settings."""
-        self._memory, self._spool = memory, Spool(memory.workspace)
-        self._capacity = CAPACITY if capacity is None else capacity
-        self._sync_after_s = SYNC_AFTER_S if sync_after_s is None else sync_after_s
+        settings = memory.settings.hooks
+        self._memory = memory
+        self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
+        self._capacity = settings.capacity if capacity is None else capacity
+        self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
         self._written = 0
         self._troubles: dict[str, str] = {}
         self._forked = self._leaving = False

@@ -182,6 +182,17 @@ class Sessions(NamedTuple):
     growth_bytes: int
     growth_messages: int
     idle_s: float
+class Hooks(NamedTuple):
+    """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
+
+    deadline_s: float
+    suspend_after: int
+    resume_after_s: float
+    load: bool
+    disabled: tuple[str, ...]
+    capacity: int
+    spool_mb: float
+    sync_after_s: float
 
 
 class Collection(NamedTuple):
@@ -219,6 +230,7 @@ class Settings(NamedTuple):
     summary: Summary
     compaction: Compaction
     sessions: Sessions
+    hooks: Hooks
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -239,4 +251,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "summary": Summary,
     "compaction": Compaction,
     "sessions": Sessions,
+    "hooks": Hooks,
 }

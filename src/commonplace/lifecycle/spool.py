@@ -25,7 +25,7 @@ from commonplace.types.entries import Writer
 if TYPE_CHECKING:
     from commonplace.lifecycle.claims import Drained
 
-MAX_BYTES = 64 << 20  # of everything in the folder; some 60,000 entries
+MAX_BYTES = 64_000_000  # of everything in the folder; some 60,000 entries
 _APPEND = (
     os.O_RDWR
     | os.O_APPEND
