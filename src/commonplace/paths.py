@@ -82,6 +82,7 @@ class Workspace:
         """The folder of marks that say how far each session is summed up."""
         return self.derived / "pending"
 
+    @property
     def spool(self) -> Path:
         """The folder of entries that wait to be written into notes."""
         return self.derived / "spool"

@@ -112,5 +112,6 @@ class SummaryHook(AgentHook):
                 work()
             except CommonplaceError as error:
                 logger.warning("not summed up, to be tried again: %s", error)
-            except Exception:  # noqa: BLE001 - the thread is there for the other sessions as well
-                logger.warning("not summed up, to be tried again", exc_info=True)
+            # The thread is there for all the other sessions as well, whatever happens to this one.
+            except Exception as error:  # noqa: BLE001
+                logger.warning("not summed up, to be tried again: %s", type(error).__name__)
