@@ -81,7 +81,9 @@ class Toolbox:
     def _answer(self, call: Call, arguments: Mapping[str, object] | None) -> tools.Answer:
         tool = next((tool for tool in self.offered if tool.name == call.name), None)
         if tool is None:
-            return answers.failed(f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}")
+            return answers.failed(
+                f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}"
+            )
         if arguments is None:
             return answers.failed(f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}")
         try:

@@ -108,7 +108,7 @@ class AgentLoop:
         self._compactor = Compactor(memory, llm, session=self.session, agent=agent)
         self._worker = IndexWorker(memory)
         self._summaries = SummaryHook(Summarizer(memory, llm))
-        self._hooks = HookManager([ObservationHook(self._worker, settings.observe), self._summaries, *hooks])
+        self._hooks = HookManager([ObservationHook(self._worker, None), self._summaries, *hooks])
         self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
         self._given: list[Context] = []  # what stands in the conversation of notes
         self._counted = (0, 0)  # tokens that the model counted last, and the turns they were of

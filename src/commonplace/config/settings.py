@@ -151,6 +151,8 @@ class Prompt(NamedTuple):
     files: bool
     file_names: tuple[str, ...]
     file_tokens: int
+
+
 class Summary(NamedTuple):
     """Settings of summaries of sessions; `writers` are globs of tools that write memory."""
 
@@ -174,6 +176,8 @@ class Compaction(NamedTuple):
     summary_tokens: int
     flush: bool
     deadline_s: float
+
+
 class Sessions(NamedTuple):
     """Settings of transcripts; what one must grow by, or how long rest, before a search reads it again."""
 
@@ -182,6 +186,8 @@ class Sessions(NamedTuple):
     growth_bytes: int
     growth_messages: int
     idle_s: float
+
+
 class Hooks(NamedTuple):
     """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
 
