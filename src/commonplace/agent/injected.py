@@ -23,6 +23,7 @@ from commonplace.types import Hit
 
 MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
 MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten first
+LOCK_WAIT_S = 1.0  # for a file that only saves a few tokens
 KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
 _HEX = 16
 _FOLDER = "injected"
@@ -103,7 +104,7 @@ class Injected:
 
         try:
             paths.prepare_derived(self._workspace)
-            atomic.replace(self._path(session), compose, lock=lock)
+            atomic.replace(self._path(session), compose, lock=lock, timeout_s=LOCK_WAIT_S)
             self._sweep()
             self.trouble = ""
         except CommonplaceError as error:

@@ -174,7 +174,7 @@ class AgentLoop:
         self._stopping.set()
 
     def _recalled(self, context: Context | None) -> Context | None:
-        """Put what is recalled beside the message, for the model alone: the transcript has the message as it is."""
+        """Put what is recalled beside the message, for the model alone: the transcript has none of it."""
         if context is None or not context.text:
             return None
         said = self.history[-1]
@@ -262,7 +262,7 @@ class AgentLoop:
         return [Message("system", system), *dialogue.messages(self.history)]
 
     def _keep(self, *turns: Turn) -> None:
-        """Add turns to the conversation and its transcript; where that cannot be written, the chat goes on."""
+        """Add turns to the conversation and its transcript; one that cannot be written ends no chat."""
         self.history += turns
         try:
             self._transcript.extend(turns)

@@ -85,13 +85,13 @@ def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
 def of_entries(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     """A piece an entry (a list item with what is indented below it, a paragraph), newest first.
 
-    An entry is as new as the hour it begins with, or as the one above it under its heading; of entries of
-    one hour the later one is newer.
+    An entry is as new as the hour it begins with, or as the last one above it; of entries of one hour the
+    later one is newer.
     """
     reader = _Reader(note, today, tentative)
     found: list[Piece] = []
+    hour = ""
     for section in sections.split(note):
-        hour = ""
         for entry in _entries(note, reader.body(section)):
             clock = _CLOCK.match(note.lines[entry[0] - 1])
             hour = clock[1].rjust(5, "0") if clock else hour

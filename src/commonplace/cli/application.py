@@ -21,6 +21,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
+        "prompt": (
+            "prompting:prompt",
+            "Compose the block for a prompt: long-term memory, last days, recall.",
+        ),
         "get": ("asking:get", "Show lines of a note."),
         "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
         "timeline": ("listing:timeline", "Show what surrounds a note or a day in time."),

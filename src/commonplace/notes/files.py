@@ -12,7 +12,9 @@ from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
-__all__ = ["LOCK_WAIT_S", "LockTimeout", "append", "append_all", "insert_entry", "locked", "replace"]
+__all__ = [
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "insert_entry", "locked", "replace",
+]  # fmt: skip
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -31,13 +33,18 @@ def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s:
 
     def compose_bytes(data: bytes) -> bytes:
         mark, encoding, errors = _codec(data)
-        try:
-            before = data[len(mark) :].decode(encoding, errors)
-        except UnicodeDecodeError as error:
-            raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
-        return mark + compose(before).encode(encoding, errors)
+        return mark + compose(decode(path, data)).encode(encoding, errors)
 
     atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+
+
+def decode(path: Path, data: bytes) -> str:
+    """Decode the bytes of a note to the text that `replace` composes upon. Raises NoteUnreadable."""
+    mark, encoding, errors = _codec(data)
+    try:
+        return data[len(mark) :].decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
 
 
 def append(

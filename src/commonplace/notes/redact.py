@@ -142,14 +142,15 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
     program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
-        spans = list(_private_parts(text, any_case)) if "<" in text else []
+        spans = list(private_parts(text, any_case)) if "<" in text else []
         if not spans:
             break
         text = _replaced(text, spans)
     return text
 
 
-def _private_parts(text: str, any_case: bool) -> Iterator[Span]:
+def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
+    """Yield where the private parts of a text start and end, tags included; nested ones are one."""
     depth = start = 0
     expression = f"(?i){_PRIVATE_TAG}" if any_case else _PRIVATE_TAG
     for tag in _exact(expression).finditer(text):
