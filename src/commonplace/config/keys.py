@@ -201,6 +201,10 @@ KEYS = (
     _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+    _own("server.host", "text", "127.0.0.1", "Where `serve` listens; beyond this machine a token is needed."),
+    _own("server.port", "integer", 7412, "On which port; 0: any that is free.", 0, 65_535),
+    _own("server.token_file", "text", "", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN."),
+    _own("server.hosts", "text", "", "Further names clients may use for this machine, with commas between."),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -130,6 +130,15 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Server(NamedTuple):
+    """Settings of the server; the names of hosts stand with commas between them."""
+
+    host: str
+    port: int
+    token_file: str
+    hosts: str
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +168,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    server: Server
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +184,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "server": Server,
 }
