@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Entry,
         Estimate,
         Excerpt,
         Gathered,
         Mode,
         NoteInfo,
+        Provenance,
         Recall,
         SearchResult,
         Status,
@@ -157,11 +159,13 @@ class Memory:
         long_term: bool = False,
         redact: bool | None = None,
         now: datetime | None = None,
+        provenance: Provenance | None = None,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
-        Secrets are redacted and private parts dropped before anything touches the disk. Raises
-        ConfigError for empty text, NoteUnreadable if the file cannot be written.
+        Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
+        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        written.
         """
         from datetime import datetime
 
@@ -177,7 +181,20 @@ class Memory:
             long_term=long_term,
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
+            provenance=provenance,
         )
+
+    def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
+        """Append many entries to the notes of their days, one write a day; for what hooks observe.
+
+        Secrets and private parts are always dropped, and what is empty then is left out. What stands in its
+        note already is not written again, so that a batch may be repeated after a crash. Raises
+        NoteUnreadable if a note cannot be written; the days before it are.
+        """
+        from commonplace.notes import layout
+
+        self._store.written()
+        return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
     # --- asking -------------------------------------------------------------------------------------
 

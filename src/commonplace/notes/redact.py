@@ -112,6 +112,24 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(dict.fromkeys(kinds))
 
 
+def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace e-mail addresses and phone numbers by `[REDACTED:email]` and `[REDACTED:phone]`.
+
+    For what tools were given and brought home; in the owner's notes both are memory. Returns the text and
+    the kinds found; doing it twice changes nothing.
+    """
+    from commonplace.notes import personal
+
+    kinds: list[str] = []
+    for _ in range(_MAX_PASSES):
+        spans = _merged(personal.find(text))
+        if not spans:
+            break
+        kinds += [kind for _, _, kind in spans]
+        text = _replaced(text, spans)
+    return text, tuple(dict.fromkeys(kinds))
+
+
 def holds_secret(text: str) -> bool:
     """Tell whether `redact` would replace anything."""
     return bool(redact(text)[1])
