@@ -1,7 +1,7 @@
 """A server that runs by itself: noted where its workspace is, found again, ended; never another process.
 
-Whoever serves holds a lock for as long as it lives, which the kernel gives back whatever happens. A process is
-told from another that came to have its number by the moment it was started.
+Whoever serves holds a lock for as long as it lives, which the kernel gives back whatever happens. A process
+is told from another that came to have its number by the moment it was started.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import NamedTuple
 from commonplace import atomic, paths
 from commonplace.errors import ConfigError, NoteUnreadable
 
+DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
@@ -59,9 +60,18 @@ def registered(folder: Path, running: Running) -> Iterator[None]:
             finally:
                 (folder / STATE).unlink(missing_ok=True)
     except atomic.LockTimeout as error:
-        other = _noted(folder / STATE)
-        where = f" at {other.url} (process {other.pid})" if other else ""
-        raise ConfigError("serve", f"this workspace is served already{where}") from error
+        raise _served_already(_noted(folder / STATE)) from error
+
+
+def check_alone(folder: Path) -> None:
+    """Raise ConfigError where a server of this workspace runs."""
+    if other := find(folder):
+        raise _served_already(other)
+
+
+def _served_already(other: Running | None) -> ConfigError:
+    where = f" at {other.url} (process {other.pid})" if other else ""
+    return ConfigError("serve", f"this workspace is served already{where}")
 
 
 def find(folder: Path) -> Running | None:
@@ -127,11 +137,12 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
 
     Raises ConfigError with what it said where it ends instead.
     """
-    process = subprocess.Popen(  # noqa: S603 - this program
+    process = subprocess.Popen(
         [sys.executable, "-m", "commonplace", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        env={**os.environ, DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -157,7 +168,7 @@ def started(pid: int) -> str:
         # proc(5): field 22, in ticks since the machine was started; the name before may hold blanks
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
     with suppress(OSError):
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
         )
         return done.stdout.strip()
@@ -191,5 +202,6 @@ def _noted(path: Path) -> Running | None:
         found = Running(**noted) if isinstance(noted, Mapping) else None
     except (OSError, ValueError, TypeError):
         return None
-    numbers = found is not None and isinstance(found.pid, int) and isinstance(found.port, int)
-    return found if numbers and found is not None and found.pid > 1 else None
+    if found is None or not isinstance(found.pid, int) or not isinstance(found.port, int):
+        return None
+    return found if found.pid > 0 else None

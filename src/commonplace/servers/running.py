@@ -53,6 +53,7 @@ def serve(
     Raises ConfigError where that cannot be, with what would help.
     """
     token = access.token(address.token_file)
+    daemon.check_alone(folder)
     with listening(address) as (bound, beyond):
         if beyond and not token:
             remedy = f"name a file with --token-file, or set {access.TOKEN_VARIABLE}"
@@ -123,7 +124,7 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+    def capture_signals(self) -> Iterator[None]:
         """Take signals as the wish to end, and raise them no further."""
         wanted = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in wanted}
@@ -155,9 +156,9 @@ def _log(path: Path | None) -> logging.Logger:
     return log
 
 
-def leave_terminal(log: Path) -> None:
+def leave_terminal(folder: Path) -> None:
     """Let what is still printed go where the record is: whoever started this process is about to go."""
-    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(folder / daemon.LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)
