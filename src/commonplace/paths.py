@@ -122,6 +122,17 @@ def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path
     return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
 
 
+def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a running server is noted: in the workspace, or in the cache where that is read-only."""
+    fallback = fallback_index(workspace.root, environ).parent
+    return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
+
+
+def _nearest(folder: Path) -> Path:
+    """A folder, or the one it would be made in."""
+    return folder if folder.is_dir() else folder.parent
+
+
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
     """Return the nearest workspace at or above `start`, or None."""
     home = os.path.realpath(_home(environ))

@@ -124,9 +124,17 @@ def _timeline(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answe
 
 
 def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    from datetime import datetime
+
+    from commonplace.types import Provenance
+
     long_term = given.get("long_term", False)
     place = "section" if long_term else "heading"
-    written = memory.remember(given["text"], long_term=long_term, **{place: given.get("heading")})
+    now = datetime.now().astimezone()
+    by = Provenance("agent", caller.agent, caller.session, now.isoformat(timespec="seconds"))
+    written = memory.remember(
+        given["text"], long_term=long_term, provenance=by, **{place: given.get("heading")}
+    )
     return answers.written(written)
 
 

@@ -283,6 +283,10 @@ KEYS = (
     _own("hooks.capacity", "integer", 1000, "Entries that wait in memory on their way to disk.", 1, 10**6),
     _own("hooks.spool_mb", "number", 64, "Megabytes that may wait on disk for the notes.", 0.01, 10**5),
     _own("hooks.sync_after_s", "number", 1, "Seconds of quiet before new entries are indexed.", 0, 3600),
+    _own("server.host", "text", "127.0.0.1", "Where `serve` listens; beyond this machine a token is needed."),
+    _own("server.port", "integer", 7412, "On which port; 0: any that is free.", 0, 65_535),
+    _own("server.token_file", "text", "", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN."),
+    _own("server.hosts", "text", "", "Further names clients may use for this machine, with commas between."),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

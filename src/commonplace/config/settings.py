@@ -199,6 +199,13 @@ class Hooks(NamedTuple):
     capacity: int
     spool_mb: float
     sync_after_s: float
+class Server(NamedTuple):
+    """Settings of the server; the names of hosts stand with commas between them."""
+
+    host: str
+    port: int
+    token_file: str
+    hosts: str
 
 
 class Collection(NamedTuple):
@@ -237,6 +244,7 @@ class Settings(NamedTuple):
     compaction: Compaction
     sessions: Sessions
     hooks: Hooks
+    server: Server
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -258,4 +266,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "compaction": Compaction,
     "sessions": Sessions,
     "hooks": Hooks,
+    "server": Server,
 }
