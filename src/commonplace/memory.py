@@ -99,6 +99,7 @@ class Memory:
             self._chunks,
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
+            self.settings.sessions[2:],
         )
 
     @classmethod
@@ -266,15 +267,15 @@ class Memory:
         return found
 
     def _read(self, reference: str) -> Excerpt:
-        from commonplace.index.reading import content_hash
+        from commonplace.index.reading import content_hash, note_of
         from commonplace.notes import excerpt
-        from commonplace.notes.parse import decode, parse
 
         wanted = excerpt.parse_reference(reference)
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
+            form = places.format_of(self._store, shown)
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
-        return excerpt.cut(parse(decode(data), shown), shown, content_hash(data)[:DOCID], wanted)
+        return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
@@ -313,12 +314,14 @@ class Memory:
         *,
         embed: bool = True,
         pull: bool = False,
+        patient: bool = False,
         progress: Progress = silent,
         stop: Callable[[], bool] = lambda: False,
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
+        With `patient`, transcripts that have hardly grown wait for more, as they do at a search.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
@@ -330,7 +333,8 @@ class Memory:
                 from commonplace.notes import updates
 
                 pulled = updates.run_all(self.settings.collections.values())
-            report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
+            load = self._model_for_sync if embed else lambda _: None
+            report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
         warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]

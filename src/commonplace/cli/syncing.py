@@ -58,11 +58,11 @@ def _estimate(memory: Memory, form: str) -> None:
         session.write(render.estimate_text(found))
 
 
-def run(memory: Memory, *, embed: bool = True, pull: bool = False) -> SyncReport:
+def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool = False) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left."""
     try:
         with progress.shown() as told:
-            return memory.sync(embed=embed, pull=pull, progress=told)
+            return memory.sync(embed=embed, pull=pull, patient=patient, progress=told)
     except KeyboardInterrupt:
         _say_what_is_left(memory)
         raise
@@ -111,7 +111,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     def again(*changed: object) -> None:
         try:
-            report = run(memory, embed=not no_embed)
+            report = run(memory, embed=not no_embed, patient=True)
         except CommonplaceError as error:
             failures.report(error)
         else:
