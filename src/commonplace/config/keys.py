@@ -18,6 +18,24 @@ EMBEDDERS = (
 )  # fmt: skip
 RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm", "fake")
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
+# Tools of agents that write and run, and those that read the network, as hosts name them.
+OBSERVED = (
+    "write", "edit", "multiedit", "notebookedit", "write_*", "edit_*", "create_*", "append_*", "delete_*",
+    "move_*", "rename_*", "str_replace*", "apply_patch", "patch", "insert*", "bash", "exec", "exec_*",
+    "execute", "execute_*", "shell", "shell_*", "local_shell", "run_*", "terminal", "powershell", "python",
+    "code_interpreter",
+)  # fmt: skip
+NETWORK = (
+    "webfetch",
+    "websearch",
+    "web_*",
+    "browser*",
+    "browse*",
+    "fetch*",
+    "http*",
+    "*_fetch",
+    "search_web",
+)
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
@@ -201,6 +219,35 @@ KEYS = (
     _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+    _own(
+        "observe.enabled",
+        "boolean",
+        True,
+        "Whether tools of agents are observed, where a host tells of them.",
+    ),
+    _own(
+        "observe.tools",
+        "texts",
+        OBSERVED,
+        "Names of tools that are kept, as globs; those that write and run.",
+    ),
+    _own(
+        "observe.network_tools",
+        "texts",
+        NETWORK,
+        "Names of tools whose output comes from strangers, as globs.",
+    ),
+    _own("observe.read_chars", "integer", 4000, "Characters above which what a tool read is kept.", 0, 10**9),
+    _own("observe.excerpt_chars", "integer", 500, "Characters of a result or change in an entry.", 0, 4000),
+    _own("observe.argument_chars", "integer", 300, "Characters of arguments in an entry.", 0, 4000),
+    _own(
+        "observe.enrich",
+        "boolean",
+        False,
+        "Whether the language model gives entries types and better titles.",
+    ),
+    _own("observe.enrich_batch", "integer", 10, "Entries that it is asked about at once.", 1, 50),
+    _own("observe.enrich_deadline_s", "number", 20, "Seconds it may take for them.", 1, 300),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -130,6 +130,20 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Observe(NamedTuple):
+    """Settings of what is observed of tools; sizes in characters."""
+
+    enabled: bool
+    tools: tuple[str, ...]
+    network_tools: tuple[str, ...]
+    read_chars: int
+    excerpt_chars: int
+    argument_chars: int
+    enrich: bool
+    enrich_batch: int
+    enrich_deadline_s: float
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -159,6 +173,7 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    observe: Observe
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +189,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "observe": Observe,
 }
