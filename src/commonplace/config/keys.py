@@ -22,6 +22,24 @@ TRANSCRIPTS = (
     "auto", "claude-code", "codex", "openclaw", "nanobot", "commonplace", "openai", "chatgpt", "claude",
 )  # fmt: skip
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
+# Tools of agents that write and run, and those that read the network, as hosts name them.
+OBSERVED = (
+    "write", "edit", "multiedit", "notebookedit", "write_*", "edit_*", "create_*", "append_*", "delete_*",
+    "move_*", "rename_*", "str_replace*", "apply_patch", "patch", "insert*", "bash", "exec", "exec_*",
+    "execute", "execute_*", "shell", "shell_*", "local_shell", "run_*", "terminal", "powershell", "python",
+    "code_interpreter",
+)  # fmt: skip
+NETWORK = (
+    "webfetch",
+    "websearch",
+    "web_*",
+    "browser*",
+    "browse*",
+    "fetch*",
+    "http*",
+    "*_fetch",
+    "search_web",
+)
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
@@ -287,6 +305,34 @@ KEYS = (
     _own("server.port", "integer", 7412, "On which port; 0: any that is free.", 0, 65_535),
     _own("server.token_file", "text", "", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN."),
     _own("server.hosts", "text", "", "Further names clients may use for this machine, with commas between."),
+        "observe.enabled",
+        "boolean",
+        True,
+        "Whether tools of agents are observed, where a host tells of them.",
+    ),
+    _own(
+        "observe.tools",
+        "texts",
+        OBSERVED,
+        "Names of tools that are kept, as globs; those that write and run.",
+    ),
+    _own(
+        "observe.network_tools",
+        "texts",
+        NETWORK,
+        "Names of tools whose output comes from strangers, as globs.",
+    ),
+    _own("observe.read_chars", "integer", 4000, "Characters above which what a tool read is kept.", 0, 10**9),
+    _own("observe.excerpt_chars", "integer", 500, "Characters of a result or change in an entry.", 0, 4000),
+    _own("observe.argument_chars", "integer", 300, "Characters of arguments in an entry.", 0, 4000),
+    _own(
+        "observe.enrich",
+        "boolean",
+        False,
+        "Whether the language model gives entries types and better titles.",
+    ),
+    _own("observe.enrich_batch", "integer", 10, "Entries that it is asked about at once.", 1, 50),
+    _own("observe.enrich_deadline_s", "number", 20, "Seconds it may take for them.", 1, 300),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

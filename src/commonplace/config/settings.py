@@ -206,6 +206,18 @@ class Server(NamedTuple):
     port: int
     token_file: str
     hosts: str
+class Observe(NamedTuple):
+    """Settings of what is observed of tools; sizes in characters."""
+
+    enabled: bool
+    tools: tuple[str, ...]
+    network_tools: tuple[str, ...]
+    read_chars: int
+    excerpt_chars: int
+    argument_chars: int
+    enrich: bool
+    enrich_batch: int
+    enrich_deadline_s: float
 
 
 class Collection(NamedTuple):
@@ -245,6 +257,7 @@ class Settings(NamedTuple):
     sessions: Sessions
     hooks: Hooks
     server: Server
+    observe: Observe
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -267,4 +280,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "sessions": Sessions,
     "hooks": Hooks,
     "server": Server,
+    "observe": Observe,
 }
