@@ -199,6 +199,8 @@ class Hooks(NamedTuple):
     capacity: int
     spool_mb: float
     sync_after_s: float
+
+
 class Server(NamedTuple):
     """Settings of the server; the names of hosts stand with commas between them."""
 
@@ -206,6 +208,8 @@ class Server(NamedTuple):
     port: int
     token_file: str
     hosts: str
+
+
 class Observe(NamedTuple):
     """Settings of what is observed of tools; sizes in characters."""
 
