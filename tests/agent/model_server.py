@@ -28,20 +28,27 @@ def call(name: str, **arguments: object) -> Say:
 
 
 class Model:
-    """Answers with the next of its script, then by `rule`; refuses what a strict server would refuse."""
+    """Answers a conversation with the next of its script, then by `rule`, everything else by `aside`.
+
+    It refuses what a strict server would refuse, and the test fails at its end.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.requests: list[Asked] = []
         self.script: list[Say | Callable[[Asked], Say]] = []
         self.rule: Callable[[Asked], Say] = lambda asked: Say("Noted.")
+        self.aside: Callable[[Asked], Say] = lambda asked: Say("NO_REPLY")
         self._numbers = itertools.count()
 
     def reply(self, request: Request) -> Reply:
         asked = request.json
         check(asked["messages"])
         self.requests.append(asked)
-        step = self.script.pop(0) if self.script else self.rule
+        if not asked.get("stream"):
+            step: Say | Callable[[Asked], Say] = self.aside
+        else:
+            step = self.script.pop(0) if self.script else self.rule
         said = step if isinstance(step, Say) else step(asked)
         calls = [
             {
@@ -55,7 +62,8 @@ class Model:
         if asked.get("stream"):
             return self._streamed(said, calls, finish)
         message = {"role": "assistant", "content": said.text, "tool_calls": calls}
-        return Reply({"model": "scripted", "choices": [{"message": message, "finish_reason": finish}]})
+        whole = {"model": "scripted", "choices": [{"message": message, "finish_reason": finish}]}
+        return Reply(whole, **(said.more or {}))
 
     def _streamed(self, said: Say, calls: Sequence[Mapping[str, Any]], finish: str) -> Reply:
         pieces = [{"content": piece} for piece in parts(said.text)]

@@ -306,4 +306,3 @@ def test_hooks_are_told_of_everything_in_order(start: Start, model: Model) -> No
     assert told == [
         ("start", "s"), ("message", "How are you?"), ("tool", "memory_status"), ("answer", "Fine."), ("end", "s"),
     ]  # fmt: skip
-

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,15 @@ def answered(call: Call, execution: ToolExecution) -> Turn:
     """Return the turn that answers a call."""
     at = execution.at.isoformat(timespec="seconds")
     return Turn("tool", execution.error or execution.result, at, answers=call.id, tool=call.name)
+
+
+def kept(turn: Turn) -> Turn:
+    """Return a turn as a transcript keeps it: what tools give may hold addresses and numbers of others."""
+    if turn.role != "tool":
+        return turn
+    from commonplace.notes.redact import redact_personal
+
+    return replace(turn, text=redact_personal(turn.text)[0])
 
 
 def parsed(arguments: str) -> dict[str, object] | None:

@@ -30,17 +30,10 @@ from commonplace.lifecycle import dialogue
 from commonplace.lifecycle.compaction import Compactor
 from commonplace.lifecycle.summaries import Summarizer
 from commonplace.llm.base import Completion, Message, ToolSpec
-from commonplace.notes.redact import redact_personal
 from commonplace.refusals import TooLarge
 from commonplace.sessions.transcript import Transcript
-from commonplace.types.conversation import (
-    Call,
-    CompactionEvent,
-    MessageEvent,
-    SessionEvent,
-    ToolExecution,
-    Turn,
-)
+from commonplace.types.conversation import Call, CompactionEvent, MessageEvent, SessionEvent
+from commonplace.types.conversation import ToolExecution, Turn
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -109,9 +102,8 @@ class AgentLoop:
         self._compactor = Compactor(memory, llm, session=self.session, agent=agent)
         self._worker = IndexWorker(memory)
         self._summaries = SummaryHook(Summarizer(memory, llm))
-        self._hooks = HookManager(
-            [ObservationHook(self._worker, settings, memory.workspace.root), self._summaries, *hooks]
-        )
+        observing = ObservationHook(self._worker, settings, memory.workspace.root)
+        self._hooks = HookManager([observing, self._summaries, *hooks])
         self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
         self._given: list[Context] = []  # what stands in the conversation of notes
         self._counted = (0, 0)  # tokens that the model counted last, and the turns they were of
@@ -268,7 +260,7 @@ class AgentLoop:
         """Add turns to the conversation and its transcript; one that cannot be written ends no chat."""
         self.history += turns
         try:
-            self._transcript.extend(map(_kept, turns))
+            self._transcript.extend(map(calling.kept, turns))
         except CommonplaceError as error:
             self.show("note", f"not kept: {error}")
 
@@ -296,11 +288,6 @@ class AgentLoop:
             self._context.given(given)
         self.show("note", f"shortened from about {tokens:,} to {done.tokens_after:,} tokens")
         return True
-
-
-def _kept(turn: Turn) -> Turn:
-    """A turn as the transcript keeps it: what tools gave may hold addresses and numbers of other people."""
-    return replace(turn, text=redact_personal(turn.text)[0]) if turn.role == "tool" else turn
 
 
 def _now() -> str:
