@@ -184,6 +184,10 @@ class IndexWorker:
         except CommonplaceError as error:
             self._tell("index", str(error))
             return False
+        except RuntimeError as error:
+            if "interpreter shutdown" not in str(error):
+                raise
+            return True  # no threads are to be had any more, and the next sync goes on from here
         self._tell("index", "")
         return True
 
