@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from commonplace import atomic, paths, screen
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, NoteNotFound
 from commonplace.search.repeats import SENTENCE
 from commonplace.types import Hit
 
@@ -88,10 +88,12 @@ class Injected:
     def _read(self, session: str) -> list[str]:
         assert self._workspace is not None
         try:
-            data = paths.read_contained(self._path(session), [self._workspace.derived])
-        except CommonplaceError:  # none yet, or not ours to read: then everything is new
+            return _parsed(paths.read_contained(self._path(session), [self._workspace.derived]))
+        except NoteNotFound:
             return []
-        return _parsed(data)
+        except CommonplaceError as error:
+            self.trouble = f"what this session was given cannot be read: {error}"
+            return []
 
     def _write(self, session: str, found: Sequence[str]) -> None:
         assert self._workspace is not None

@@ -18,7 +18,7 @@ from commonplace import paths
 from commonplace.chunking import sections
 from commonplace.chunking.annotated import Said
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.errors import NoteNotFound
+from commonplace.errors import NoteNotFound, NoteUnreadable
 from commonplace.memory import Memory
 from commonplace.notes.layout import kind_of
 from commonplace.notes.parse import decode, parse
@@ -61,12 +61,17 @@ def read(memory: Memory, path: str) -> Note:
 
 
 def daily_notes(memory: Memory, day: date) -> list[str]:
-    """The paths of the notes of a day in `memory/`, also those with words behind the day."""
+    """The paths of the notes of a day in `memory/`, also those with words behind the day.
+
+    Raises NoteUnreadable for a folder that cannot be listed.
+    """
     folder = memory.workspace.memory_dir
     try:
         names = sorted(os.listdir(folder))
-    except OSError:
+    except FileNotFoundError:
         return []
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
     found = (f"{folder.name}/{name}" for name in names if name.startswith(day.isoformat()))
     return [path for path in found if kind_of(path) == "daily"]
 
@@ -200,16 +205,20 @@ def _newest_day(lines: Sequence[str], today: date) -> str:
 
 def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
     """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows."""
-    fences = {n: start for start, end in note.fences for n in range(start, end + 1)}
+    inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
     entry: list[int] = []
     for number in lines:
-        line, above = note.lines[number - 1], note.lines[number - 2] if number > 1 else ""
-        inside = fences.get(number, number) != number
-        indented = line[:1] in (" ", "\t")
-        begins = not inside and not indented and (bool(_ITEM.match(line)) or not above.strip())
-        if entry and begins and line.strip():
+        if entry and number not in inside and _begins(note, number):
             yield entry
             entry = []
         entry.append(number)
     if any(note.lines[number - 1].strip() for number in entry):
         yield entry
+
+
+def _begins(note: Note, number: int) -> bool:
+    """Whether an entry begins with a line: a list item, or a line behind a blank one, not indented."""
+    line = note.lines[number - 1]
+    if not line.strip() or line[0] in " \t":
+        return False
+    return _ITEM.match(line) is not None or number == 1 or not note.lines[number - 2].strip()
