@@ -92,7 +92,7 @@ def _turns(values: Iterator[object], name: str) -> Iterator[Turn | None]:
 
 
 def _told(values: Iterator[object]) -> tuple[Format | None, Iterator[object]]:
-    """The format that values at the beginning tell, and all values; no more of them are held than it takes."""
+    """The format that the first values tell, and all values; no more of them are held than it takes."""
     head: list[object] = []
     for value in islice(values, _HEAD):
         head.append(value)
