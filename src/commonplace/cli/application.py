@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
     },
     "Keep up": {
+        "sessions": ("sessions:sessions", "Follow, list and show transcripts of conversations."),
         "sync": ("syncing:sync", "Bring the index up to the files."),
         "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("syncing:status", "Show what the index holds and whether it is fresh."),

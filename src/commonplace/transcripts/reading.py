@@ -85,11 +85,20 @@ def _turns(values: Iterator[object], name: str) -> Iterator[Turn | None]:
     """The message of each value, None for one that holds none."""
     found = formats.find(name)
     if found is None:
-        head = list(islice(values, _HEAD))
-        found, values = formats.told(head), chain(head, values)
+        found, values = _told(values)
     for value in values:
         read = found.turn if found else None
         yield read(value) if read and isinstance(value, Mapping) else None
+
+
+def _told(values: Iterator[object]) -> tuple[Format | None, Iterator[object]]:
+    """The format that the first values tell, and all values; no more of them are held than it takes."""
+    head: list[object] = []
+    for value in islice(values, _HEAD):
+        head.append(value)
+        if found := formats.told((value,)):
+            return found, chain(head, values)
+    return None, chain(head, values)
 
 
 def _archive(file: IO[bytes], path: str, name: str) -> Note:
@@ -142,10 +151,10 @@ def _packed(file: IO[bytes], stack: ExitStack) -> IO[bytes] | None:
 
 def _conversations(file: IO[bytes], name: str) -> Iterator[Conversation]:
     """The conversations of a file that is one value; messages in a list are one of them."""
-    values = _elements(file)
-    head = list(islice(values, _HEAD))
-    found = formats.find(name) or formats.told(head)
-    mappings = (value for value in chain(head, values) if isinstance(value, Mapping))
+    values, found = _elements(file), formats.find(name)
+    if found is None:
+        found, values = _told(values)
+    mappings = (value for value in values if isinstance(value, Mapping))
     if found is not None and found.conversation is not None:
         yield from map(found.conversation, mappings)
     elif found is not None and found.turn is not None:
