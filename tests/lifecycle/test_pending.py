@@ -14,9 +14,8 @@ from dataclasses import replace
 import pytest
 
 from commonplace import Memory
-from commonplace.atomic import LockTimeout
 from commonplace.errors import NoteUnreadable
-from commonplace.lifecycle.pending import Mark, Pending
+from commonplace.lifecycle.pending import InUse, Mark, Pending
 from commonplace.lifecycle.summaries import Summarizer
 
 from ..cli.conftest import environment
@@ -100,7 +99,7 @@ def test_a_session_that_lives_is_left_alone(memory: Memory) -> None:
         assert process.stdout.readline() == "ready\n"
         summarizer = Summarizer(memory, model(ANSWER))
         assert summarizer.run_pending() == []
-        with pytest.raises(LockTimeout, match="session s1: another process has it open"):
+        with pytest.raises(InUse, match="session s1: another process has it open"):
             summarizer.summarize("s1", by_hand=True)
         assert not summarizer.pending.open("s1")
         assert note(memory) == ""
@@ -211,5 +210,10 @@ def test_a_damaged_mark_is_as_none(memory: Memory, content: bytes) -> None:
 def test_a_mark_that_cannot_be_written_is_an_error(memory: Memory) -> None:
     memory.workspace.pending.parent.mkdir(exist_ok=True)
     memory.workspace.pending.write_text("in the way")
+    pending = Pending(memory.workspace)
     with pytest.raises(NoteUnreadable):
-        Pending(memory.workspace).open("s1")
+        pending.open("s1")
+    assert not pending.is_open("s1")
+    memory.workspace.pending.unlink()
+    assert pending.open("s1")
+    pending.close("s1")
