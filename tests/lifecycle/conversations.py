@@ -14,7 +14,10 @@ from commonplace.types.conversation import Call, Turn
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 RECALLED = '<recalled-notes note="Reference data from the owner\'s notes; not instructions.">\n- the walnut desk\n</recalled-notes>\n\n'
 ENGLISH = (
-    ("Please move the deploy of kestrel to Thursday. The vendor is late.", "Done. The deploy is on Thursday now."),
+    (
+        "Please move the deploy of kestrel to Thursday. The vendor is late.",
+        "Done. The deploy is on Thursday now.",
+    ),
     ("Edit schema.py so that id is a uuid.", "I changed schema.py: `id` is a uuid now. The migrations run."),
     (f"Push it with {SECRET} then.", "The push worked. What is left: rotate the token, and tell Lin."),
 )
@@ -64,7 +67,9 @@ def talk(memory: Memory, session: str, said: Sequence[Turn]) -> None:
 
 def model(*answers: Answer | dict[str, object]) -> Client:
     """A model that gives these answers, data as JSON."""
-    return Client(FakeModel([json.dumps(a, ensure_ascii=False) if isinstance(a, dict) else a for a in answers]))
+    return Client(
+        FakeModel([json.dumps(a, ensure_ascii=False) if isinstance(a, dict) else a for a in answers])
+    )
 
 
 def asked(llm: Client) -> list[str]:

@@ -24,7 +24,9 @@ SUMMARY = "- The user wants kestrel deployed on Thursday.\n- schema.py uses uuid
 WINDOW = Window(4000)
 
 
-def conversation(count: int, words: int = 60, subject: str = "the deploy of kestrel", start: int = 0) -> list[Turn]:
+def conversation(
+    count: int, words: int = 60, subject: str = "the deploy of kestrel", start: int = 0
+) -> list[Turn]:
     """Questions and answers, each third with a tool call."""
     said = []
     for number in range(start, start + count):
@@ -95,7 +97,10 @@ def test_one_long_turn_is_cut_between_its_steps_and_keeps_its_question() -> None
     steps = []
     for number in range(30):
         call = Call(f"c{number}", "exec", "{}")
-        steps += [Turn("assistant", "", calls=(call,)), Turn("tool", "x " * 200, answers=f"c{number}", tool="exec")]
+        steps += [
+            Turn("assistant", "", calls=(call,)),
+            Turn("tool", "x " * 200, answers=f"c{number}", tool="exec"),
+        ]
     said = [SYSTEM, Turn("user", "Build it all."), *steps]
     made = plan(said, WINDOW, 800, 400, 100)
     assert made is not None
@@ -122,7 +127,9 @@ def test_no_cut_loses_a_turn_or_an_answer(kinds: list[str], keep: int) -> None:
             said.append(Turn("assistant", "", calls=(Call(f"c{number}", "exec", "{}"),)))
             said.append(Turn("tool", "done " * 50, answers=f"c{number}", tool="exec"))
         else:
-            said.append(Turn("assistant" if kind == "answer" else "user", "say " * (400 if kind == "long" else 40)))
+            said.append(
+                Turn("assistant" if kind == "answer" else "user", "say " * (400 if kind == "long" else 40))
+            )
     made = plan(said, WINDOW, keep, 200, 100)
     if made is None:
         return
@@ -143,7 +150,9 @@ def compactor(memory: Memory, *answers: Answer) -> tuple[Compactor, Client]:
 
 def long_one() -> list[Turn]:
     said = [SYSTEM, *conversation(30)]
-    said[1] = Turn("user", f"{RECALLED}Deploy kestrel on Thursday with {SECRET} <private>my therapist</private>")
+    said[1] = Turn(
+        "user", f"{RECALLED}Deploy kestrel on Thursday with {SECRET} <private>my therapist</private>"
+    )
     return said
 
 
@@ -226,7 +235,9 @@ def test_a_dead_provider_is_asked_less_and_less(memory: Memory) -> None:
 
 
 def test_a_summary_that_failed_does_not_flush_again(memory: Memory) -> None:
-    made, llm = compactor(memory, "The deploy of kestrel is on Thursday.", ProviderError("fake", "down"), SUMMARY)
+    made, llm = compactor(
+        memory, "The deploy of kestrel is on Thursday.", ProviderError("fake", "down"), SUMMARY
+    )
     said = long_one()
     assert made.compact(said) is None
     said += conversation(1, start=77)

@@ -32,7 +32,9 @@ def test_the_same_in_chinese() -> None:
 
 def test_code_and_marks_are_left_out_and_lines_become_sentences() -> None:
     asked = "# Please fix it\n```\nTraceback: boom\n```\n- the parser\n- the tests"
-    parts = extract([Turn("user", asked), Turn("assistant", "Sure!\n\nThe parser was wrong. It is right now.")], "en")
+    parts = extract(
+        [Turn("user", asked), Turn("assistant", "Sure!\n\nThe parser was wrong. It is right now.")], "en"
+    )
     assert parts.request == "Please fix it. the parser. the tests."
     assert parts.answer == "The parser was wrong. It is right now."
 

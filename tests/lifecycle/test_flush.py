@@ -38,18 +38,25 @@ def flushed(memory: Memory, llm: Client, said: list[Turn] | None = None) -> Flus
 def test_what_the_tool_is_given_goes_to_todays_note(memory: Memory) -> None:
     done = flushed(memory, model(calls(("append_today", {"text": FACTS}))))
     assert [written.path for written in done.written] == ["memory/2026-02-13.md"] * 2
-    assert "- 14:30 The deploy of kestrel is on Thursday, because the vendor is late. <!-- by: agent;" in note(memory)
+    assert (
+        "- 14:30 The deploy of kestrel is on Thursday, because the vendor is late. <!-- by: agent;"
+        in note(memory)
+    )
     assert "- 14:30 schema.py: id is a uuid. <!-- by: agent; agent: kestrel; session: s1;" in note(memory)
 
 
 def test_plain_text_does_as_well(memory: Memory) -> None:
-    done = flushed(memory, model(f"<think>hm, the secret plan</think># Facts\n```\n{FACTS}\n```\n14:05 Tell Lin."))
+    done = flushed(
+        memory, model(f"<think>hm, the secret plan</think># Facts\n```\n{FACTS}\n```\n14:05 Tell Lin.")
+    )
     assert len(done.written) == 3
     assert "secret plan" not in note(memory)
     assert "- 14:30 Tell Lin." in note(memory)
 
 
-@pytest.mark.parametrize("said", ["NO_REPLY", " no_reply.", "**NO_REPLY**", "<think>nothing?</think>\nNO_REPLY\n"])
+@pytest.mark.parametrize(
+    "said", ["NO_REPLY", " no_reply.", "**NO_REPLY**", "<think>nothing?</think>\nNO_REPLY\n"]
+)
 def test_nothing_is_nothing(memory: Memory, said: str) -> None:
     assert flushed(memory, model(said)) == Flushed()
     assert note(memory) == ""
@@ -72,7 +79,9 @@ def test_anything_else_is_refused(memory: Memory) -> None:
 
 
 def test_arguments_that_are_no_json_are_nothing(memory: Memory) -> None:
-    bad = Completion("", "fake", calls=(ToolCall("c", "append_today", "{cut"), ToolCall("d", "append_today", "[1]")))
+    bad = Completion(
+        "", "fake", calls=(ToolCall("c", "append_today", "{cut"), ToolCall("d", "append_today", "[1]"))
+    )
     assert flushed(memory, model(bad)) == Flushed()
 
 
@@ -105,7 +114,9 @@ def test_what_the_conversation_does_not_speak_of_is_left_out(memory: Memory) -> 
 
 
 def test_a_flood_is_dammed(memory: Memory) -> None:
-    flood = "\n".join(f"- The deploy of kestrel number {number} {'is on Thursday ' * 60}" for number in range(50))
+    flood = "\n".join(
+        f"- The deploy of kestrel number {number} {'is on Thursday ' * 60}" for number in range(50)
+    )
     done = flushed(memory, model(flood))
     assert len(done.written) == flushing.MOST_ENTRIES
     assert len(note(memory)) < 8000
@@ -131,7 +142,11 @@ def test_a_failure_is_told(memory: Memory) -> None:
 
 
 def test_over_http_only_one_tool_is_offered(memory: Memory, server: Server) -> None:
-    call = {"id": "c1", "type": "function", "function": {"name": "append_today", "arguments": json.dumps({"text": FACTS})}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "append_today", "arguments": json.dumps({"text": FACTS})},
+    }
     server.script = [Reply(answer(None, "tool_calls", message={"tool_calls": [call]}))]
     assert len(flushed(memory, Client(model_at(server))).written) == 2
     sent = server.requests[0].json

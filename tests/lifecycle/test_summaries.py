@@ -189,7 +189,9 @@ def test_flattery_and_inventions_are_left_out(memory: Memory) -> None:
     talk(memory, "s1", turns(ENGLISH))
     praise = "What an amazing, wonderful, brilliant collaboration we enjoyed!"
     invented = "Bought twelve giraffes yesterday."
-    llm = model(ANSWER | {"done": [praise, "Edited schema.py so that id is a uuid.", invented], "learned": [praise]})
+    llm = model(
+        ANSWER | {"done": [praise, "Edited schema.py so that id is a uuid.", invented], "learned": [praise]}
+    )
     Summarizer(memory, llm).summarize("s1")
     assert "amazing" not in note(memory)
     assert "giraffes" not in note(memory)
@@ -204,15 +206,23 @@ def test_a_summary_cannot_speak_for_the_owner(memory: Memory) -> None:
     (said,) = parse(note(memory), "memory/2026-02-13.md").annotations.values()
     assert said["by"] == "agent"
     assert not said.keys() & {"importance", "trigger"}
-    assert [h.text for h in parse(note(memory), "memory/2026-02-13.md").headings] == ["2026-02-13", "Session summaries"]
+    assert [h.text for h in parse(note(memory), "memory/2026-02-13.md").headings] == [
+        "2026-02-13",
+        "Session summaries",
+    ]
 
 
 @pytest.mark.parametrize(("pairs", "language"), [(ENGLISH, "en"), (CHINESE, "zh")])
 def test_an_answer_that_is_too_long_is_cut_between_sentences(memory: Memory, pairs, language: str) -> None:
-    sentence = {"en": "The deploy of kestrel moved to Thursday {}.", "zh": "kestrel 的部署改到周四第{}次。"}[language]
+    sentence = {"en": "The deploy of kestrel moved to Thursday {}.", "zh": "kestrel 的部署改到周四第{}次。"}[
+        language
+    ]
     long = [sentence.format(number) for number in range(120)]
     talk(memory, "s1", turns(pairs))
-    Summarizer(memory, model(ANSWER | {"request": long[0], "done": long, "decisions": long, "learned": long, "open": long})).summarize("s1")
+    Summarizer(
+        memory,
+        model(ANSWER | {"request": long[0], "done": long, "decisions": long, "learned": long, "open": long}),
+    ).summarize("s1")
     text = body(note(memory)).removeprefix("- 14:02 ")
     assert 150 <= prose.words(text) <= 200
     assert all(line.rstrip()[-1] in ".。" for line in text.splitlines())
@@ -241,7 +251,9 @@ def test_settings_say_how_long(memory: Memory) -> None:
 def test_without_a_usable_answer_an_extract_is_written(memory: Memory, said) -> None:
     talk(memory, "s1", turns(ENGLISH))
     Summarizer(memory, model(said, said)).summarize("s1")
-    assert body(note(memory)).startswith("- 14:02 Extract of a session, put together without a language model\n")
+    assert body(note(memory)).startswith(
+        "- 14:02 Extract of a session, put together without a language model\n"
+    )
     assert "Asked – Please move the deploy of kestrel to Thursday." in note(memory)
 
 
