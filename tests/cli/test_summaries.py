@@ -48,7 +48,7 @@ def test_a_language_model_writes_it_where_one_is_set(
     run: Run,
     sessions: Path,
     server: Server,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in {"PROVIDER": "compatible", "MODEL": "m", "BASE_URL": f"{server.url}/v1"}.items():
         monkeypatch.setenv(f"COMMONPLACE_LLM_{name}", value)

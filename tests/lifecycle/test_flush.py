@@ -141,7 +141,7 @@ def test_a_failure_is_told(memory: Memory) -> None:
     assert note(memory) == ""
 
 
-def test_over_http_only_one_tool_is_offered(memory: Memory, server: Server) -> None:
+def test_over_http_only_one_tool_is_offered(memory: Memory, server: Server) -> None:  # noqa: F811
     call = {
         "id": "c1",
         "type": "function",

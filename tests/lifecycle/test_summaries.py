@@ -265,7 +265,7 @@ def test_an_answer_in_english_to_a_chinese_conversation_is_not_used(memory: Memo
     assert "another language" in draft.trouble
 
 
-def test_a_real_endpoint_is_asked_for_json_and_may_fail(memory: Memory, server: Server) -> None:
+def test_a_real_endpoint_is_asked_for_json_and_may_fail(memory: Memory, server: Server) -> None:  # noqa: F811
     talk(memory, "s1", turns(ENGLISH))
     talk(memory, "s2", turns(ENGLISH, hour=15))
 
