@@ -18,6 +18,7 @@ from pathlib import Path
 
 from commonplace import atomic, paths
 from commonplace.atomic import LockTimeout
+from commonplace.errors import CommonplaceError
 from commonplace.sessions import transcript
 
 ENDING = ".json"
@@ -40,6 +41,10 @@ class Mark:
     size: int = -1
     held: bool = False
     over: bool = False
+
+
+class InUse(LockTimeout):
+    """Another process has the session open."""
 
 
 class Pending:
@@ -69,10 +74,14 @@ class Pending:
                 return True
             try:
                 self._take(session)
-            except LockTimeout:
+            except InUse:
                 return False
             self._open.add(session)
-        self.update(session, lambda mark: replace(mark, agent=agent or mark.agent, held=True, over=False))
+        try:
+            self.update(session, lambda mark: replace(mark, agent=agent or mark.agent, held=True, over=False))
+        except CommonplaceError:
+            self._let_go(session)
+            raise
         return True
 
     def close(self, session: str) -> None:
@@ -82,13 +91,11 @@ class Pending:
         try:
             self.update(session, lambda mark: replace(mark, held=False, over=True))
         finally:
-            with self._guard:
-                self._open.discard(session)
-                self._drop(session)
+            self._let_go(session)
 
     @contextmanager
     def claim(self, session: str) -> Iterator[None]:
-        """Work on a session alone, whether it is open here or nowhere. Raises LockTimeout if elsewhere."""
+        """Work on a session alone, whether it is open here or nowhere. Raises InUse if elsewhere."""
         with self._guard:
             working = self._working.setdefault(session, threading.Lock())
             self._users[session] += 1
@@ -130,8 +137,13 @@ class Pending:
     def _file(self, session: str) -> Path:
         return self._workspace.pending / f"{transcript.path_of(self._workspace, session).stem}{ENDING}"
 
+    def _let_go(self, session: str) -> None:
+        with self._guard:
+            self._open.discard(session)
+            self._drop(session)
+
     def _take(self, session: str) -> None:
-        """Take the lock of a session, unless this program has it. Raises LockTimeout if another has."""
+        """Take the lock of a session, unless this program has it. Raises InUse if another has."""
         if session in self._locks:
             return
         held = ExitStack()
@@ -141,7 +153,7 @@ class Pending:
                 held.enter_context(atomic.locked(self._file(session).with_suffix(".lock"), timeout_s=0))
             except LockTimeout as error:
                 told = "another process has it open, and sums it up when it rests"
-                raise LockTimeout(f"session {paths.shown(session)}", told) from error
+                raise InUse(f"session {paths.shown(session)}", told) from error
         self._locks[session] = held
 
     def _drop(self, session: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.errors import CommonplaceError
 from commonplace.lifecycle import drafts, entries
 from commonplace.lifecycle.parts import HEADINGS
-from commonplace.lifecycle.pending import Mark, Pending
+from commonplace.lifecycle.pending import InUse, Mark, Pending
 from commonplace.sessions.transcript import Transcript
 from commonplace.types.conversation import Call, Turn
 from commonplace.types.entries import Provenance
@@ -55,7 +55,7 @@ class Summarizer:
     def summarize(self, session: str, *, agent: str = "", by_hand: bool = False) -> Written | None:
         """Sum up what is new in a session, where that is due; return where it stands, None if nowhere.
 
-        `by_hand` asks for it however little was said, and whoever wrote notes meanwhile. Raises LockTimeout
+        `by_hand` asks for it however little was said, and whoever wrote notes meanwhile. Raises InUse
         where another process has the session open, NoteUnreadable, OutsideRoots, ConfigError.
         """
         with self.pending.claim(session):
@@ -83,6 +83,8 @@ class Summarizer:
                 with self.pending.claim(mark.session):
                     fresh = self.pending.read(mark.session)
                     done = self._summarize(mark.session) if fresh and self._is_waiting(fresh) else None
+            except InUse:
+                continue
             except CommonplaceError as error:
                 found.append(Outcome(mark.session, error=str(error)))
             else:
