@@ -20,7 +20,6 @@ _READING = (
     "read", "read_*", "*_read", "view", "view_*", "open_file", "cat", "get_file*", "notebookread", "fetch*",
     "webfetch", "web_fetch", "*_fetch", "browse*", "http*",
 )  # fmt: skip
-_RUNNING = ("bash", "exec*", "shell*", "*_shell", "run_*", "*terminal*", "powershell", "python", "cmd")
 _COMMANDS = ("command", "cmd", "script", "code", "commandline")
 _PATHS = (
     "file_path", "path", "notebook_path", "filepath", "filename", "file", "target_file", "paths", "files",
@@ -51,9 +50,9 @@ _CONTENT = (
 )
 # Programs that only look: a command made of them alone is a read.
 _LOOKING = frozenset(
-    """ls ll dir pwd cd cat bat less more head tail wc echo printf which whereis type file stat du df tree find
-    fd grep egrep fgrep rg ag ack sort uniq cut awk jq nl diff cmp env printenv date whoami id uname ps top
-    history true sleep""".split()
+    """ls ll dir pwd cd cat bat less more head tail wc echo printf which whereis type file stat du df tree
+    find fd grep egrep fgrep rg ag ack sort uniq cut awk jq nl diff cmp env printenv date whoami id uname ps
+    top history true sleep""".split()
 )
 _LOOKING_AT = re.compile(
     r"git (?:-C \S+ )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame)\b(?! -[dDmM])"
@@ -61,9 +60,8 @@ _LOOKING_AT = re.compile(
 _FETCHING = frozenset({"curl", "wget", "http", "https", "httpie", "lynx", "w3m", "xh"})
 _SPLIT = re.compile(r"\|\||&&|[|;\n&]")
 _QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"")
-_WRITING_SHELL = re.compile(
-    r">(?!&|\s*/dev/null)|\bsed\b[^|;\n]{0,200}\s-\w*i|\b(?:tee|xargs)\b|\s-(?:exec|delete)\b"
-)
+_SILENCED = re.compile(r"[12&]?>(?:&[12]|\s?/dev/null)")
+_WRITING_SHELL = re.compile(r">|\bsed\b[^|;\n]{0,200}\s-\w*i|\b(?:tee|xargs)\b|\s-(?:exec|delete)\b")
 _MOST_FILES = 50
 
 
@@ -83,13 +81,13 @@ class Action(NamedTuple):
 
 
 def bare(tool: str) -> str:
-    """The name of a tool without that of its server, in lower case."""
-    return re.split(r"__|[./:]", tool.strip().lower())[-1]
+    """The name of a tool without that of its server."""
+    return re.split(r"__|[./:]", tool.strip())[-1]
 
 
 def is_named(tool: str, globs: Iterable[str]) -> bool:
     """Whether a tool has one of these names, whole or without that of its server."""
-    names = {tool.strip().lower(), bare(tool)}
+    names = {tool.strip().lower(), bare(tool).lower()}
     return any(fnmatchcase(name, glob.lower()) for name in names for glob in globs)
 
 
@@ -136,7 +134,7 @@ def _kind(tool: str, command: str, arguments: Mapping[str, object], files: tuple
         return "read"
     if files and (any(key in arguments for key in (*_CONTENT, *_PATCHES)) or _is_writing(tool)):
         return "write"
-    return "run" if is_named(tool, _RUNNING) else "other"
+    return "other"
 
 
 def _is_writing(tool: str) -> bool:
@@ -145,7 +143,7 @@ def _is_writing(tool: str) -> bool:
 
 def _run(command: str) -> Kind:
     """A command that only looks is a read."""
-    plain = _QUOTED.sub("''", command[:4000])
+    plain = _SILENCED.sub("", _QUOTED.sub("''", command[:4000]))
     if len(command) > 4000 or _WRITING_SHELL.search(plain) or "$(" in plain or "`" in plain:
         return "run"
     parts = [part.strip() for part in _SPLIT.split(plain) if part.strip()]

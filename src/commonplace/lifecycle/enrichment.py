@@ -1,4 +1,4 @@
-"""Types, concepts and better titles for observations, by a language model: optional, batched, and never in the way.
+"""Types, concepts and better titles for observations, by a language model: optional and batched.
 
 What is sent are entries as they would be written, so nothing that is not redacted leaves. What comes back
 are words from two lists and a title; the entry is composed here, and whatever fails, it stays as it was.
@@ -142,9 +142,9 @@ def _is_plain(entry: Entry) -> bool:
 
 
 def _messages(entries: Sequence[Entry]) -> tuple[Message, ...]:
+    texts = (_TAG.sub("‹", excerpts.public(entry.text)[:_SENT]) for entry in entries)
     blocks = (
-        f'<observation number="{number}">\n{_TAG.sub("‹", excerpts.public(entry.text)[:_SENT])}\n</observation>'
-        for number, entry in enumerate(entries, 1)
+        f'<observation number="{number}">\n{text}\n</observation>' for number, text in enumerate(texts, 1)
     )
     return prompting.load(PROMPT).messages(observations="\n".join(blocks))
 
@@ -157,7 +157,7 @@ def _taken(entries: Sequence[Entry], data: Any) -> Sequence[Entry]:  # noqa: ANN
 
 
 def _composed(entry: Entry, said: Mapping[str, Any]) -> Entry:
-    """An entry with what was said of it: words of our lists behind the facts, a title in the place of the old."""
+    """An entry with what was said of it: words of our lists behind the facts, and the new title."""
     title, facts, *rest = entry.text.split("\n", 2)
     words = [said["type"], ", ".join(dict.fromkeys(filter(_is_new(facts), said["concepts"])))]
     lines = [_title(said["title"]) or title, "; ".join([facts, *filter(None, words)]), *rest]

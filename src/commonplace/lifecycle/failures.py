@@ -17,7 +17,8 @@ _EXIT = re.compile(
 )
 _BROKEN_OFF = (
     r"interrupt|keyboardinterrupt|sigint|sigterm|cancell?ed|aborted by"
-    r"|user (?:rejected|denied|declined|refused|doesn't)|(?:denied|rejected) by (?:the )?user|permission to use|was not approved|operation was aborted"
+    r"|user (?:rejected|denied|declined|refused|doesn't)|(?:denied|rejected) by (?:the )?user"
+    r"|permission to use|was not approved|operation was aborted"
 )
 _TOO_LONG = r"tim(?:ed|e) ?-?out|timeout(?:error|expired)?\b|deadline exceeded|etimedout|took too long"
 _AWAY = (
@@ -28,11 +29,15 @@ _AWAY = (
 _NO_MATCH = r"\bno (?:matches|match|files?|results?)(?: were)? found|\b0 matches\b|nothing found"
 _CALLED_WRONGLY = (
     r"has not been read yet|been modified since|string to replace (?:was )?not found"
-    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d+) (?:occurrences|matches)"
-    r"|inputvalidationerror|invalid (?:tool )?(?:input|arguments?|parameters?)\b|missing required (?:argument|parameter)|unknown tool|no such tool"
+    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d+) occurrences"
+    r"|inputvalidationerror|invalid (?:tool )?(?:input|arguments?|parameters?)\b"
+    r"|missing required (?:argument|parameter)|unknown tool|no such tool"
     r"|failed to find expected lines|no changes to make"
 )
-_NOISE = re.compile("|".join((_BROKEN_OFF, _TOO_LONG, _AWAY, _NO_MATCH, _CALLED_WRONGLY)), re.IGNORECASE)
+_NOISE = re.compile(
+    rf"(?<![A-Za-z0-9_])(?:{'|'.join((_BROKEN_OFF, _TOO_LONG, _AWAY, _NO_MATCH, _CALLED_WRONGLY))})",
+    re.IGNORECASE,
+)
 _TELLING = re.compile(
     r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning)\b|\b(?:error|fatal|failed|failure|panic|cannot|can't"
     r"|could not|undefined|not found|denied|no such)\b|错误|失败|异常",
@@ -54,8 +59,9 @@ def reason(error: str, result: str) -> str:
 
 def teaches(told: str) -> bool:
     """Whether a failure is worth keeping."""
-    rest = words(told)
-    return bool(re.search(r"\w", rest)) and not _NOISE.search(_ends(rest))
+    lines = _lines(told)
+    # Words of noise count where the reason stands: the output of a test may hold any of them.
+    return any(re.search(r"\w", line) for line in lines) and not any(map(_NOISE.search, _reasons(lines)))
 
 
 def words(told: str) -> str:
@@ -65,12 +71,20 @@ def words(told: str) -> str:
 
 def kind(told: str) -> str:
     """Name a failure so that the same one has the same name: numbers, paths and addresses are left out."""
-    lines = [line.strip() for line in _ends(words(told)).split("\n") if line.strip()]
-    telling = [line for line in lines if _TELLING.search(line)] or lines
-    line = telling[-1] if telling else ""
+    line = next(iter(_reasons(_lines(told))), "")
     line = re.sub(r"0x[0-9a-f]{1,16}|[0-9a-f]{12,64}", "#", line[:400].lower())
     line = re.sub(r"(?:[\w.~-]{0,60}/){1,20}", "", line)
     return re.sub(r"\d{1,30}", "#", line)[:160]
+
+
+def _lines(told: str) -> list[str]:
+    return [line.strip() for line in _ends(words(told)).split("\n") if line.strip()]
+
+
+def _reasons(lines: list[str]) -> list[str]:
+    """The last line that tells of a failure, then the first and the last of all."""
+    telling = [line for line in lines if _TELLING.search(line)]
+    return [*telling[-1:], *lines[-1:], *lines[:1]]
 
 
 def _ends(text: str) -> str:

@@ -92,7 +92,7 @@ class Observer:
             target = action.target[:_TARGET]
             session.failed[target] = session.failed.get(target, 0) + 1
         told = excerpts.public(told)
-        kind = (actions.bare(execution.tool), failures.kind(told))
+        kind = (actions.bare(execution.tool).lower(), failures.kind(told))
         if kind in session.kinds or len(session.kinds) >= _KINDS or not failures.teaches(told):
             return None
         session.kinds.add(kind)
@@ -176,7 +176,7 @@ def _object(execution: ToolExecution, action: Action) -> str:
         name = _flat(excerpts.public(files[0])).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
         return f"{name} and {len(files) - 1} more" if len(files) > 1 else name
     address = next((v for v in execution.arguments.values() if isinstance(v, str) and "://" in v), "")
-    return _flat(excerpts.public(address)) or _flat(excerpts.public(execution.tool))
+    return _flat(excerpts.public(address)) or _flat(excerpts.public(actions.bare(execution.tool)))
 
 
 def _flat(text: str) -> str:

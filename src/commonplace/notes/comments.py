@@ -74,10 +74,10 @@ def of_provenance(provenance: Provenance) -> str:
 
 def _value(text: str, longest: int) -> str:
     """Return a value that ends neither the comment nor itself, on one line, without secrets."""
-    from commonplace.notes.redact import redact
+    from commonplace.notes.redact import redact, strip_private
 
     plain = "".join(c if c.isprintable() else " " for c in text if not 0xD800 <= ord(c) <= 0xDFFF)
-    plain = re.sub("[;<>]", " ", redact(" ".join(plain.split()))[0])
+    plain = re.sub("[;<>]", " ", redact(strip_private(" ".join(plain.split())))[0])
     short = " ".join(plain.split())[:longest]
     return re.sub("-{2,}", "-", short).strip(" -")
 
