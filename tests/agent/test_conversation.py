@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from commonplace import estimates
 from commonplace.agent.loop import AgentLoop, Reply
 from commonplace.agent.tools import Answer, Tool
-from commonplace.llm import attempts
-from commonplace.llm.opening import open_llm
 from commonplace.memory import Memory
 from commonplace.sessions.transcript import Transcript
 from commonplace.types.conversation import SessionEvent
 
-from .model_server import Asked, Model, Say, call, last, model_serving
+from .model_server import Asked, Model, Say, call, last
+from .talking import Begin, begin, kind, model, note, root, wait_for  # noqa: F401
 
 KEY = "sk-proj-" + "a1B2c3D4e5F6" * 4
 PIN = "4711-9923-ultramarine"
@@ -34,14 +29,12 @@ LAUNCH = "The launch of Kestrel moved to 14 March."
 FRIDAY = "周五下午不部署，因为没有人值班。"
 EXPORT = "We agreed that the billing export retries three times before it pages anyone."
 SETTINGS = {
-    "embedding.provider": "none",
     "compaction.window": 5000,
     "prompt.budget": 500,
     "recall.budget": 300,
     "summary.idle_s": 3600,
     "chat.max_rounds": 3,
 }
-Begin = Callable[..., AgentLoop]
 _BLOCK = re.compile(r"<recalled-notes.*?</recalled-notes>", re.DOTALL)
 _FILLER = (
     "The schema review covered table number {0} and its indexes, the owner of step {0} checked the plan with "
@@ -82,35 +75,6 @@ TOOLS = (
 )
 
 
-# --- what the model says of its own ---------------------------------------------------------------------
-
-
-def aside(asked: Asked) -> Say:
-    """Answer a flush, a compaction or a summary out of the conversation that stands in the prompt."""
-    prompt = last(asked)
-    said = [line.removeprefix("[user] ") for line in prompt.splitlines() if line.startswith("[user] ")]
-    english = [line for line in said if line.isascii()] or ["The user talked about the launch of Kestrel."]
-    if offered(asked) == ["append_today"]:
-        agreed = [line for line in english if line.startswith("We agreed")]
-        return call("append_today", text="\n".join(agreed)) if agreed else Say("NO_REPLY")
-    if "response_format" in asked:
-        parts = {"request": english[0], "done": [], "decisions": english[-1:], "learned": [], "open": []}
-        return Say(json.dumps({"worth_keeping": True, **parts}))
-    return Say("\n".join(f"- {line}" for line in english[-4:]))
-
-
-def offered(asked: Asked) -> list[str]:
-    return [tool["function"]["name"] for tool in asked.get("tools", [])]
-
-
-def kind(asked: Asked) -> str:
-    if asked.get("stream"):
-        return "chat"
-    if offered(asked) == ["append_today"]:
-        return "flush"
-    return "summary" if "response_format" in asked else "compaction"
-
-
 # --- what is looked at ----------------------------------------------------------------------------------
 
 
@@ -144,18 +108,6 @@ def bytes_on_disk(*folders: Path) -> Iterator[tuple[Path, bytes]]:
         for path in folder.rglob("*"):
             if path.is_file():
                 yield path, path.read_bytes()
-
-
-def note(root: Path) -> str:
-    path = root / "memory" / f"{date.today():%Y-%m-%d}.md"
-    return path.read_text("utf-8") if path.exists() else ""
-
-
-def wait_for(found: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not found():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # --- the forty messages ---------------------------------------------------------------------------------
@@ -219,47 +171,6 @@ def conversation() -> list[Exchange]:
     ]
 
 
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with model_serving() as running:
-        running.aside = aside
-        yield running
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    (folder / "memory").mkdir(parents=True)
-    (folder / "MEMORY.md").write_text("# Memory\n\n## Tea\n\n- Aged white tea after lunch.\n", "utf-8")
-    family = "# 2026-01-05\n\n## 豆豆\n\n- 豆豆九月起上青禾小学，一年级二班。\n"
-    (folder / "memory" / "2026-01-05.md").write_text(family, "utf-8")
-    (folder / "draft.txt").write_text("The draft of the speech.\n", "utf-8")
-    return folder
-
-
-@pytest.fixture
-def begin(root: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begin]:
-    """Begin a session on the workspace; what is left open is closed at the end."""
-    monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.001)
-    opened: list[AgentLoop] = []
-
-    def start(session: str, **more: Any) -> AgentLoop:
-        own = {"llm.provider": "compatible", "llm.model": "scripted", "llm.base_url": model.url}
-        memory = Memory.open(root, overrides={**SETTINGS, **own, **more.pop("settings", {})})
-        llm = open_llm(memory.workspace, memory.settings)
-        assert llm is not None
-        loop = AgentLoop(memory, llm, session=session, tools=TOOLS, **more)
-        loop.start()
-        opened.append(loop)
-        return loop
-
-    yield start
-    for loop in opened:
-        loop.close()
-        loop.memory.close()
-        loop.llm.model.close()  # type: ignore[attr-defined]
-
-
 def rest(loop: AgentLoop) -> None:
     """Let the session rest, as its timer would, and wait until that is seen to."""
     loop._hooks.emit("on_session_idle", SessionEvent(loop.session))
@@ -275,7 +186,13 @@ def rest(loop: AgentLoop) -> None:
 
 def test_forty_messages(begin: Begin, model: Model, root: Path, private_home: Path) -> None:
     shown: list[tuple[str, str]] = []
-    loop = begin("long", agent="tester", show=lambda kind, words: shown.append((kind, words)))
+    loop = begin(
+        "long",
+        agent="tester",
+        tools=TOOLS,
+        settings=SETTINGS,
+        show=lambda kind, words: shown.append((kind, words)),
+    )
     exchanges = conversation()
     assert len(exchanges) == 40
     for number, exchange in enumerate(exchanges, 1):

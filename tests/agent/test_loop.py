@@ -3,64 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace.agent import loop as loops
-from commonplace.agent.loop import AgentLoop
 from commonplace.agent.tools import Answer, Tool
-from commonplace.llm import attempts
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
-from commonplace.llm.opening import open_llm
-from commonplace.memory import Memory
 from commonplace.sessions.transcript import Transcript
 
-from .model_server import Model, Say, call, last, model_serving, text
-
-TEA = "Aged white tea after lunch."
-Start = Callable[..., AgentLoop]
-
-
-@pytest.fixture
-def model() -> Iterator[Model]:
-    with model_serving() as running:
-        yield running
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    folder = tmp_path / "notes"
-    (folder / "memory").mkdir(parents=True)
-    (folder / "MEMORY.md").write_text(f"# Memory\n\n## Tea\n\n- {TEA}\n")
-    (folder / "draft.txt").write_text("The draft of the speech.\n")
-    return folder
-
-
-@pytest.fixture
-def start(root: Path, model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
-    """Start a loop on the workspace; all are closed at the end."""
-    monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.01)
-    opened: list[AgentLoop] = []
-
-    def begin(session: str = "s", **more: object) -> AgentLoop:
-        settings = {"embedding.provider": "none", "llm.provider": "compatible", "llm.model": "scripted"}
-        settings |= {"llm.base_url": model.url, **more.pop("settings", {})}  # type: ignore[dict-item]
-        memory = Memory.open(root, overrides=settings)
-        llm = more.pop("llm", None) or open_llm(memory.workspace, memory.settings)
-        loop = AgentLoop(memory, llm, session=session, **more)  # type: ignore[arg-type]
-        loop.start()
-        opened.append(loop)
-        return loop
-
-    yield begin
-    for loop in opened:
-        loop.close()
-        loop.memory.close()
-        if hasattr(loop.llm.model, "close"):
-            loop.llm.model.close()
+from .model_server import Model, Say, call, last, text
+from .talking import TEA, Begin, begin, model, note, root  # noqa: F401
 
 
 class Shown:
@@ -85,10 +39,10 @@ def said(root: Path, session: str = "s") -> list[tuple[str, str]]:
 # --- a message ------------------------------------------------------------------------------------------
 
 
-def test_an_answer_comes_in_pieces_with_what_is_recalled(start: Start, model: Model, root: Path) -> None:
+def test_an_answer_comes_in_pieces_with_what_is_recalled(begin: Begin, model: Model, root: Path) -> None:
     shown = Shown()
     model.script = [Say("White tea, as every day.")]
-    reply = start(show=shown).respond("Which tea after lunch?")
+    reply = begin(show=shown).respond("Which tea after lunch?")
     assert reply.text == "White tea, as every day." == "".join(shown.of("text"))
     assert len(shown.of("text")) > 1
     assert shown.all[0] == ("recall", "MEMORY.md#L5")
@@ -104,22 +58,22 @@ def test_an_answer_comes_in_pieces_with_what_is_recalled(start: Start, model: Mo
     assert said(root) == [("user", "Which tea after lunch?"), ("assistant", "White tea, as every day.")]
 
 
-def test_the_same_note_goes_along_once(start: Start, model: Model) -> None:
-    loop = start()
+def test_the_same_note_goes_along_once(begin: Begin, model: Model) -> None:
+    loop = begin()
     for message in ("Which tea after lunch?", "And which tea after lunch tomorrow?"):
         loop.respond(message)
     assert text(model.chats[1]).count(TEA) == 1
     assert loop.respond("Tea after lunch again?").recalled is None
 
 
-def test_tools_run_and_their_answers_go_back(start: Start, model: Model, root: Path) -> None:
+def test_tools_run_and_their_answers_go_back(begin: Begin, model: Model, root: Path) -> None:
     model.script = [
         Say("Let me look.", (("memory_search", {"query": "tea"}), ("read_file", {"path": "draft.txt"}))),
         call("memory_write", text="The speech is drafted."),
         Say("Done."),
     ]
     shown = Shown()
-    reply = start(show=shown).respond("Is the speech written?")
+    reply = begin(show=shown).respond("Is the speech written?")
     assert reply.text == "Let me look.\n\nDone."
     assert [execution.tool for execution in reply.executions] == [
         "memory_search",
@@ -131,16 +85,15 @@ def test_tools_run_and_their_answers_go_back(start: Start, model: Model, root: P
     assert TEA in answers[0]["content"]
     assert "The draft of the speech." in answers[1]["content"]
     assert answers[2]["content"].startswith("Written to memory/")
-    (note,) = (root / "memory").glob("*.md")
-    assert "The speech is drafted." in note.read_text()
+    assert "The speech is drafted." in note(root)
 
 
-def test_mistakes_of_the_model_go_back_to_it(start: Start, model: Model) -> None:
+def test_mistakes_of_the_model_go_back_to_it(begin: Begin, model: Model) -> None:
     model.script = [
         Say(calls=(("memory_search", '{"query": '), ("memory_find", {}), ("read_file", {"path": "../x.md"}))),
         Say("I see."),
     ]
-    start().respond("Look it up.")
+    begin().respond("Look it up.")
     sent = model.chats[1]["messages"]
     first, second, third = [message["content"] for message in sent if message["role"] == "tool"]
     assert "not a JSON object" in first
@@ -149,9 +102,9 @@ def test_mistakes_of_the_model_go_back_to_it(start: Start, model: Model) -> None
     assert sent[-4]["tool_calls"][0]["function"]["arguments"] == "{}"  # which chat templates can read
 
 
-def test_a_model_that_calls_tools_for_ever_is_stopped(start: Start, model: Model) -> None:
+def test_a_model_that_calls_tools_for_ever_is_stopped(begin: Begin, model: Model) -> None:
     model.rule = lambda asked: call("memory_status")
-    loop = start(settings={"chat.max_rounds": 2})
+    loop = begin(settings={"chat.max_rounds": 2})
     reply = loop.respond("How are you?")
     assert len(model.chats) == 4
     assert [execution.error for execution in reply.executions] == ["", "", loops.ENOUGH, loops.ENOUGH]
@@ -159,19 +112,19 @@ def test_a_model_that_calls_tools_for_ever_is_stopped(start: Start, model: Model
     assert loop.respond("And now?").text == "Fine."
 
 
-def test_a_model_without_tools_still_gets_the_recall(start: Start) -> None:
+def test_a_model_without_tools_still_gets_the_recall(begin: Begin) -> None:
     model = FakeModel(["White tea."])
     model.calls_tools = False  # type: ignore[attr-defined]
-    assert start(llm=Client(model)).respond("Which tea after lunch?").text == "White tea."
+    assert begin(llm=Client(model)).respond("Which tea after lunch?").text == "White tea."
     assert model.requests[0].tools == ()
     assert TEA in model.requests[0].messages[-1].content
 
 
-def test_tools_of_the_host_are_offered_too(start: Start, model: Model) -> None:
+def test_tools_of_the_host_are_offered_too(begin: Begin, model: Model) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     clock = Tool("clock", "Tell the time.", schema, lambda memory, given, caller: Answer("ten past ten"))
     model.script = [call("clock"), Say("It is ten past ten.")]
-    start(tools=[clock]).respond("What time is it?")
+    begin(tools=[clock]).respond("What time is it?")
     assert last(model.chats[1], "tool") == "ten past ten"
 
 
@@ -187,9 +140,9 @@ def test_tools_of_the_host_are_offered_too(start: Start, model: Model) -> None:
     ],
 )
 def test_a_failing_provider_leaves_the_message_and_the_session(
-    start: Start, model: Model, root: Path, more: dict[str, object], match: str
+    begin: Begin, model: Model, root: Path, more: dict[str, object], match: str
 ) -> None:
-    loop = start(settings={"chat.deadline_s": 2})
+    loop = begin(settings={"chat.deadline_s": 2})
     model.rule = lambda asked: Say("no", more=more)
     reply = loop.respond("Which tea after lunch?")
     assert match in reply.error
@@ -205,8 +158,8 @@ def test_a_failing_provider_leaves_the_message_and_the_session(
     ]
 
 
-def test_what_was_said_before_a_stream_broke_off_stays(start: Start, model: Model, root: Path) -> None:
-    loop = start()
+def test_what_was_said_before_a_stream_broke_off_stays(begin: Begin, model: Model, root: Path) -> None:
+    loop = begin()
     model.script = [Say("White tea, as every day.", more={"cut": 160})]
     reply = loop.respond("Which tea?")
     assert reply.error
@@ -216,12 +169,12 @@ def test_what_was_said_before_a_stream_broke_off_stays(start: Start, model: Mode
     assert loop.respond("Go on.").text == "Noted."
 
 
-def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(start: Start, model: Model, root: Path) -> None:
+def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(begin: Begin, model: Model, root: Path) -> None:
     def interrupt(kind: str, words: str) -> None:
         if kind == "text" and not model.script:
             raise KeyboardInterrupt
 
-    loop = start(show=interrupt)
+    loop = begin(show=interrupt)
     model.script = [Say("White tea, as every day.")]
     reply = loop.respond("Which tea?")
     assert (reply.stopped, reply.error) == (True, "")
@@ -232,7 +185,7 @@ def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(start: Start, model: Model
     assert [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "assistant"] == ["White tea, a"]
 
 
-def test_a_stop_between_calls_answers_them_all(start: Start, model: Model) -> None:
+def test_a_stop_between_calls_answers_them_all(begin: Begin, model: Model) -> None:
     asked = threading.Event()
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -241,7 +194,7 @@ def test_a_stop_between_calls_answers_them_all(start: Start, model: Model) -> No
         asked.set()
         return Answer("stopped it")
 
-    loop = start(tools=[Tool("stop", "", schema, stop)])
+    loop = begin(tools=[Tool("stop", "", schema, stop)])
     model.script = [Say(calls=(("stop", {}), ("memory_status", {})))]
     assert loop.respond("Go.").stopped
     assert asked.is_set()
@@ -250,10 +203,10 @@ def test_a_stop_between_calls_answers_them_all(start: Start, model: Model) -> No
 
 
 def test_a_transcript_that_cannot_be_written_does_not_end_the_chat(
-    start: Start, model: Model, root: Path
+    begin: Begin, model: Model, root: Path
 ) -> None:
     shown = Shown()
-    loop = start(show=shown)
+    loop = begin(show=shown)
     (root / "sessions").write_text("a file where the folder should be")
     assert loop.respond("Hello.").text == "Noted."
     assert shown.of("note")[0].startswith("not kept: ")
@@ -262,10 +215,10 @@ def test_a_transcript_that_cannot_be_written_does_not_end_the_chat(
 # --- sessions -------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_gone_on_with(start: Start, model: Model) -> None:
+def test_a_session_is_gone_on_with(begin: Begin, model: Model) -> None:
     model.script = [call("memory_search", query="tea"), Say("White tea.")]
-    start("one").respond("Which tea after lunch?")
-    reply = start("one").respond("And which tea after lunch today?")
+    begin("one").respond("Which tea after lunch?")
+    reply = begin("one").respond("And which tea after lunch today?")
     assert reply.recalled is not None  # the notes of before were for that conversation alone
     sent = model.chats[-1]["messages"]
     assert [message["role"] for message in sent] == [
@@ -277,10 +230,10 @@ def test_a_session_is_gone_on_with(start: Start, model: Model) -> None:
         "user",
     ]
     assert text(model.chats[-1]).count(TEA) == 1
-    assert start("two").history == []
+    assert begin("two").history == []
 
 
-def test_hooks_are_told_of_everything_in_order(start: Start, model: Model) -> None:
+def test_hooks_are_told_of_everything_in_order(begin: Begin, model: Model) -> None:
     told: list[tuple[str, str]] = []
 
     class Listening:
@@ -300,7 +253,7 @@ def test_hooks_are_told_of_everything_in_order(start: Start, model: Model) -> No
             told.append(("end", event.session))  # type: ignore[attr-defined]
 
     model.script = [call("memory_status"), Say("Fine.")]
-    loop = start(hooks=[Listening()])
+    loop = begin(hooks=[Listening()])
     loop.respond("How are you?")
     loop.close()
     assert told == [

@@ -1,7 +1,7 @@
 """Everything a client does, through the official SDK of either major; run by its interpreter, prints JSON.
 
-    python client.py stdio '["python", "-m", "commonplace", "mcp"]' [legacy]
-    python client.py http http://127.0.0.1:7412/mcp [legacy] [TOKEN]
+python client.py stdio '["python", "-m", "commonplace", "mcp"]' [legacy]
+python client.py http http://127.0.0.1:7412/mcp [legacy] [TOKEN]
 """
 
 from __future__ import annotations

@@ -32,8 +32,7 @@ from commonplace.lifecycle.summaries import Summarizer
 from commonplace.llm.base import Completion, Message, ToolSpec
 from commonplace.refusals import TooLarge
 from commonplace.sessions.transcript import Transcript
-from commonplace.types.conversation import Call, CompactionEvent, MessageEvent, SessionEvent
-from commonplace.types.conversation import ToolExecution, Turn
+from commonplace.types import Call, CompactionEvent, MessageEvent, SessionEvent, ToolExecution, Turn
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -103,7 +102,7 @@ class AgentLoop:
         self._worker = IndexWorker(memory)
         self._summaries = SummaryHook(Summarizer(memory, llm))
         observing = ObservationHook(self._worker, settings, memory.workspace.root)
-        self._hooks = HookManager([observing, self._summaries, *hooks])
+        self._hooks = HookManager.configured(settings.hooks, [observing, self._summaries, *hooks])
         self._idle = IdleTimer(self._hooks, settings.summary.idle_s)
         self._given: list[Context] = []  # what stands in the conversation of notes
         self._counted = (0, 0)  # tokens that the model counted last, and the turns they were of
