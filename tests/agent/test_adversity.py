@@ -21,7 +21,7 @@ from commonplace.types import Entry
 
 from ..cli.conftest import command, environment
 from .model_server import Model, Say, call, last
-from .talking import TEA, Begin, begin, model, note, root, wait_for  # noqa: F401
+from .talking import TEA, Begin, note, wait_for
 from .test_conversation import TOOLS, recalled
 
 # --- hooks ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from commonplace.sessions.transcript import Transcript
 from commonplace.types.conversation import SessionEvent
 
 from .model_server import Asked, Model, Say, call, last
-from .talking import Begin, begin, kind, model, note, root, wait_for  # noqa: F401
+from .talking import Begin, kind, note, wait_for
 
 KEY = "sk-proj-" + "a1B2c3D4e5F6" * 4
 PIN = "4711-9923-ultramarine"

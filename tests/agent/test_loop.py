@@ -14,7 +14,7 @@ from commonplace.llm.fake import FakeModel
 from commonplace.sessions.transcript import Transcript
 
 from .model_server import Model, Say, call, last, text
-from .talking import TEA, Begin, begin, model, note, root  # noqa: F401
+from .talking import TEA, Begin, note
 
 
 class Shown:
