@@ -61,10 +61,8 @@ class _Talk:
                 if message == "/new":
                     loop.close()
                     loop = self._begin("")
-                elif message.startswith("/"):
-                    session.note(
-                        HELP if message == "/help" else f"{message.split()[0]} is no command; {HELP}"
-                    )
+                elif message.startswith("/") and message[1:].isalpha():
+                    session.note(HELP if message == "/help" else f"{message} is no command; {HELP}")
                 elif message.strip():
                     failed = self._answer(loop, message)
         finally:
