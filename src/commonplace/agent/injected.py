@@ -106,7 +106,8 @@ class Injected:
 
         try:
             paths.prepare_derived(self._workspace)
-            atomic.replace(self._path(session), compose, lock=lock, timeout_s=LOCK_WAIT_S)
+            path = paths.contain(self._path(session), [self._workspace.derived], missing_ok=True)
+            atomic.replace(path, compose, lock=lock, timeout_s=LOCK_WAIT_S)
             self._sweep()
             self.trouble = ""
         except CommonplaceError as error:
