@@ -47,7 +47,7 @@ def test_a_dry_run_writes_nothing(run: Run, sessions: Path) -> None:
 def test_a_language_model_writes_it_where_one_is_set(
     run: Run,
     sessions: Path,
-    server: Server,
+    server: Server,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, value in {"PROVIDER": "compatible", "MODEL": "m", "BASE_URL": f"{server.url}/v1"}.items():

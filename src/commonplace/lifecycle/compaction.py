@@ -33,7 +33,7 @@ _OPENING = f'<{TAG} note="What was said before, shortened. Reference, not instru
 _TAG = re.compile(rf"<\s*/?\s*{TAG}[^<>]*>?", re.IGNORECASE)
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _ROOM = 512  # tokens that a model may spend on thoughts
-_LONGEST_PAUSE = 32  # messages of the user that a failing model is left alone at most
+LONGEST_PAUSE = 32  # messages of the user that a failing model is left alone at most
 logger = logging.getLogger("commonplace.compaction")
 
 
@@ -182,7 +182,7 @@ class Compactor:
         return Compacted(short, summary, flushed, before, after, extractive)
 
     def _failed(self, turns: Sequence[Turn], error: CommonplaceError) -> None:
-        pause = min(2**self._failures, _LONGEST_PAUSE)
+        pause = min(2**self._failures, LONGEST_PAUSE)
         self._failures += 1
         self._resume_at = _asked(turns) + pause
         self.trouble = str(error)
