@@ -10,7 +10,9 @@ import pytest
 
 from commonplace import Memory
 
-from .talking import begin, model, root  # noqa: F401 - fixtures of conversations
+from . import talking
+
+begin, model, root = talking.begin, talking.model, talking.root  # fixtures of conversations
 
 TODAY = date(2026, 5, 29)
 NOTES = {
