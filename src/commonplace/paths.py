@@ -78,6 +78,11 @@ class Workspace:
         return self.derived / "usage.sqlite"
 
     @property
+    def spool(self) -> Path:
+        """The folder of entries that wait to be written into notes."""
+        return self.derived / "spool"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

@@ -54,7 +54,37 @@ def speed(corpus: Path, model: Model, questions: Path | None, repeat: int, as_js
         click.echo(speed_report.as_text(found))
 
 
-bench = Group("bench", commands=[speed], help="Measure speed, size and memory on your own notes.")
+@command("capture")
+@option(
+    "--count",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Observations, twice: in one go and 2 ms apart.",
+)
+@option(
+    "--model",
+    type=click.Choice(["none", "builtin"]),
+    default="builtin",
+    show_default=True,
+    help="What embeds them meanwhile.",
+)
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+def capture(count: int, model: str, as_json: bool) -> None:
+    """Time what submitting observations costs an event loop, in a workspace that is made for it."""
+    from commonplace.bench import capture as measuring
+
+    found = measuring.measure(count, model)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        click.echo(json.dumps(asdict(found), indent=1))
+    else:
+        click.echo(measuring.as_text(found))
+
+
+bench = Group("bench", commands=[speed, capture], help="Measure speed, size and memory on your own notes.")
 
 
 def _lines(path: Path | None) -> list[str]:

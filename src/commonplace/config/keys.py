@@ -248,6 +248,14 @@ KEYS = (
     ),
     _own("observe.enrich_batch", "integer", 10, "Entries that it is asked about at once.", 1, 50),
     _own("observe.enrich_deadline_s", "number", 20, "Seconds it may take for them.", 1, 300),
+    _own("hooks.deadline_s", "number", 5, "Seconds a host waits for one hook at one event.", 0.01, 600),
+    _own("hooks.suspend_after", "integer", 3, "Failures in a row after which a hook is left out.", 1, 1000),
+    _own("hooks.resume_after_s", "number", 300, "Seconds for which it is.", 0, 10**6),
+    _own("hooks.load", "boolean", True, "Whether hooks of installed packages are loaded."),
+    Key("hooks.disabled", "texts", (), "Globs of names of those that are not.", harmless=False),
+    _own("hooks.capacity", "integer", 1000, "Entries that wait in memory on their way to disk.", 1, 10**6),
+    _own("hooks.spool_mb", "number", 64, "Megabytes that may wait on disk for the notes.", 0.01, 10**5),
+    _own("hooks.sync_after_s", "number", 1, "Seconds of quiet before new entries are indexed.", 0, 3600),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -144,6 +144,19 @@ class Observe(NamedTuple):
     enrich_deadline_s: float
 
 
+class Hooks(NamedTuple):
+    """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
+
+    deadline_s: float
+    suspend_after: int
+    resume_after_s: float
+    load: bool
+    disabled: tuple[str, ...]
+    capacity: int
+    spool_mb: float
+    sync_after_s: float
+
+
 class Collection(NamedTuple):
     """A further folder of notes or code; `path` is absolute.
 
@@ -174,6 +187,7 @@ class Settings(NamedTuple):
     usage: Usage
     watch: Watch
     observe: Observe
+    hooks: Hooks
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -190,4 +204,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "usage": Usage,
     "watch": Watch,
     "observe": Observe,
+    "hooks": Hooks,
 }
