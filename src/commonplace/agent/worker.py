@@ -22,6 +22,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.lifecycle.spool import Spool
 
 if TYPE_CHECKING:
+    from commonplace.lifecycle.enrichment import Enricher
     from commonplace.memory import Memory
     from commonplace.types import Entry
 
@@ -59,6 +60,7 @@ class IndexWorker:
         """Start on a memory, with what its spool holds; the limits are those of its settings."""
         settings = memory.settings.hooks
         self._memory = memory
+        self._enricher = _enricher(memory)
         self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
         self._capacity = settings.capacity if capacity is None else capacity
         self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
@@ -169,7 +171,7 @@ class IndexWorker:
 
     def _write(self) -> bool:
         put, left_s = self._put, max(0.0, self._deadline - time.monotonic())
-        drained = self._spool.drain(self._memory.capture, wait_s=min(_OTHERS_S, left_s))
+        drained = self._spool.drain(self._capture, wait_s=min(_OTHERS_S, left_s))
         self._tell("notes", drained.trouble)
         if drained.damaged:
             logger.warning(
@@ -184,6 +186,11 @@ class IndexWorker:
             return False
         self._settled = put
         return True
+
+    def _capture(self, entries: Sequence[Entry]) -> None:
+        if self._enricher is not None and self._deadline == float("inf"):  # otherwise there is no time for it
+            entries = self._enricher.enrich(entries)
+        self._memory.capture(entries)
 
     def _sync(self) -> bool:
         if self._leaving:
@@ -209,6 +216,15 @@ class IndexWorker:
             logger.warning("%s: %s; nothing is lost, it is tried again", part, trouble)
         elif was and not trouble:
             logger.info("%s: works again", part)
+
+
+def _enricher(memory: Memory) -> Enricher | None:
+    """Who gives observations types and titles, where the settings ask for it."""
+    if not memory.settings.observe.enrich:
+        return None
+    from commonplace.lifecycle import enrichment
+
+    return enrichment.of_memory(memory)
 
 
 def _at_exit() -> None:
