@@ -224,19 +224,6 @@ class Observe(NamedTuple):
     enrich_deadline_s: float
 
 
-class Hooks(NamedTuple):
-    """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
-
-    deadline_s: float
-    suspend_after: int
-    resume_after_s: float
-    load: bool
-    disabled: tuple[str, ...]
-    capacity: int
-    spool_mb: float
-    sync_after_s: float
-
-
 class Collection(NamedTuple):
     """A further folder of notes, code or transcripts; `path` is absolute.
 
@@ -275,7 +262,6 @@ class Settings(NamedTuple):
     hooks: Hooks
     server: Server
     observe: Observe
-    hooks: Hooks
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -299,5 +285,4 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "hooks": Hooks,
     "server": Server,
     "observe": Observe,
-    "hooks": Hooks,
 }
