@@ -63,6 +63,7 @@ def test_a_session_is_given_nothing_twice_by_any_process(program: Program, run: 
     assert first.returncode == 0, first.stderr
     again = run("prompt", "deploy", *DAY, "--session", "s 1")
     assert (again.exit_code, again.stdout) == (3, "")
+    assert again.stderr.startswith("nothing new to say · ")
     assert run("prompt", "deploy", *DAY, "--session", "other").stdout.encode() == first.stdout
     assert run("prompt", "deploy", *DAY, "--session", "s 1", "--forget").stdout.encode() == first.stdout
     assert run("prompt", "--session", "s 1", "--forget").exit_code == 0
