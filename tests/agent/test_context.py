@@ -81,6 +81,24 @@ def test_the_recall_repeats_nothing_that_stands_above(memory: Memory) -> None:
     assert [left.what for left in context.left_out if left.why == "said above"]
 
 
+def test_short_lines_are_not_repeated_either(memory: Memory) -> None:
+    text = "# 2026-05-29\n\n## Deploy\n\n- The deploy moved to Thursday.\n- Lin signs.\n- So it is.\n"
+    (memory.workspace.memory_dir / "2026-05-29.md").write_text(text)
+    context = build(memory, "who signs the deploy off?")
+    assert [context.text.count(line) for line in ("moved to Thursday", "Lin signs", "So it is")] == [1, 1, 1]
+
+
+def test_of_a_recalled_passage_the_lines_that_stand_above_are_left_out(memory: Memory) -> None:
+    (memory.workspace.root / "MEMORY.md").unlink()
+    text = "# 2026-05-29\n\n- 10:00 The zeppelin docks at nine in Bremen.\n- 11:00 Yes.\n- 12:00 The zeppelin has a name.\n"
+    (memory.workspace.memory_dir / "2026-05-29.md").write_text(text)
+    context = ContextBuilder(memory, SETTINGS._replace(daily=30)).build("zeppelin in Bremen", now=TODAY)
+    assert [(part.name, part.citation) for part in context.parts] == [
+        (DAILY, "memory/2026-05-29.md#L4-L5"),
+        (RECALL, "memory/2026-05-29.md#L3"),
+    ]
+
+
 def test_guesses_and_what_no_longer_holds_are_left_out_and_reported(memory: Memory) -> None:
     context = build(memory, "")
     assert "second office" not in context.text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import date
 
 from commonplace import estimates
@@ -70,6 +70,7 @@ class Block:
         self.left_out: list[LeftOut] = []
         self._memory, self._injected, self._session = memory, injected, session
         self._told = Told()
+        self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
         self._parts: list[Part] = []
         self._passages: list[Hit] = []
         self._found: Recall | None = None
@@ -94,6 +95,7 @@ class Block:
             chosen.append(rest)
             for hit in rest.hits:
                 self._told.add(hit)
+                self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
         self._used += _size(chosen)
         new = iter(self._injected.new(self._session, [hit for piece in chosen for hit in piece.hits]))
         fresh: list[Piece] = []
@@ -129,7 +131,9 @@ class Block:
     def _unsaid(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits without what stands in the block already."""
         for hit in hits:
-            if (rest := self._told.rest(hit)) is not None:
+            new = _without(hit, self._lines)
+            rest = self._told.rest(new) if new is not None else None
+            if rest is not None:
                 yield rest
             else:
                 self._leave(Piece((hit,)), SAID)
@@ -179,6 +183,27 @@ def _recalled(memory: Memory, message: str, budget: int, today: date) -> Recall:
     except (ConfigError, UnknownCollection):
         words = " ".join(re.findall(r"\w+", message))
         return memory.recall(words, budget=budget, layer="full", now=today)
+
+
+def _without(hit: Hit, shown: Set[tuple[str, str]]) -> Hit | None:
+    """A hit without the lines at its ends that stand in the block, short ones too; None if none is left."""
+    lines = hit.text.split("\n")
+    if "```" in hit.text or len(lines) != hit.end_line - hit.start_line + 1:
+        return hit
+    marks = [_is_shown(line, hit.path, shown) for line in lines]
+    new = [number for number, mark in enumerate(marks) if mark is False]
+    if not new:
+        return None if True in marks else hit
+    first = new[0] if True in marks[: new[0]] else 0
+    last = new[-1] if True in marks[new[-1] :] else len(lines) - 1
+    text = "\n".join(lines[first : last + 1])
+    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
+
+
+def _is_shown(line: str, path: str, shown: Set[tuple[str, str]]) -> bool | None:
+    """Whether a line stands in the block; None for one that says nothing by itself."""
+    line = line.strip()
+    return None if not line or line.startswith("#") else (path, line) in shown
 
 
 def _size(chosen: Sequence[Piece]) -> int:

@@ -119,7 +119,7 @@ def _show(found: Context, *, as_json: bool, report: bool) -> None:
             session.note(row)
     places = render.count(len(found.parts), "place")
     told = f"{render.count(found.tokens, 'token')} of {found.budget:,} from {places}"
-    session.note(f"{told} · {len(found.left_out)} left out")
+    session.note(f"{told if found.text else 'nothing new to say'} · {len(found.left_out)} left out")
 
 
 def _rows(found: Context) -> list[str]:
