@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+import zipfile
 
 import pytest
 from hypothesis import given
@@ -141,6 +142,16 @@ def test_an_archive_may_be_packed(sample: Sample) -> None:
     assert reading.note(io.BytesIO(inner), "logs/s1.zip", "auto").lines == read(sample).lines
     for broken in (conversations.packed(sample.data, "other.json"), inner[:-30], b"PK\x03\x04", b""):
         assert reading.note(io.BytesIO(broken), "logs/s1.zip", "auto").lines == ()
+
+
+def test_a_large_export_comes_in_several_files() -> None:
+    sample, file = conversations.chatgpt(), io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for number, name in ((1, "export/conversations-001.json"), (0, "export/conversations-000.json")):
+            values = [{**sample.values[0], "title": f"Part {number}"}]
+            archive.writestr(name, json.dumps(values))
+    note = reading.note(file, "x.zip", "auto")
+    assert [heading.text for heading in note.headings] == ["2026-02-13 Part 0", "2026-02-13 Part 1"]
 
 
 def test_a_damaged_package_gives_what_stands_before_the_damage() -> None:

@@ -47,7 +47,7 @@ class Transcript:
         self._lock = paths.lock_file(workspace, "sessions")
         self._root = workspace.root
         self._fsync = fsync
-        self._unsynced = False
+        self._unsynced = self._made = False
 
     @classmethod
     def open(cls, workspace: paths.Workspace, session: str, *, fsync: str = "turn") -> Self:
@@ -77,6 +77,7 @@ class Transcript:
             return
         data = b"".join(ours.line(turn if turn.at else replace(turn, at=now)) for turn in clean)
         with locked(self._lock), self._file() as descriptor:
+            self._made |= not os.fstat(descriptor).st_size
             _write(descriptor, data)
         self._unsynced = self._fsync != "never"
         if self._fsync == "always" or any(turn.role == "user" for turn in clean):
@@ -104,9 +105,10 @@ class Transcript:
         with _translated(self.path):
             with suppress(FileNotFoundError):  # deleted meanwhile: nothing of it is to last
                 _force(self.path, os.O_RDWR)
-            with suppress(OSError):  # not every system can do this with a folder
-                _force(self.path.parent, os.O_RDONLY)
-        self._unsynced = False
+            if self._made:  # its name must last as well
+                with suppress(OSError):  # not every system can do this with a folder
+                    _force(self.path.parent, os.O_RDONLY)
+        self._unsynced = self._made = False
 
     def close(self) -> None:
         """Force the rest to the disk; more may be appended all the same. Raises NoteUnreadable."""

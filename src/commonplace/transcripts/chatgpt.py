@@ -29,7 +29,7 @@ def conversation(value: Value) -> Conversation:
 def _branch(value: Value) -> list[Value]:
     """The messages from the first one to the current one."""
     nodes = content.mapping(value, "mapping")
-    name: object = value.get("current_node")
+    name: object = content.text(value, "current_node")
     if name not in nodes:
         name = next(reversed(list(nodes)), None)
     found, seen = [], set()
@@ -50,7 +50,7 @@ def _turn(message: Value) -> Turn | None:
     if role == "assistant" and recipient not in ("", "all"):
         told = content.text(said, "text") or "\n".join(_parts(said))
         return Turn("assistant", "", at, (Call("", recipient, told),))
-    if said.get("content_type") not in _SPOKEN:
+    if content.text(said, "content_type") not in _SPOKEN:
         return None  # thoughts, custom instructions, results
     return Turn("user" if role == "user" else "assistant", "\n".join(_parts(said)), at)
 

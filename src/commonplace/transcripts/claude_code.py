@@ -17,7 +17,7 @@ _NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary")
 
 def knows(value: Value) -> bool:
     """Whether a line is of this format."""
-    return value.get("type") in _EVENTS and not _MARKS.isdisjoint(value)
+    return content.text(value, "type") in _EVENTS and not _MARKS.isdisjoint(value)
 
 
 def turn(value: Value) -> Turn | None:

@@ -18,16 +18,16 @@ _ITEMS = frozenset({"message", "reasoning"}) | _CALLS | _RESULTS
 
 def knows(value: Value) -> bool:
     """Whether a line is of this format."""
-    if value.get("type") in _EVENTS:
+    if content.text(value, "type") in _EVENTS:
         return isinstance(value.get("payload"), dict)
-    bare = value.get("type") in _ITEMS and "message" not in value and "sessionId" not in value
+    bare = content.text(value, "type") in _ITEMS and "message" not in value and "sessionId" not in value
     return bare or ("instructions" in value and "id" in value and "timestamp" in value)
 
 
 def turn(value: Value) -> Turn | None:
     """Return the message, the call or the result of a line, if it holds one."""
     item = content.mapping(value, "payload") if value.get("type") == "response_item" else value
-    kind, at = item.get("type"), content.text(value, "timestamp")
+    kind, at = content.text(item, "type"), content.text(value, "timestamp")
     if kind == "message" and item.get("role") == "user":
         return Turn("user", content.text_of(item.get("content")), at)
     if kind == "message" and item.get("role") == "assistant":

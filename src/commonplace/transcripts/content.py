@@ -33,11 +33,13 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     found = content if isinstance(content, list) else []
-    texts = [
-        block.get("text") if isinstance(block, Mapping) and block.get("type", "text") in _TEXTS else block
-        for block in found
-    ]
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
+    return "\n".join(filter(None, map(_text_of, found)))
+
+
+def _text_of(block: object) -> str:
+    if isinstance(block, Mapping):
+        return text(block, "text") if text(block, "type") in _TEXTS else ""
+    return block if isinstance(block, str) else ""
 
 
 def text(value: Value, key: str) -> str:

@@ -12,7 +12,7 @@ _TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, a
 
 def knows(value: Value) -> bool:
     """Whether a line is of this format."""
-    return value.get("role") in _ROLES and ("content" in value or "tool_calls" in value)
+    return content.text(value, "role") in _ROLES and ("content" in value or "tool_calls" in value)
 
 
 def turn(value: Value) -> Turn | None:

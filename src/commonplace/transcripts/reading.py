@@ -6,7 +6,7 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 
 from __future__ import annotations
 
-import io
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ from commonplace.types.conversation import Turn
 
 _HEAD = 200  # values from which a format is told
 _LARGEST = 256 << 20  # bytes of an object that is the whole file
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json")  # in an archive
 _LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
 
@@ -68,7 +69,7 @@ def format_of(file: IO[bytes], path: str) -> Format | None:
     if _by_lines(file, path):
         return formats.told(map(ours.parsed, islice(lines.forwards(file), _HEAD)))
     with _unpacked(file) as inner:
-        return formats.told(islice(_elements(inner), _HEAD))
+        return formats.told(islice(chain.from_iterable(map(_elements, inner)), _HEAD))
 
 
 def _by_lines(file: IO[bytes], path: str) -> bool:
@@ -130,28 +131,29 @@ def _note(path: str, pen: Pen, rendered: list[str], day: str, headings: Sequence
 
 
 @contextmanager
-def _unpacked(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The file itself, or the conversations in it where it is an archive; an empty file where it has none."""
+def _unpacked(file: IO[bytes]) -> Iterator[list[IO[bytes]]]:
+    """The file itself or, of an archive, the files of conversations in it: large exports have several."""
     if not zipfile.is_zipfile(file):
         file.seek(0)
-        yield file
+        yield [file]
         return
     with ExitStack() as stack:
-        yield _packed(file, stack) or io.BytesIO()
+        yield _packed(file, stack)
 
 
-def _packed(file: IO[bytes], stack: ExitStack) -> IO[bytes] | None:
+def _packed(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
     try:
         archive = stack.enter_context(zipfile.ZipFile(file))
-        named = [one for one in archive.infolist() if basename(one.filename) == "conversations.json"]
-        return stack.enter_context(archive.open(named[0])) if named else None
+        named = sorted(one for one in archive.namelist() if _CONVERSATIONS.fullmatch(basename(one)))
+        return [stack.enter_context(archive.open(one)) for one in named]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError):  # damaged, or locked with a password
-        return None
+        return []
 
 
-def _conversations(file: IO[bytes], name: str) -> Iterator[Conversation]:
+def _conversations(files: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
     """The conversations of a file that is one value; messages in a list are one of them."""
-    values, found = _elements(file), formats.find(name)
+    values: Iterator[object] = chain.from_iterable(map(_elements, files))
+    found = formats.find(name)
     if found is None:
         found, values = _told(values)
     mappings = (value for value in values if isinstance(value, Mapping))
