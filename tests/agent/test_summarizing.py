@@ -148,6 +148,19 @@ def test_a_failure_is_no_end(memory: Memory) -> None:  # noqa: F811
     assert hook.close(20)
 
 
+def test_what_fails_at_the_end_is_anybodys_to_do(memory: Memory) -> None:  # noqa: F811
+    blocked = memory.workspace.memory_dir / "2026-02-13.md"
+    blocked.mkdir()
+    hook = SummaryHook(Summarizer(memory, model(ANSWER)), wait_s=30)
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_end(START)
+    blocked.rmdir()
+    (outcome,) = Summarizer(memory, model(ANSWER)).run_pending()
+    assert outcome.written is not None
+    assert hook.close(20)
+
+
 def test_switched_off_it_does_nothing(memory: Memory) -> None:  # noqa: F811
     settings = memory.settings.summary._replace(enabled=False)
     hook = SummaryHook(Summarizer(memory, model(ANSWER), settings))

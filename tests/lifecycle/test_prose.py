@@ -82,6 +82,14 @@ def test_what_is_about_something_else_is_told_apart() -> None:
     assert prose.is_about("The deploy was moved to Thursday.", known)
     assert not prose.is_about("What an amazing, wonderful collaboration!", known)
     assert not prose.is_about("", known)
+    assert prose.is_about("用户偏好简洁的回答。", prose.terms("回答请简短一点"))
     chinese = prose.terms("把部署改到周四，供应商晚了。")
     assert prose.is_about("部署定在周四", chinese)
     assert not prose.is_about("您真是太棒了，合作非常愉快", chinese)
+
+
+def test_what_passes_for_a_language() -> None:
+    assert prose.is_in("修改了 src/schema.py、src/api/v2/routes.py 和 tests/api/test_routes.py。", "zh")
+    assert not prose.is_in("Edited schema.py.", "zh")
+    assert prose.is_in("The weekly report 周报 is sent to Lin every Friday.", "en")
+    assert not prose.is_in("周报每周五发给林工。", "en")

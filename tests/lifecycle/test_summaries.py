@@ -135,6 +135,8 @@ def test_what_the_agent_wrote_itself_is_not_written_again(memory: Memory, call: 
     ("call", "answer"),
     [
         (Call("w", "memory_write", "{}"), "error: text is missing"),
+        (Call("w", "memory_write", "{}"), "memory_write: text is missing"),
+        (Call("w", "memory_write", "{}"), "not run: only 16 calls of one answer are"),
         (Call("w", "write", '{"path": "src/memory.py"}'), "written"),
         (Call("w", "read", '{"path": "MEMORY.md"}'), "# Memory"),
         (Call("w", "write", "cut off"), "written"),

@@ -60,9 +60,11 @@ class SummaryHook(AgentHook):
         def work() -> None:
             try:
                 self._summarize(event)
-                self._summarizer.pending.close(event.session)
-            finally:
-                done.set()
+            finally:  # what failed is anybody's to do again
+                try:
+                    self._summarizer.pending.close(event.session)
+                finally:
+                    done.set()
 
         if self._put(work) and not done.wait(self._wait_s):
             logger.info("session %s: its summary is still under way", event.session)

@@ -240,7 +240,7 @@ class Compactor:
         )
         text = redact(strip_private(_unframed(_THOUGHTS.sub("", completion.text))))[0].strip()
         known = prose.terms(f"{earlier}\n{conversation}")
-        if not prose.is_about(text, known) or prose.language([text]) != language:
+        if not prose.is_about(text, known) or not prose.is_in(text, language):
             raise ProviderError("llm", "what it wrote does not sum up the conversation")
         return _fitting(text, most)
 

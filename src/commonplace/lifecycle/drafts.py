@@ -102,7 +102,7 @@ def read(data: object, known: frozenset[str], language: Language) -> tuple[Parts
     lists = {name: data[name] if isinstance(data[name], list) else [data[name]] for name in _PARTS}
     plain = {name: [text for text in map(prose.plain, said) if text] for name, said in lists.items()}
     texts = [text for said in plain.values() for text in said]
-    if texts and prose.language([" ".join(texts)]) != language:
+    if texts and not prose.is_in(" ".join(texts), language):
         return None, "the language model answered in another language"
     kept = {name: [text for text in said if prose.is_about(text, known)] for name, said in plain.items()}
     parts = of({name: prose.joined(map(prose.ended, said)) for name, said in kept.items()})

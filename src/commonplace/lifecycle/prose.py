@@ -14,8 +14,11 @@ from commonplace.search import stopwords, wording
 Language = Literal["en", "zh"]
 # A message in Chinese may name many things in Latin letters, and one in English a Chinese word or two.
 CHINESE_SHARE = 0.3
-# The share of what a text says that must come from what it is about: words, and pairs of CJK characters.
-KNOWN = 0.2
+# What is written in Chinese may be mostly names of files and commands, and English may quote a title.
+_CHINESE_ANSWER, _ENGLISH_ANSWER = 0.1, 0.5
+# The share of what a text says that must come from what it is about: of words, and of pairs of CJK
+# characters, fewer of which stay in a paraphrase. More would cost true sentences.
+KNOWN, KNOWN_PAIRS = 0.2, 0.1
 _WIDE = 0x2E7F  # the last code point before CJK
 _WORD = re.compile(r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*")
 # The end of a sentence: a mark with a space behind it and a beginning, or a full-width mark.
@@ -31,6 +34,12 @@ def language(texts: Iterable[str]) -> Language:
     """Tell what language most of several texts are in; English stands for all that is not Chinese."""
     found = [lexicon.cjk_share(text) >= CHINESE_SHARE for text in texts if text.strip()]
     return "zh" if found and 2 * sum(found) >= len(found) else "en"
+
+
+def is_in(text: str, language: Language) -> bool:
+    """Whether a text can pass for one in a language."""
+    share = lexicon.cjk_share(text)
+    return share >= _CHINESE_ANSWER if language == "zh" else share < _ENGLISH_ANSWER
 
 
 def words(text: str) -> int:
@@ -102,8 +111,9 @@ def plain(text: str) -> str:
 def is_about(text: str, known: frozenset[str]) -> bool:
     """Whether enough of what a text says comes from what is known; see `terms`."""
     said = terms(text)
-    shared = sum(1 for term in said if term in known)
-    return bool(shared) and shared >= KNOWN * len(said)
+    shared = len(said & known)
+    pairs = sum(1 for term in said if wording.is_wide(term[0]))
+    return bool(shared) and shared >= KNOWN * (len(said) - pairs) + KNOWN_PAIRS * pairs
 
 
 def terms(text: str) -> frozenset[str]:

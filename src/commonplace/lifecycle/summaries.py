@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 # Tools that write any file, and so memory where they are given a file of it.
 _EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
 _FILE = ("file_path", "path", "filename", "file")  # arguments that name it
-_FAILED = ("error", "failed", "失败", "错误")
+# How answers begin that say a call did nothing; ours may also begin with the tool's name and a colon.
+_FAILED = ("error", "failed", "not run", "no result", "unknown tool", "失败", "错误")
 logger = logging.getLogger("commonplace.summaries")
 
 Verdict = Literal["due", "short", "kept", "nothing"]
@@ -194,7 +195,12 @@ def wrote_memory(turns: Sequence[Turn], writers: Sequence[str]) -> bool:
     """
     answers = {turn.answers: turn.text.lstrip().lower() for turn in turns if turn.role == "tool"}
     calls = (call for turn in turns for call in turn.calls)
-    return any(_writes(call, writers) for call in calls if not answers.get(call.id, "").startswith(_FAILED))
+    return any(_writes(call, writers) and not _failed(call, answers.get(call.id, "")) for call in calls)
+
+
+def _failed(call: Call, answer: str) -> bool:
+    name = call.name.lower()
+    return answer.startswith((*_FAILED, f"{name}: ", f"{name} failed"))
 
 
 def _writes(call: Call, writers: Sequence[str]) -> bool:
