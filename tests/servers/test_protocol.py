@@ -16,7 +16,11 @@ from commonplace.servers.methods import METHODS, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
 from commonplace.servers.service import Service
 
-MODERN = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}, "io.modelcontextprotocol/clientInfo": {"name": "t"}}
+MODERN = {
+    VERSION_KEY: "2026-07-28",
+    CAPABILITIES_KEY: {},
+    "io.modelcontextprotocol/clientInfo": {"name": "t"},
+}
 
 
 def asked(method: object, params: object = None, id: object = 1) -> dict[str, Any]:
@@ -37,7 +41,11 @@ def respond(service: Service, message: object, connection: Connection | None = N
 )
 def test_a_handshake_settles_the_revision(service: Service, wanted: str, spoken: str) -> None:
     connection = Connection()
-    params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {"name": "a b<!-- x", "version": "1"}}
+    params = {
+        "protocolVersion": wanted,
+        "capabilities": {},
+        "clientInfo": {"name": "a b<!-- x", "version": "1"},
+    }
     answer = respond(service, asked("initialize", params), connection)
     assert answer["result"]["protocolVersion"] == spoken == connection.version
     assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
@@ -115,7 +123,13 @@ def test_what_is_no_request_is_refused_with_its_id(
 
 
 def test_ids_come_back_as_they_were(service: Service) -> None:
-    assert [respond(service, asked("ping", id=id))["id"] for id in (0, -7, "", "1", 2**70)] == [0, -7, "", "1", 2**70]
+    assert [respond(service, asked("ping", id=id))["id"] for id in (0, -7, "", "1", 2**70)] == [
+        0,
+        -7,
+        "",
+        "1",
+        2**70,
+    ]
 
 
 def test_answers_and_notifications_are_not_answered(service: Service) -> None:
@@ -124,13 +138,19 @@ def test_answers_and_notifications_are_not_answered(service: Service) -> None:
         {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "method": "notifications/nobody/knows", "params": {"x": 1}},
-        {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "memory_write", "arguments": {"text": "x"}}},
+        {
+            "jsonrpc": "2.0",
+            "method": "tools/call",
+            "params": {"name": "memory_write", "arguments": {"text": "x"}},
+        },
     ]
     assert [respond(service, message) for message in silent] == [None] * len(silent)
     assert not list(service.memory.workspace.memory_dir.glob("20[3-9]*"))
 
 
-@pytest.mark.parametrize("data", [b"{", b"", b"\xff", b'"\\ud8', b"[" * 100_000, b"NaN", b"1" * 5000, b"{'a': 1}"])
+@pytest.mark.parametrize(
+    "data", [b"{", b"", b"\xff", b'"\\ud8', b"[" * 100_000, b"NaN", b"1" * 5000, b"{'a': 1}"]
+)
 def test_what_is_no_json_is_refused(data: bytes) -> None:
     with pytest.raises(Refusal) as refusal:
         protocol.decode(data)
@@ -177,7 +197,9 @@ def test_the_list_of_tools_is_short(service: Service) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in result["tools"]}
     assert hints.pop("memory_write") == {"readOnlyHint": False, "destructiveHint": False}
     assert set(map(str, hints.values())) == {str({"readOnlyHint": True, "destructiveHint": False})}
-    assert [described(tool)["inputSchema"]["type"] for tool in _tools()] == ["object"] * len(hints) + ["object"]
+    assert [described(tool)["inputSchema"]["type"] for tool in _tools()] == ["object"] * len(hints) + [
+        "object"
+    ]
 
 
 def _tools() -> Any:
@@ -197,7 +219,9 @@ def test_a_call_answers_text_and_data(service: Service) -> None:
     assert "'limt' is not allowed; allowed are query, limit" in result["content"][0]["text"]
 
 
-@pytest.mark.parametrize("params", [{}, {"name": 5}, {"name": "no"}, {"name": "memory_status", "arguments": [1]}])
+@pytest.mark.parametrize(
+    "params", [{}, {"name": 5}, {"name": "no"}, {"name": "memory_status", "arguments": [1]}]
+)
 def test_calls_of_nothing_are_refused(service: Service, params: object) -> None:
     error = respond(service, asked("tools/call", params))["error"]
     assert error["code"] == protocol.PARAMS
@@ -237,7 +261,12 @@ PARAMS = st.fixed_dictionaries(
     },
 )  # fmt: skip
 MESSAGES = JSON | st.fixed_dictionaries(
-    {"jsonrpc": st.just("2.0"), "id": st.integers() | st.text() | JSON, "method": NAMES, "params": PARAMS | JSON}
+    {
+        "jsonrpc": st.just("2.0"),
+        "id": st.integers() | st.text() | JSON,
+        "method": NAMES,
+        "params": PARAMS | JSON,
+    }
 )
 
 
