@@ -43,9 +43,10 @@ async def connected(kind: str, target: str, mode: str, token: str) -> AsyncItera
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http:
-            async with Client(streamable_http_client(target, http_client=http), mode=mode) as client:
-                yield client
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"})
+        transport = streamable_http_client(target, http_client=http)
+        async with http, Client(transport, mode=mode) as client:
+            yield client
         return
     async with Client(parameters or target, mode=mode) as client:
         yield client

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,11 @@ def client(workspace: Path) -> Iterator[Client]:
     started = Client("-w", workspace)
     yield started
     started.process.kill()
-    started.process.communicate()
+    started.process.wait(60)
+    for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
+        assert stream is not None
+        with suppress(OSError):  # what was sent to one who is gone
+            stream.close()
 
 
 class Served:

@@ -50,6 +50,8 @@ def run(service: Service) -> int:
         signal.signal(one, signal.SIG_DFL)  # whoever asks a second time does not want to wait
     if server.drain(DRAIN_S):
         service.close()
+        with suppress(OSError):
+            sink.close()
     return code
 
 
@@ -65,7 +67,7 @@ def _streams() -> tuple[IO[bytes], IO[bytes]]:
         os.dup2(2, 1)
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return os.fdopen(os.dup(0), "rb"), sink
+    return os.fdopen(0, "rb", closefd=False), sink
 
 
 class Server:
@@ -170,9 +172,15 @@ class Server:
 
     def _send(self, message: object) -> None:
         line = protocol.encode(message) + b"\n"
-        with self._writing, suppress(OSError, ValueError):  # who went away hears no more; the input ends too
-            self._sink.write(line)
-            self._sink.flush()
+        with self._writing:
+            if self._sink.closed:
+                return
+            try:
+                self._sink.write(line)
+                self._sink.flush()
+            except OSError:  # the client went away; its input will end, too
+                with suppress(OSError):
+                    self._sink.close()
 
 
 def _takes_time(message: object) -> bool:
