@@ -28,7 +28,7 @@ QUESTIONS = [
 def memory(tmp_path: Path, model: Model) -> Iterator[Memory]:
     root = tmp_path / "notes"
     unpack(root)
-    settings = {key: value for key, value in own(model).items() if key.startswith("llm.")}
+    settings = {key: value for key, value in own(model).items() if key != "embedding.provider"}
     with Memory.open(root, overrides=settings) as opened:
         opened.sync()
         yield opened

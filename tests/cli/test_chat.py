@@ -22,6 +22,12 @@ def model() -> Iterator[Model]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let recalls take their time on a busy machine."""
+    monkeypatch.setenv("COMMONPLACE_CHAT_RECALL_WAIT_S", "60")
+
+
 def at(model: Model) -> list[str]:
     return ["--base-url", model.url, "--model", "scripted"]
 

@@ -332,7 +332,7 @@ KEYS = (
     _own(
         "chat.tools_deadline_s", "number", 60, "Seconds that the tool calls of a round may take.", 0.1, 3600
     ),
-    _own("chat.recall_wait_s", "number", 2, "Seconds that an answer waits for what is recalled.", 0, 60),
+    _own("chat.recall_wait_s", "number", 5, "Seconds that an answer waits for what is recalled.", 0, 60),
     _own("chat.read_files", "boolean", True, "Whether the model may read text files of the workspace."),
 )
 _BY_NAME = {key.name: key for key in KEYS}
