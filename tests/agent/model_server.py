@@ -21,6 +21,7 @@ class Say:
     text: str = ""
     calls: tuple[tuple[str, object], ...] = ()
     more: Mapping[str, Any] | None = None  # how the reply goes wrong
+    refusal: str = ""  # the message of an error of status 400
 
 
 def call(name: str, **arguments: object) -> Say:
@@ -50,6 +51,8 @@ class Model:
         else:
             step = self.script.pop(0) if self.script else self.rule
         said = step if isinstance(step, Say) else step(asked)
+        if said.refusal:
+            return Reply({"error": {"message": said.refusal, "code": "context_length_exceeded"}}, 400)
         calls = [
             {
                 "id": f"call_{next(self._numbers)}",

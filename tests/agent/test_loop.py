@@ -15,7 +15,7 @@ from commonplace.llm.fake import FakeModel
 from commonplace.sessions.transcript import Transcript
 
 from .model_server import Model, Say, call, last, text
-from .talking import TEA, Begin, note
+from .talking import TEA, Begin, aside, note, wait_for
 
 
 class Shown:
@@ -213,6 +213,22 @@ def test_a_transcript_that_cannot_be_written_does_not_end_the_chat(
     assert shown.of("note")[0].startswith("not kept: ")
 
 
+def test_a_conversation_that_is_too_long_for_its_model_is_shortened_and_asked_again(
+    begin: Begin, model: Model
+) -> None:
+    shown = Shown()
+    model.aside = aside
+    loop = begin(show=shown)
+    for number in range(12):
+        model.script = [Say(f"The review of part {number} covered its tables, indexes and owners. " * 30)]
+        loop.respond(f"Please go through part {number} of the schema review.")
+    model.script = [Say(refusal="maximum context length is 4096 tokens"), Say("Here I am.")]
+    assert loop.respond("And what is left?").text == "Here I am."
+    assert len(model.chats[-1]["messages"]) < len(model.chats[-2]["messages"])
+    assert "<conversation-summary" in model.chats[-1]["messages"][1]["content"]
+    assert shown.of("note")[0].startswith("shortened from about ")
+
+
 # --- sessions -------------------------------------------------------------------------------------------
 
 
@@ -232,6 +248,15 @@ def test_a_session_is_gone_on_with(begin: Begin, model: Model) -> None:
     ]
     assert text(model.chats[-1]).count(TEA) == 1
     assert begin("two").history == []
+
+
+def test_a_session_that_rests_is_summed_up(begin: Begin, model: Model, root: Path) -> None:
+    model.aside = aside
+    loop = begin(settings={"summary.idle_s": 1})
+    for number in range(3):
+        loop.respond(f"We agreed that crate {number} goes to hall {number}.")
+    wait_for(lambda: "## Session summaries" in note(root))
+    assert "Asked – We agreed that crate 0 goes to hall 0." in note(root)
 
 
 def test_hooks_are_told_of_everything_in_order(begin: Begin, model: Model) -> None:

@@ -125,7 +125,10 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as the wish to end, and raise them no further."""
+        """Take signals as the wish to end, and raise them no further; only the main thread gets any."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         wanted = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, self.handle_exit) for number in wanted}
         try:
