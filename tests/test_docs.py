@@ -187,7 +187,10 @@ def test_every_field_and_error_is_described() -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", DOCS / "python-api.md", DOCS / "guide.md", DOCS / "llm.md", DOCS / "observing.md"],
+    [
+        ROOT / "README.md",
+        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "llm", "hooks", "observing")),
+    ],
     ids=named,
 )
 def test_python_examples_run(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:

@@ -43,7 +43,7 @@ class Chore:
         # A queue written in C: putting something in takes no lock that another thread could sleep with.
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._ending = False
+        self._ended = threading.Event()
 
     @property
     def alive(self) -> bool:
@@ -60,7 +60,7 @@ class Chore:
     def end(self) -> None:
         """Have the thread do what it is called for, without pauses, and then end."""
         if self.alive:
-            self._ending = True
+            self._ended.set()
             self._calls.put(False)
 
     def join(self, deadline: float) -> bool:
@@ -71,7 +71,7 @@ class Chore:
         return not self.alive
 
     def _start(self) -> None:
-        self._ending = False
+        self._ended.clear()
         thread = threading.Thread(target=self._run, name=f"commonplace {self._name}", daemon=True)
         with suppress(RuntimeError):  # no more threads, or the interpreter is about to end
             thread.start()
@@ -80,33 +80,28 @@ class Chore:
     def _run(self) -> None:
         pause, wanted = 0.0, False
         while True:
-            if not self._ending:
-                wanted = self._rest(pause) if pause else self._calls.get()
-            if wanted and not self._ending:
+            if pause:
+                self._ended.wait(pause)  # whoever calls
+                wanted = True
+            elif not self._ended.is_set():
+                wanted = self._calls.get()
+            if wanted:
                 self._gather()
             if self._emptied() or wanted:
                 done = self._try()
                 pause = 0.0 if done else min(self._longest_pause_s, max(self._first_pause_s, pause * 2))
                 wanted = False
-                if done or not self._ending:
+                if done or not self._ended.is_set():
                     continue
-            if self._ending:
+            if self._ended.is_set():
                 return
-
-    def _rest(self, pause: float) -> bool:
-        """Wait after a failure, whoever calls; return that it is to be tried again."""
-        until = time.monotonic() + pause
-        while not self._ending and (left := until - time.monotonic()) > 0:
-            with suppress(queue.Empty):
-                self._calls.get(timeout=left)
-        return True
 
     def _gather(self) -> None:
         """Let more calls come in before all of them are answered at once."""
-        if self._gather_s:
-            time.sleep(self._gather_s)
+        # Not by waiting for calls: each would wake this thread, and whoever calls might have to make room.
+        self._ended.wait(self._gather_s)
         until = time.monotonic() + self._at_most_s
-        while self._quiet_s and not self._ending and time.monotonic() < until:
+        while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
             try:
                 self._calls.get(timeout=self._quiet_s)
             except queue.Empty:

@@ -31,6 +31,8 @@ _AT_ONCE = 100  # entries that one append to the spool takes
 # What comes within this time is appended at once. A process that is killed loses what came later than this
 # before it, and what the append takes.
 _GATHER_S = 0.01
+_WRITE_AFTER_S = 0.2  # a note is read and written as a whole, which many entries may share
+_OTHERS_S = 5.0  # what another process is waited for that writes the same spool into notes
 _EXIT_S = 3.0  # what the end of the interpreter waits for the spool and the notes
 logger = logging.getLogger("commonplace.worker")
 
@@ -74,9 +76,10 @@ class IndexWorker:
         self._queue: deque[Entry] = deque()
         self._held: Sequence[Entry] = ()
         self._lost = self._lost_told = 0
+        self._put, self._settled = 0, -1  # into the spool, and of these into notes
         self._deadline = float("inf")
         self._spooling = Chore("spool", self._put_into_spool, gather_s=_GATHER_S)
-        self._writing = Chore("write", self._write)
+        self._writing = Chore("write", self._write, gather_s=_WRITE_AFTER_S)
         self._syncing = Chore("sync", self._sync, quiet_s=self._sync_after_s, longest_pause_s=300.0)
 
     def submit(self, entry: Entry) -> None:
@@ -121,8 +124,6 @@ class IndexWorker:
         """Bring what is submitted to disk: the interpreter ends, and nobody called `stop`."""
         self._leaving = True
         self._end(time.monotonic() + _EXIT_S)
-        if self._queue and not self._spooling.alive:  # nor can a thread be started any more
-            self._put_into_spool()
 
     def _end(self, deadline: float) -> bool:
         self._deadline = deadline
@@ -130,9 +131,11 @@ class IndexWorker:
         for chore in (self._spooling, self._writing, self._syncing):
             chore.end()
             chore.join(deadline)
+            if chore is self._spooling and self._queue and not chore.alive:
+                self._put_into_spool()  # no thread could be had for it
         if not self._syncing.alive:
             self._deadline = float("inf")
-        return not (self._queue or self._held or self._lost) and self._spool.empty
+        return not (self._queue or self._held or self._lost) and self._settled == self._put
 
     def renew(self) -> None:
         """Begin anew in a child after a fork: it only fills the spool, which its parent writes down.
@@ -149,10 +152,12 @@ class IndexWorker:
             if not self._held:
                 self._held = [self._queue.popleft() for _ in range(min(_AT_ONCE, len(self._queue)))]
             try:
-                self._lost += len(self._held) - self._spool.extend(self._held)
+                taken = self._spool.extend(self._held)
             except CommonplaceError as error:
                 self._tell("spool", str(error))
                 return False
+            self._put += taken
+            self._lost += len(self._held) - taken
             self._held = ()
             if not self._forked:
                 self._writing.call()
@@ -165,7 +170,8 @@ class IndexWorker:
         return True
 
     def _write(self) -> bool:
-        drained = self._spool.drain(self._capture, wait_s=1.0)
+        put, left_s = self._put, max(0.0, self._deadline - time.monotonic())
+        drained = self._spool.drain(self._capture, wait_s=min(_OTHERS_S, left_s))
         self._tell("notes", drained.trouble)
         if drained.damaged:
             logger.warning(
@@ -176,7 +182,10 @@ class IndexWorker:
         if drained.written:
             self._written += drained.written
             self._syncing.call()
-        return not (drained.trouble or drained.busy)
+        if drained.trouble or drained.busy:
+            return False
+        self._settled = put
+        return True
 
     def _capture(self, entries: Sequence[Entry]) -> None:
         if self._enricher is not None and self._deadline == float("inf"):  # otherwise there is no time for it

@@ -1,4 +1,4 @@
-"""What submitting costs a host: each entry, and the event loop it is submitted from, on a workspace of its own."""
+"""What submitting costs a host: each entry, and the event loop that it is submitted from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 APART_S = 0.002  # of the second turn, in which the background works while the loop does
 DEADLINE_S = 300.0
-_TEXT = "Edited src/billing/schema_{0}.py (42 ms)\n\n    files: src/billing/schema_{0}.py\n    old: {1}\n    new: {1}"
+_TEXT = "Edited schema_{0}.py (42 ms)\n\n    file: src/billing/schema_{0}.py\n    old: {1}\n    new: {1}"
 
 
 @dataclass(frozen=True, slots=True)

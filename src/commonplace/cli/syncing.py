@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import render
-from commonplace.cli import failures, progress, session
+from commonplace.cli import failures, progress, session, spooled
 from commonplace.cli.options import command, format_option, option
 from commonplace.errors import CommonplaceError
 
@@ -59,8 +59,12 @@ def _estimate(memory: Memory, form: str) -> None:
 
 
 def run(memory: Memory, *, embed: bool = True, pull: bool = False) -> SyncReport:
-    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left."""
+    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
+
+    What hooks left in the spool is written into notes first.
+    """
     try:
+        spooled.write_down(memory)
         with progress.shown() as told:
             return memory.sync(embed=embed, pull=pull, progress=told)
     except KeyboardInterrupt:
@@ -136,7 +140,7 @@ def status(ctx: click.Context, form: str) -> None:
     """Show what the index holds, which level answers, and whether files have changed since."""
     memory = session.open_memory(ctx)
     state = memory.status()
-    for message in state.warnings:
+    for message in (*state.warnings, *spooled.waiting(memory)):
         failures.warn(message)
     if form == "json":
         session.write(render.to_json(render.status_data(state)))
