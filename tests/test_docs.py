@@ -189,7 +189,7 @@ def test_every_field_and_error_is_described() -> None:
     "page",
     [
         ROOT / "README.md",
-        *(DOCS / f"{name}.md" for name in "python-api guide llm hooks observing agent".split()),
+        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "llm", "hooks", "observing", "agent")),
     ],
     ids=named,
 )
