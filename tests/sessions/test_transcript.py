@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import ConfigError, NoteUnreadable, OutsideRoots
+from commonplace.notes import recalled
 from commonplace.paths import Workspace
 from commonplace.search import disclose
 from commonplace.sessions.transcript import Transcript, sessions, tokens
-from commonplace.transcripts import injected, ours
+from commonplace.transcripts import ours
 from commonplace.types.conversation import Call, Turn
 from tests.notes.test_planting import SECRETS
 
@@ -259,16 +260,16 @@ def test_recalled_notes_are_not_written_down(workspace: Workspace) -> None:
     assert transcript.load()[2].text == ""
 
 
-def test_the_tag_is_that_of_recall() -> None:
-    assert injected.RECALL_TAG == disclose.TAG
-    assert injected.without_recalled(disclose.framed([], "anything")) == ""
-    assert injected.without_recalled(disclose.framed([], "anything")[:-5]) == ""
-    assert injected.without_recalled("what does <recalled-notes> mean?") == "what does <recalled-notes> mean?"
+def test_who_names_the_tag_loses_no_word() -> None:
+    assert recalled.strip_blocks(disclose.framed([], "anything")) == ""
+    assert recalled.strip_blocks(disclose.framed([], "anything")[:-5]) == ""
+    assert recalled.strip_blocks("what does <recalled-notes> mean?") == "what does <recalled-notes> mean?"
 
 
 WRITER = """
 import sys
 from pathlib import Path
+from commonplace.notes import recalled
 from commonplace.paths import Workspace
 from commonplace.sessions.transcript import Transcript
 from commonplace.types.conversation import Turn

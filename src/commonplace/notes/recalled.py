@@ -10,6 +10,11 @@ _MARK = re.compile(
     rf"(?:<|&lt;|\\u003c)\s*+(?P<end>(?:\\?/)?)\s*+{TAG}\b(?:(?!<|>|&[lg]t;|\\u003[ce]).)*+(?:>|&gt;|\\u003e)?",
     re.IGNORECASE | re.DOTALL,
 )
+# A block that is closed, or cut off at its end but opened as ours are, inside of JSON too.
+_BLOCK = re.compile(
+    rf"(?is)<\s*{TAG}\b[^<>]*>.*?<\s*/\s*{TAG}\s*>\n?"
+    rf"|<\s*{TAG} note=\\*\"Reference data[^<>]*>.*\Z"
+)
 _MAX_PASSES = 4
 _BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
 
@@ -45,3 +50,8 @@ def _without(text: str) -> str:
     if not depth:
         kept.append(text[start:])
     return _BLANK.sub("\n\n", "".join(kept))
+
+
+def strip_blocks(text: str) -> str:
+    """Return what somebody said without the blocks in it; who merely names the tag loses no word."""
+    return _BLOCK.sub("", text) if TAG in text.lower() else text

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
+from commonplace.notes.recalled import strip_blocks
 from commonplace.notes.redact import redact, strip_private
-from commonplace.transcripts.injected import without_recalled
 from commonplace.types.conversation import Call, Turn
 
 
@@ -18,7 +18,7 @@ def cleaned(turn: Turn) -> Turn:
 
 
 def _text(text: str) -> str:
-    return redact(strip_private(without_recalled(text)))[0]
+    return redact(strip_private(strip_blocks(text)))[0]
 
 
 def _arguments(text: str) -> str:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 
-RECALL_TAG = "recalled-notes"  # `search.disclose.TAG`, which this may not import; a test compares them
-_OPENING = rf"<\s*{RECALL_TAG}\b[^<>]*>"
-# A block cut off in the middle is ours all the same if it opens as ours do, also inside of JSON.
-_OURS = rf"<\s*{RECALL_TAG} note=\\*\"Reference data[^<>]*>"
-_RECALLED = re.compile(rf"(?is){_OPENING}.*?<\s*/\s*{RECALL_TAG}\s*>\n?|{_OURS}.*\Z")
+from commonplace.notes.recalled import strip_blocks
 
 # Blocks that coding agents put into messages of the user, as their transcripts show them.
 _TAGS = (
@@ -27,14 +23,9 @@ _ENVELOPE = re.compile(r"(?s)[A-Z][\w ]{0,40} \(untrusted[\w ,]{0,40}\):\s*```js
 _SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK", "[Request interrupted by user]"})
 
 
-def without_recalled(text: str) -> str:
-    """Return a text without the blocks of recalled notes in it, closed or cut off."""
-    return _RECALLED.sub("", text) if RECALL_TAG in text.lower() else text
-
-
 def without_injected(text: str) -> str:
     """Return what somebody said in a message: without recalled notes and what its host put around it."""
-    text = without_recalled(text)
+    text = strip_blocks(text)
     if "<" in text:
         text = _BLOCKS.sub("", text)
     if "# AGENTS.md" in text:
