@@ -297,14 +297,19 @@ def test_a_coroutine_that_blocks_does_not_hold_up_the_loop_of_its_host(
 
 
 def test_a_hook_that_emits_goes_round_only_so_often(managed: Callable[..., HookManager], emit: Emit) -> None:
+    deepest = threading.Semaphore(0)
+
     class Echo(Listener):
         def on_session_start(self, event: SessionEvent) -> Told:
             manager.emit("on_session_start", event)
+            deepest.release()
             return super().on_session_start(event)
 
     echo = Echo()
     manager = managed(echo)
     emit(manager, "on_session_start", EVENT)
+    for _ in range(lanes.DEEPEST):
+        assert deepest.acquire(timeout=30)
     manager.close(30.0)
     assert len(echo.heard) == lanes.DEEPEST
     assert manager.counts["Echo", "on_session_start"] == Count(told=lanes.DEEPEST, dropped=1)

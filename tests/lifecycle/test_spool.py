@@ -242,6 +242,34 @@ def test_a_file_that_leads_out_is_refused(spool: Spool, tmp_path: Path) -> None:
     assert target.read_bytes() == b""
 
 
+def test_a_link_among_its_files_brings_nothing_in_and_lets_nothing_out(spool: Spool, tmp_path: Path) -> None:
+    spool.append(entry("x"))
+    target = tmp_path / "key"
+    target.write_bytes(b"a key of somebody\n")
+    claim = spool.workspace.spool / "claimed-0.jsonl"
+    claim.symlink_to(target)
+    spool.aside.symlink_to(target)
+    report = spool.drain(lambda entries: None)
+    assert report.written == 1
+    assert "claimed-0.jsonl" in report.trouble
+    with open(spool.path, "wb") as file:
+        file.write(b"{cut\n")
+    assert "damaged" not in spool.drain(lambda entries: None).trouble
+    assert target.read_bytes() == b"a key of somebody\n"
+    spool.aside.unlink()
+    claim.unlink()
+    assert spool.drain(lambda entries: None).damaged == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no fifos here")
+def test_a_fifo_among_its_files_is_not_waited_for(spool: Spool) -> None:
+    spool.append(entry("x"))
+    os.mkfifo(spool.workspace.spool / "claimed-0.jsonl")
+    os.mkfifo(spool.workspace.spool / "damaged.jsonl")
+    assert spool.waiting().entries == 1
+    assert spool.drain(lambda entries: None).written == 1
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_leaves_no_half_of_an_entry(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
     spool.append(entry("a"))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("commonplace.hooks")
 LONGEST_LINE = 100  # events in the line of one hook that nobody waits for
+LONGEST_S = threading.TIMEOUT_MAX  # what a thread can wait at most
 DEEPEST = 3  # an event told from inside a hook told from inside a hook: further down it only goes round
 _depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth of hooks", default=0)
 
@@ -62,6 +63,7 @@ class Lane:
     ) -> None:
         """Name a hook and what makes it; that is called on its thread, with the first event."""
         self.name, self._make, self._limits, self._all = name, make, limits, events
+        self.deadline_s = min(limits.deadline_s, LONGEST_S)  # unless the hook wishes for another
         self._hook: object = None
         self._heard: frozenset[str] | None = None  # None: not loaded yet
         self._counts: dict[str, Count] = {}
@@ -81,14 +83,10 @@ class Lane:
 
     def take(self, hook: object, absent: object) -> None:
         """Bind to a hook that is there; what it did not override of `absent`, a class, is never told it."""
+        own = getattr(hook, "deadline_s", None)
         self._hook = hook
+        self.deadline_s = min(float(own), LONGEST_S) if isinstance(own, int | float) else self.deadline_s
         self._heard = frozenset(name for name in self._all if _overrides(hook, name, absent))
-
-    @property
-    def deadline_s(self) -> float:
-        """How long an event of this hook is waited for: the hook's own wish, else the manager's."""
-        own = getattr(self._hook, "deadline_s", None)
-        return float(own) if isinstance(own, int | float) else self._limits.deadline_s
 
     @property
     def suspended(self) -> bool:
@@ -200,11 +198,10 @@ class Lane:
         from commonplace.agent.hooks import AgentHook
 
         try:
-            hook = self._make()
+            self.take(self._make(), AgentHook)
         except BaseException:
             self._heard = frozenset()  # it is not tried again
             raise
-        self.take(hook, AgentHook)
 
     def _await(self, told: Awaitable[object]) -> None:
         """Let a coroutine run on the hook's own loop, the same for all of its events, until its deadline."""

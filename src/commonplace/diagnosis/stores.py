@@ -70,13 +70,14 @@ def spool(case: Case) -> Iterator[Finding]:
         return
     folder = case.workspace.spool
     aside, refusals = folder / "damaged.jsonl", folder / "refused"
-    waiting = sum(_lines(path) for path in folder.glob("*.jsonl") if path != aside)
+    root = case.workspace.root
+    waiting = sum(_lines(path, root) for path in folder.glob("*.jsonl") if path != aside)
     if waiting:
         told = f"{count(waiting, 'entry', 'entries')} of hooks wait to be written into notes"
         yield Finding("stores.spool", "warning", told, "`commonplace sync` writes them, or says why not")
     else:
         yield Finding("stores.spool", "ok", "no entries wait to be written into notes")
-    if damaged := _lines(aside):
+    if damaged := _lines(aside, root):
         told = f"{count(damaged, 'line')} of the spool could not be written into a note"
         yield Finding(
             "stores.spool_damaged", "warning", told, f"look at {paths.shown(aside)}, then delete it"
@@ -87,10 +88,10 @@ def spool(case: Case) -> Iterator[Finding]:
         yield Finding("stores.spool_full", "warning", told, remedy)
 
 
-def _lines(path: Path) -> int:
+def _lines(path: Path, root: Path) -> int:
     try:
-        return sum(1 for line in path.read_bytes().splitlines() if line.strip())
-    except OSError:
+        return sum(1 for line in paths.read_contained(path, [root]).splitlines() if line.strip())
+    except CommonplaceError:
         return 0  # written into a note meanwhile
 
 

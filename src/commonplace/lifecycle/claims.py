@@ -6,18 +6,20 @@ written in a way that makes a repetition nothing (`Memory.capture`).
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from commonplace import paths
 from commonplace.atomic import LockTimeout, locked
 from commonplace.errors import CommonplaceError, ConfigError
-from commonplace.lifecycle.spool import decode
+from commonplace.lifecycle.spool import append, decode
 from commonplace.types import Entry
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ def drain(spool: Spool, write: Write, wait_s: float, batch: int) -> Drained:
         return Drained()
     work = _Drain(spool, write, batch)
     try:
+        spool.prepare()
         with locked(paths.lock_file(spool.workspace, "drain"), wait_s):
             return work.run()
     except LockTimeout:
@@ -98,6 +101,8 @@ class _Drain:
             except Stopped as stopped:
                 trouble = trouble or str(stopped)
                 blocked.add(stopped.day)
+            except OSError as error:
+                trouble = trouble or f"{paths.shown(path)}: {paths.reason(error)}"
         return self.report(trouble)
 
     def _claims(self) -> list[Path]:
@@ -142,8 +147,7 @@ class _Drain:
         self._written += len(entries)
 
     def _set_aside(self, run: Sequence[Line]) -> None:
-        with open(self._spool.aside, "ab") as file:
-            file.write(b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run))
+        append(self._spool.aside, b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run))
         self._damaged += len(run)
 
     def _tidy(self) -> None:
@@ -163,19 +167,22 @@ class Claim:
         """Name a claim; how far it is is read now, from the beginning where nothing says so."""
         self.path, self.mark = path, path.with_suffix(".done")
         try:
-            self.done = int(self.mark.read_bytes())
+            with opened(self.mark) as file:
+                self.done = int(file.read())
         except (OSError, ValueError):
             self.done = 0
 
     def advance(self, done: int) -> None:
         """Note that all before this byte stands in notes."""
         temporary = self.mark.with_suffix(".tmp")
-        temporary.write_bytes(b"%d" % done)
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+        append(temporary, b"%d" % done)
         os.replace(temporary, self.mark)
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines that are not known to be in notes."""
-        with open(self.path, "rb") as file:
+        with opened(self.path) as file:
             end = file.seek(self.done)
             for raw in file:
                 end += len(raw)
@@ -216,10 +223,19 @@ def left(path: Path) -> int:
 def lines(path: Path) -> int:
     """Count the lines of a file; there are none in one that is missing."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return sum(1 for line in file if line.strip())
     except OSError:
         return 0
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file of the spool to be read; no link, and nothing that has no end. Raises OSError."""
+    file = open(os.open(path, paths.OPEN_FLAGS), "rb")  # noqa: SIM115  # its reader closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file")
+    return file
 
 
 def _entry(raw: bytes) -> Entry | None:

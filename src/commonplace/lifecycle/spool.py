@@ -74,12 +74,12 @@ class Spool:
         nothing was appended.
         """
         lines = [encode(clean(entry)) for entry in entries]
-        self._prepare()
+        self.prepare()
         with locked(paths.lock_file(self.workspace, "spool"), timeout_s):
             taken = self._fitting(lines)
             try:
                 if taken:
-                    _write(self.path, b"".join(taken))
+                    append(self.path, b"".join(taken))
                 self._refuse(len(lines) - len(taken))
             except OSError as error:
                 raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
@@ -119,13 +119,13 @@ class Spool:
         """The file that counts what was refused, a byte each."""
         return self.workspace.spool / "refused"
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make the folder, which must lie in the workspace. Raises NoteUnreadable, OutsideRoots."""
         folder = self.workspace.spool
-        if folder.is_dir() and not folder.is_symlink():
-            return
-        paths.prepare_derived(self.workspace)
-        if folder.is_symlink():
-            raise OutsideRoots(paths.shown(folder), "a symlink; the spool must lie in the workspace")
+        if not folder.is_dir():
+            paths.prepare_derived(self.workspace)
+        if not paths.is_within(os.path.realpath(folder), os.path.realpath(self.workspace.root)):
+            raise OutsideRoots(paths.shown(folder), "a symlink that leaves the workspace")
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -149,7 +149,7 @@ class Spool:
 
     def _refuse(self, count: int) -> None:
         if count:
-            _write(self.refusals, b"." * count, whole_lines=False)
+            append(self.refusals, b"." * count, whole_lines=False)
 
 
 def clean(entry: Entry) -> Entry:
@@ -192,8 +192,11 @@ def decode(line: bytes) -> Entry:
     return Entry(data["text"], datetime.fromisoformat(at), heading, provenance)
 
 
-def _write(path: Path, data: bytes, *, whole_lines: bool = True) -> None:
-    """Append bytes, all or none; behind a line that its writer could not end they begin a new one."""
+def append(path: Path, data: bytes, *, whole_lines: bool = True) -> None:
+    """Append bytes to a file that is no link, all or none; behind a cut line they begin a new one.
+
+    Raises OSError.
+    """
     descriptor = os.open(path, _APPEND, 0o600)
     try:
         end = os.lseek(descriptor, 0, os.SEEK_END)
