@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
         "prompt": (
             "prompting:prompt",
-            "Compose the block for a prompt: long-term memory, last days, recall.",
+            "Compose all that goes into a prompt, nothing twice.",
         ),
         "get": ("asking:get", "Show lines of a note."),
         "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
