@@ -67,9 +67,15 @@ class Answerer:
         from commonplace.embedding import configured
 
         with self._lock:
+            import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
+
             self._store.settle()
             model = self.model.asked()
             late = self._readers.first(model, self._ranking)
+            if late is not None:
+                from commonplace.embedding import runtime
+
+                runtime.library("builtin")  # for the same reason
         if late is not None:
             threading.Thread(target=late.warm, name="commonplace-warm-tokens", daemon=True).start()
         if model is not None and not configured.is_remote(model):

@@ -53,10 +53,9 @@ class Service:
         What goes wrong is left for the first question, which has somebody to tell it to.
         """
         from commonplace.agent import answers as answers  # imported now rather than by the first question
-        from commonplace.errors import CommonplaceError
         from commonplace.memory import warm
 
         try:
             warm(self.memory)
-        except (CommonplaceError, OSError):
+        except Exception:  # noqa: BLE001 - it is a favour; the first question meets the same and tells it
             return
