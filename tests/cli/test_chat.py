@@ -92,6 +92,20 @@ def test_which_model_is_asked(run: Run, model: Model, monkeypatch: pytest.Monkey
     assert [asked["model"] for asked in model.chats[1:]] == ["set", "other"]
 
 
+def test_what_is_written_says_which_agent_wrote_it(
+    run: Run, model: Model, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def written(*arguments: str) -> str:
+        model.script = [call("memory_write", text=f"Crate {len(model.chats)} is full."), Say("Noted.")]
+        assert run("chat", *at(model), "--once", "Write it down.", *arguments).exit_code == 0
+        (note,) = (path for path in (workspace / "memory").glob("*.md") if "is full" in path.read_text())
+        return next(line for line in reversed(note.read_text().splitlines()) if "is full" in line)
+
+    monkeypatch.setenv("COMMONPLACE_AGENT", "porter")
+    assert "agent: porter" in written()
+    assert "agent: clerk" in written("--agent", "clerk")
+
+
 def test_no_key_is_shown_or_written(
     program: Program, model: Model, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

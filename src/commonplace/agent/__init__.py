@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.agent.context import Context, ContextBuilder
+    from commonplace.agent.loop import AgentLoop, Reply
     from commonplace.agent.store import MemoryStore, Prefetch, prefetch
 
-__all__ = ["Context", "ContextBuilder", "MemoryStore", "Prefetch", "prefetch"]
-_MODULES = {"Context": "context", "ContextBuilder": "context"}
+__all__ = ["AgentLoop", "Context", "ContextBuilder", "MemoryStore", "Prefetch", "Reply", "prefetch"]
+_MODULES = {"AgentLoop": "loop", "Context": "context", "ContextBuilder": "context", "Reply": "loop"}
 
 
 def __getattr__(name: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import click
 
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
+from commonplace.config import AGENT_VARIABLE
 from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ def chat(
     """
     memory = _memory(ctx, model, base_url)
     llm = _llm(memory)
-    talk = _Talk(memory, llm, session.agent(ctx) or "")
+    agent = session.agent(ctx)
+    talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     failed = talk.run(name or "", [message] if message is not None else _lines())
     if failed:
         ctx.exit(failures.ERROR)
