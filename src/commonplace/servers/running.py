@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import uvicorn
+from starlette.applications import Starlette
 
 from commonplace.errors import ConfigError
 from commonplace.servers import access, daemon, http
@@ -67,24 +68,25 @@ def serve(
             log = _log(folder / daemon.LOG if detached else None)
             app = http.build(service, allowed, log.info, identity=running.id)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
-            server = _Server(
-                uvicorn.Config(
-                    app,
-                    http="h11",
-                    ws="none",
-                    loop="asyncio",
-                    lifespan="off",
-                    log_config=None,
-                    access_log=False,
-                    server_header=False,
-                    timeout_graceful_shutdown=FINISH_S,
-                ),
-                lambda: tell(running),
-            )
+            server = _Server(_configured(app), lambda: tell(running))
             log.info("serving at %s", running.url)
             server.run([bound])
             log.info("ended")
     service.close()
+
+
+def _configured(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FINISH_S,
+    )
 
 
 @contextmanager
