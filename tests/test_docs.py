@@ -126,7 +126,7 @@ def test_the_grammar_on_the_page_is_the_grammar() -> None:
     )
     rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
     typed = [code for row in rows for code in re.findall(r"`([^`]+)`", row)]
-    known = frozenset({"tags", "status", "project", "priority", "rating"})
+    known = frozenset({"tags", "status", "project", "priority", "rating", "by", "agent", "session"})
     found = {code: query.parse(code, lambda: known).filters for code in typed}
     assert {item.key for items in found.values() for item in items} >= filters.BUILT_IN | known - {"tags"} | {
         "tag"
@@ -186,7 +186,12 @@ def test_every_field_and_error_is_described() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [ROOT / "README.md", DOCS / "python-api.md", DOCS / "guide.md", DOCS / "llm.md"], ids=named
+    "page",
+    [
+        ROOT / "README.md",
+        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "llm", "hooks", "observing", "agent")),
+    ],
+    ids=named,
 )
 def test_python_examples_run(page: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     (tmp_path / "notes").mkdir()

@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory
 from commonplace.index import schema
+from commonplace.types import Entry, Provenance
 from tests.index.test_sync import dump
 
 WRITE = """
@@ -29,6 +31,23 @@ while True:
     with Memory.open(sys.argv[1], overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()
         memory.search("walnut")
+"""
+
+
+CAPTURE = """
+import sys
+from datetime import datetime, timedelta
+from commonplace import Memory
+from commonplace.types import Entry, Provenance
+memory = Memory.open(sys.argv[1], overrides={"embedding.provider": "none"})
+name, batches, size = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+at = datetime(2026, 2, 13, 12)
+for batch in range(batches):
+    memory.capture([
+        Entry(f"entry {name}-{batch * size + place} walnut\\n```\\nits code\\n```", at + timedelta(days=place % 2),
+              "Observations", Provenance("tool", "nanobot", name))
+        for place in range(size)
+    ])
 """
 
 
@@ -235,3 +254,62 @@ def test_longer_secrets_reach_no_file_of_ours(root: Path, long_term: bool) -> No
     for secret in PARTS:  # and when it is closed, the log being copied into the file
         index = (root / ".commonplace" / "index.sqlite").read_bytes()
         assert secret.encode() not in index
+
+
+def notes(root: Path) -> str:
+    return "".join(file.read_text("utf-8") for file in (root / "memory").glob("2*.md"))
+
+
+def captured(root: Path) -> dict[str, list[int]]:
+    """The numbers of captured entries by writer, in order, of entries that are whole."""
+    found: dict[str, list[int]] = {}
+    for file in sorted((root / "memory").glob("*.md")):
+        blocks = file.read_text("utf-8").split("\n- ")
+        assert file.read_text("utf-8").endswith("  ```\n")
+        for block in blocks[1:]:
+            first, *rest = block.rstrip("\n").split("\n")
+            name, number = first.split("entry ")[1].split()[0].split("-")
+            assert f"<!-- by: tool; agent: nanobot; session: {name}; at: 2026-02-1" in first
+            assert rest == ["  ```", "  its code", "  ```"]
+            found.setdefault(name, []).append(int(number))
+    return found
+
+
+def test_many_capture_at_once_and_nothing_is_lost(root: Path) -> None:
+    writers = [start(CAPTURE, root, name, 12, 8) for name in range(6)]
+    for writer in writers:
+        _, trouble = writer.communicate(timeout=200)
+        assert writer.returncode == 0, trouble.decode()
+    found = captured(root)
+    assert {name: sorted(numbers) for name, numbers in found.items()} == {
+        str(name): list(range(96)) for name in range(6)
+    }
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+        assert {hit.labels for hit in memory.search("session:3", min_score=0.0, limit=500).hits} == {
+            ("untrusted",)
+        }
+
+
+def test_killed_while_capturing(root: Path) -> None:
+    rng = random.Random(5)
+    for name in range(6):
+        writer = start(CAPTURE, root, name, 10_000, 10)
+        until = time.monotonic() + 60
+        while f" {name}-0 " not in notes(root) and time.monotonic() < until:
+            time.sleep(0.01)
+        kill_after(writer, rng.random() * 0.2)
+    found = captured(root)
+    assert found, "no writer came to write before it was killed"
+    for numbers in found.values():
+        for days in (0, 1):  # a day's part of a batch is there or not, as a whole and without a gap
+            part = sorted(number for number in numbers if number % 2 == days)
+            assert part == list(range(days, 2 * len(part) + days, 2))
+            assert len(part) % 5 == 0
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        before = captured(root)
+        again = [Entry(f"entry {name}-{number} walnut\n```\nits code\n```", datetime(2026, 2, 13 + number % 2, 12),
+                       "Observations", Provenance("tool", "nanobot", name))
+                 for name, numbers in before.items() for number in numbers]  # fmt: skip
+        assert len(memory.capture(again)) == len(again)
+        assert captured(root) == before

@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import threading
 from datetime import date
 from pathlib import Path
 
@@ -272,3 +273,37 @@ def test_no_text_reads_outside(tmp_path_factory: pytest.TempPathFactory, name: s
     root.mkdir(exist_ok=True)
     with pytest.raises(CommonplaceError):
         read_contained(Path(name), [root])
+
+
+def test_a_note_that_writers_keep_replacing_is_read(tmp_path: Path) -> None:
+    note, fresh = tmp_path / "note.md", tmp_path / ".note.tmp"
+    note.write_bytes(b"0")
+    done = threading.Event()
+
+    def replace_often() -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            fresh.write_bytes(b"%d" % number)
+            os.replace(fresh, note)
+
+    writer = threading.Thread(target=replace_often)
+    writer.start()
+    try:
+        read = [int(read_contained(note, [tmp_path])) for _ in range(500)]
+    finally:
+        done.set()
+        writer.join()
+    assert read == sorted(read)
+
+
+def test_a_note_whose_name_always_belongs_to_another_file_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "note.md"
+    note.write_bytes(b"mine")
+    tried = []
+    monkeypatch.setattr(os.path, "samestat", lambda one, other: tried.append(one))
+    with pytest.raises(OutsideRoots, match="replaced again and again"):
+        read_contained(note, [tmp_path])
+    assert len(tried) > 1

@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Entry,
         Estimate,
         Excerpt,
         Gathered,
         Mode,
         NoteInfo,
+        Provenance,
         Recall,
         SearchResult,
         Status,
@@ -97,6 +99,7 @@ class Memory:
             self._chunks,
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
+            self.settings.sessions[2:],
         )
 
     @classmethod
@@ -157,11 +160,13 @@ class Memory:
         long_term: bool = False,
         redact: bool | None = None,
         now: datetime | None = None,
+        provenance: Provenance | None = None,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
-        Secrets are redacted and private parts dropped before anything touches the disk. Raises
-        ConfigError for empty text, NoteUnreadable if the file cannot be written.
+        Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
+        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        written.
         """
         from datetime import datetime
 
@@ -177,7 +182,20 @@ class Memory:
             long_term=long_term,
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
+            provenance=provenance,
         )
+
+    def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
+        """Append many entries to the notes of their days, one write a day; for what hooks observe.
+
+        Secrets and private parts are always dropped, and what is empty then is left out. What stands in its
+        note already is not written again, so that a batch may be repeated after a crash. Raises
+        NoteUnreadable if a note cannot be written; the days before it are.
+        """
+        from commonplace.notes import layout
+
+        self._store.written()
+        return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -249,15 +267,15 @@ class Memory:
         return found
 
     def _read(self, reference: str) -> Excerpt:
-        from commonplace.index.reading import content_hash
+        from commonplace.index.reading import content_hash, note_of
         from commonplace.notes import excerpt
-        from commonplace.notes.parse import decode, parse
 
         wanted = excerpt.parse_reference(reference)
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
+            form = places.format_of(self._store, shown)
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
-        return excerpt.cut(parse(decode(data), shown), shown, content_hash(data)[:DOCID], wanted)
+        return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
@@ -296,12 +314,14 @@ class Memory:
         *,
         embed: bool = True,
         pull: bool = False,
+        patient: bool = False,
         progress: Progress = silent,
         stop: Callable[[], bool] = lambda: False,
     ) -> SyncReport:
         """Bring the index up to the files, then embed what lacks a vector.
 
         With `pull` the owner's commands for collections are run first; what they fail with is a warning.
+        With `patient`, transcripts that have hardly grown wait for more, as they do at a search.
         Questions of other threads are answered meanwhile, from what is committed. Embedding can be stopped
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
@@ -313,7 +333,8 @@ class Memory:
                 from commonplace.notes import updates
 
                 pulled = updates.run_all(self.settings.collections.values())
-            report = store.sync(self._model_for_sync if embed else lambda _: None, progress, stop)
+            load = self._model_for_sync if embed else lambda _: None
+            report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
         warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
@@ -381,3 +402,11 @@ class Memory:
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
+
+
+def warm(memory: Memory) -> None:
+    """Load now what the first question would wait for, for whoever serves several.
+
+    Raises IndexUnavailable, ProviderError, ConfigError.
+    """
+    memory._answerer.warm()

@@ -22,6 +22,7 @@ MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = ".commonplace"
 SETTINGS_FILE = "commonplace.toml"
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
+_REPLACED = 20  # times that writers may put another file in the place of one that is being opened
 # O_NONBLOCK: opening a fifo must not wait for its writer. Windows has none of these.
 OPEN_FLAGS = (
     os.O_RDONLY
@@ -78,6 +79,16 @@ class Workspace:
         return self.derived / "usage.sqlite"
 
     @property
+    def pending(self) -> Path:
+        """The folder of marks that say how far each session is summed up."""
+        return self.derived / "pending"
+
+    @property
+    def spool(self) -> Path:
+        """The folder of entries that wait to be written into notes."""
+        return self.derived / "spool"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"
@@ -110,6 +121,17 @@ def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path
 
     digest = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
     return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
+
+
+def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a running server is noted: in the workspace, or in the cache where that is read-only."""
+    fallback = fallback_index(workspace.root, environ).parent
+    return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
+
+
+def _nearest(folder: Path) -> Path:
+    """A folder, or the one it would be made in."""
+    return folder if folder.is_dir() else folder.parent
 
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
@@ -214,9 +236,18 @@ def read_contained(path: Path, roots: Sequence[Path]) -> bytes:
     """Return the bytes of a regular file in one of the roots.
 
     What was opened is checked, not only its name: a file swapped in between for a fifo or a link that
-    leaves is refused. Raises as `contain` does.
+    leaves is refused. One that was swapped for another file, as a writer does, is opened again. Raises as
+    `contain` does.
     """
-    real = contain(path, roots)
+    for _ in range(_REPLACED):
+        data = _read_if_same(path, contain(path, roots), roots)
+        if data is not None:
+            return data
+    raise OutsideRoots(shown(path), "replaced again and again while it was being opened")
+
+
+def _read_if_same(path: Path, real: Path, roots: Sequence[Path]) -> bytes | None:
+    """Return the bytes of a file, or None if another one has its name by now."""
     try:
         descriptor = os.open(real, OPEN_FLAGS)
         with open(descriptor, "rb") as file:
@@ -224,7 +255,7 @@ def read_contained(path: Path, roots: Sequence[Path]) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise OutsideRoots(shown(path), f"{_kind(status.st_mode)}, not a regular file")
             if not os.path.samestat(status, os.stat(contain(real, roots))):
-                raise OutsideRoots(shown(path), "replaced while it was being opened")
+                return None
             return file.read()
     except OSError as error:
         raise NoteUnreadable(shown(path), reason(error)) from error

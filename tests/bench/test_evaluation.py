@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.embedding import apis
-from tests.embedding.server import Server
 
 from commonplace import paths
 from commonplace.bench import datasets, evaluation, presets, report
@@ -18,6 +16,8 @@ from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.embedding import registry
 from commonplace.embedding.remote import RemoteEmbedder
 from commonplace.errors import ConfigError
+from tests.embedding import apis
+from tests.embedding.server import Server
 
 # The reference scorer lies beside the repository where the question sets do.
 SCORER = Path(__file__).parents[2].parent / "shared" / "bench" / "score.py"

@@ -56,6 +56,10 @@ def test_a_heading_is_about_all_that_stands_under_it(text: str) -> None:
         ("one <!-- importance: 3 -->\ntwo <!-- tentative -->\nthree\n", [1, 2]),
         ("Ann: hello\nBob: hi <!-- tentative -->\nAnn: bye\n", [2]),
         ("- a\n\n<!-- tentative -->\n", []),
+        ("- a <!-- tentative -->\n\n  more\n\n\n  ```\n  x\n  ```\n\n- c\n", [1, 3, 6, 7, 8]),
+        ("- <!-- tentative -->\n  ```\n  x\n  ```\n- c\n", [1, 2, 3, 4]),
+        ("- a <!-- tentative -->\n" + "  more\n" * 700 + "- c\n", [*range(1, 702)]),
+        ("- a <!-- tentative -->\n\nparagraph\n", [1]),
     ],
 )
 def test_any_other_comment_is_about_its_entry(text: str, expected: list[int]) -> None:
@@ -93,3 +97,12 @@ def test_secrets_and_private_parts_say_nothing() -> None:
     )
     assert "hunter2" not in str(found)
     assert "x" not in str(found[0][1])
+
+
+def test_entries_of_two_sessions_share_no_passage() -> None:
+    found = told(
+        "- a <!-- by: tool; session: x; at: 1 -->\n- b <!-- by: tool; session: x; at: 2 -->\n- c <!-- by: tool; session: y -->\n"
+    )
+    assert found == [
+        ("- a\n- b", {"by": "tool", "session": "x", "at": "1"}), ("- c", {"by": "tool", "session": "y"})
+    ]  # fmt: skip

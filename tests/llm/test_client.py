@@ -9,9 +9,20 @@ import pytest
 from commonplace.costs.budget import Budget, Caps
 from commonplace.costs.ledger import Ledger
 from commonplace.errors import BudgetExceeded, MissingExtra, ProviderError
-from commonplace.llm.base import Completion, Llm, Message, Model, Request, ToolCall, Unanswered
+from commonplace.llm.base import (
+    Completion,
+    Llm,
+    Message,
+    Model,
+    Request,
+    Spec,
+    ToolCall,
+    ToolSpec,
+    Unanswered,
+)
 from commonplace.llm.cache import Cache
 from commonplace.llm.client import Client, Estimate
+from commonplace.llm.command import CommandModel
 from commonplace.llm.fake import Answer, FakeModel
 from commonplace.refusals import TooLarge
 
@@ -183,6 +194,28 @@ def test_a_stream_is_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
     assert client.complete(QUESTION).cached
     assert rows(ledger)[0] == ("", 100, 20, 140_000, 0, "ok")
     assert len(model.requests) == 1
+
+
+def test_a_stream_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+    tools = (ToolSpec("search", "Search the notes.", {"type": "object"}),)
+    asked = Completion("", "fake", 100, 20, calls=(ToolCall("one", "search", "{}"),), finish="tool_calls")
+    client, model = made(ledger, asked, cache=Cache(tmp_path / "answers.sqlite"))
+    for cached in (False, True):
+        stream = client.stream(QUESTION, tools=tools, purpose="chat")
+        with pytest.raises(StopIteration) as end:  # no piece comes where nothing is said
+            next(stream)
+        assert (end.value.value.calls, end.value.value.cached) == (asked.calls, cached)
+    assert [request.tools for request in model.requests] == [tools]
+    assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok"), ("chat", 100, 20, 0, 1, "ok")]
+    client = Client(model, budget=Budget(ledger, Caps(tokens_a_day=1)))
+    with pytest.raises(BudgetExceeded):
+        next(client.stream(QUESTION, tools=tools))
+    assert len(model.requests) == 1
+
+
+def test_it_says_whether_tools_can_be_offered() -> None:
+    assert Client(FakeModel([])).calls_tools
+    assert not Client(CommandModel(Spec("command", command=("my-model",)))).calls_tools
 
 
 def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:

@@ -173,7 +173,8 @@ def test_text_in_parts_and_arguments_as_objects(server: Server) -> None:
     server.script = [Reply(answer(message={"content": parts, "tool_calls": calls}))]
     got = model_at(server).answer(REQUEST)
     assert got.text == "On Tuesday."
-    assert got.calls == (ToolCall("", "f", '{"a": 1}'),)
+    assert got.calls == (ToolCall(got.calls[0].id, "f", '{"a": 1}'),)
+    assert got.calls[0].id
 
 
 # --- schemas and dialects -------------------------------------------------------------------------------
@@ -284,6 +285,91 @@ def test_a_stream_of_tool_calls_and_probabilities(server: Server) -> None:
     assert whole.calls == (ToolCall("call_0", "search", '{"q": "a"}'), ToolCall("call_1", "get", "{}"))
     assert [chance.token for chance in whole.logprobs] == ["x"]
     assert whole.estimated
+
+
+def piece(name: str | None = None, arguments: object = "", **more: object) -> dict[str, object]:
+    """A piece of a streamed tool call."""
+    return {**more, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+CALLS = [("search", '{"q": "a"}'), ("get", '{"path": "b"}')]
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        pytest.param(
+            [
+                [piece("search", "", index=0, id="one")],
+                [piece(None, '{"q": ', index=0)],
+                [piece("get", "", index=1, id="two")],
+                [piece(None, '"a"}', index=0), piece(None, '{"path": "b"}', index=1)],
+            ],
+            id="in turns",
+        ),
+        pytest.param([[piece(*CALLS[0], index=0), piece(*CALLS[1], index=1)]], id="whole, without ids"),
+        pytest.param([[piece(*CALLS[0])], [piece(*CALLS[1])]], id="whole, without ids and places"),
+        pytest.param(
+            [[piece(*CALLS[0], index=0, id="one")], [piece(*CALLS[1], index=0, id="two")]],
+            id="all at the first place",
+        ),
+        pytest.param([[piece(*CALLS[0], index=0)], [piece(*CALLS[1], index=0)]], id="and without ids"),
+        pytest.param(
+            [[piece(*CALLS[0], index=0, id="one"), piece(*CALLS[1], index=1, id="one")]], id="one id for both"
+        ),
+        pytest.param(
+            [
+                [piece("search", '{"q"', id="one")],
+                [piece(None, ': "a"}', id="other")],
+                [piece("get", {"path": "b"}, id="two")],
+            ],
+            id="an id for every piece, and an object",
+        ),
+    ],
+)
+def test_calls_are_put_together_however_they_come(
+    server: Server, deltas: list[list[dict[str, object]]]
+) -> None:
+    parts = [event(chunk({"content": None, "tool_calls": pieces})) for pieces in deltas]
+    server.script = [streamed([*parts, event(chunk({}, "tool_calls")), b"data: [DONE]\n\n"])]
+    pieces, whole = drained(model_at(server), REQUEST)
+    assert pieces == []
+    assert [(call.name, call.arguments) for call in whole.calls] == CALLS
+    assert all(call.id for call in whole.calls)
+    assert len({call.id for call in whole.calls}) == 2
+
+
+def test_a_stream_of_one_chunk_and_a_call_without_arguments(server: Server) -> None:
+    message = {"role": "assistant", "content": "One moment.", "tool_calls": [piece("status", None, id="one")]}
+    whole_chunk = chunk({}, "tool_calls")
+    whole_chunk["choices"][0]["message"] = message  # type: ignore[index]
+    server.script = [streamed([event(whole_chunk), b"data: [DONE]\n\n"])]
+    pieces, whole = drained(model_at(server), REQUEST)
+    assert pieces == ["One moment."]
+    assert whole.calls == (ToolCall("one", "status", "{}"),)
+
+
+def test_arguments_that_are_no_json_are_not_sent_again(server: Server) -> None:
+    calls = (ToolCall("one", "search", '{"q": '), ToolCall("two", "search", '{"q": "a"}'))
+    server.script = [Reply(answer())]
+    model_at(server).answer(replace(REQUEST, messages=(*QUESTION, Message("assistant", "", calls))))
+    sent = server.requests[0].json["messages"][-1]["tool_calls"]
+    assert [call["function"]["arguments"] for call in sent] == ["{}", '{"q": "a"}']
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "registry.ollama.ai/library/gemma:2b does not support tools",
+        '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+    ],
+)
+def test_a_server_that_takes_no_tools_is_asked_without(server: Server, said: str) -> None:
+    server.script = [Reply(refusal(said), 400), streamed(events("On Tuesday.")), streamed(events("Yes."))]
+    model, request = model_at(server), replace(REQUEST, tools=(ToolSpec("search", "Search.", {}),))
+    for _ in range(2):
+        drained(model, request)
+    assert ["tools" in sent.json for sent in server.requests] == [True, False, False]
 
 
 def test_a_stream_that_breaks_off_keeps_what_came(server: Server) -> None:

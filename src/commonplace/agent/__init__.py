@@ -1,1 +1,22 @@
 """What a host of agents calls: hooks, the context of a prompt, and a small loop that shows how it fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.agent.context import Context, ContextBuilder
+    from commonplace.agent.loop import AgentLoop, Reply
+    from commonplace.agent.store import MemoryStore, Prefetch, prefetch
+
+__all__ = ["AgentLoop", "Context", "ContextBuilder", "MemoryStore", "Prefetch", "Reply", "prefetch"]
+_MODULES = {"AgentLoop": "loop", "Context": "context", "ContextBuilder": "context", "Reply": "loop"}
+
+
+def __getattr__(name: str) -> object:
+    """Import public names on first use: a hook process needs one of them at most."""
+    from importlib import import_module
+
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"commonplace.agent.{_MODULES.get(name, 'store')}"), name)

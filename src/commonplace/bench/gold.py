@@ -23,8 +23,8 @@ from commonplace.bench.datasets import SELF
 from commonplace.bench.metrics import Span
 from commonplace.chunking import sections
 from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.index.reading import note_of
 from commonplace.notes import scan
-from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import Source
 from commonplace.paths import shown
 from commonplace.types import Note, Section
@@ -66,7 +66,7 @@ def read_notes(sources: Sequence[Source]) -> Iterator[Note]:
     for state in sorted(scan.scan(sources)):
         path = state.path if state.collection == sources[0].name else f"{state.collection}/{state.path}"
         try:
-            yield parse(decode(Path(state.absolute).read_bytes()), path)
+            yield note_of(Path(state.absolute).read_bytes(), path, state.format)
         except OSError:  # gone since, or not ours to read
             continue
 

@@ -7,17 +7,17 @@ about all that stands under the heading; any other about its entry. What stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from commonplace.chunking import turns
 from commonplace.notes import comments
 from commonplace.types import Note
 
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 # Lines that differ in one of these are not put into one passage: it would be trusted, or not, as a whole.
-_STANDING = ("status", "superseded-by", "valid-until", "by", "project")
+_STANDING = ("status", "superseded-by", "valid-until", "by", "agent", "session", "project")
 
 
 class Said:
@@ -115,10 +115,21 @@ def _entry(note: Note, line: int) -> tuple[int, int]:
     end = line
     if _ITEM.match(lines[start - 1]):
         deep = _indent(lines[start - 1])
-        limit = min(len(lines), line + _LONGEST_ENTRY)
-        while end < limit and lines[end].strip() and _indent(lines[end]) > deep:
-            end += 1
+        # Items that start at the margin do not overlap, so what is said in their first line holds to the end.
+        limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
+        end = _end_of_item(lines, line, limit, deep)
     return start, end
+
+
+def _end_of_item(lines: Sequence[str], line: int, limit: int, deep: int) -> int:
+    """The last line of an item: what is indented further belongs to it, over blank lines too."""
+    end = line
+    for number in range(line, limit):
+        if lines[number].strip():
+            if _indent(lines[number]) <= deep:
+                break
+            end = number + 1
+    return end
 
 
 def _begins(line: str) -> bool:

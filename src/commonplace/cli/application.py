@@ -21,16 +21,27 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Ask": {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
+        "prompt": (
+            "prompting:prompt",
+            "Compose all that goes into a prompt, nothing twice.",
+        ),
         "get": ("asking:get", "Show lines of a note."),
         "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
         "timeline": ("listing:timeline", "Show what surrounds a note or a day in time."),
         "ls": ("listing:ls", "List notes with date, size and title."),
+        "chat": ("chat:chat", "Talk to a language model that has this memory."),
     },
     "Write": {
         "init": ("writing:init", "Make a workspace; touch nothing that exists."),
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
+        "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
+    },
+    "Serve": {
+        "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
+        "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
     },
     "Keep up": {
+        "sessions": ("sessions:sessions", "Follow, list and show transcripts of conversations."),
         "sync": ("syncing:sync", "Bring the index up to the files."),
         "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("syncing:status", "Show what the index holds and whether it is fresh."),

@@ -1,4 +1,4 @@
-"""`search` with plain options, without click: importing it takes a quarter of the time a search may take.
+"""`search` and `mcp` with plain options, without click: importing it takes a quarter of a search's time.
 
 Whatever is not understood here to the letter (help, mistakes, rarer spellings) is left to click.
 """
@@ -31,7 +31,9 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
 
 
 def run(arguments: Sequence[str]) -> int | None:
-    """Run a plain search and return its exit code; None for anything else."""
+    """Run a plain search or serve a client, and return the exit code; None for anything else."""
+    if "mcp" in arguments and (chosen := parse_mcp(arguments)) is not None:
+        return _connect(chosen)
     found = parse(arguments)
     if found is None:
         return None
@@ -42,6 +44,29 @@ def run(arguments: Sequence[str]) -> int | None:
 
         ask = searching.Search(**found)  # type: ignore[arg-type]
         return searching.search(ask) if searching.is_valid(ask) else None
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
+        return failures.end(error, debug=debug)
+
+
+def parse_mcp(arguments: Sequence[str]) -> dict[str, object] | None:
+    """Read the arguments of `mcp`, which are shared options alone; None for anything else."""
+    found: dict[str, object] = {}
+    left, commands = list(arguments), 0
+    while left:
+        word = left.pop(0)
+        if word == "mcp":
+            commands += 1
+        elif word.partition("=")[0] not in _BEFORE or not _take_option(word, left, found):
+            return None
+    return found if commands == 1 else None
+
+
+def _connect(chosen: dict[str, object]) -> int:
+    debug = bool(chosen.pop("debug", False))
+    try:
+        from commonplace.cli import connecting
+
+        return connecting.connect(**chosen)  # type: ignore[arg-type]
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
         return failures.end(error, debug=debug)
 

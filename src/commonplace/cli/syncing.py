@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from commonplace import render
-from commonplace.cli import failures, progress, session
+from commonplace.cli import failures, progress, session, spooled
 from commonplace.cli.options import command, format_option, option
 from commonplace.errors import CommonplaceError
 
@@ -58,11 +58,15 @@ def _estimate(memory: Memory, form: str) -> None:
         session.write(render.estimate_text(found))
 
 
-def run(memory: Memory, *, embed: bool = True, pull: bool = False) -> SyncReport:
-    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left."""
+def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool = False) -> SyncReport:
+    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
+
+    What hooks left in the spool is written into notes first.
+    """
     try:
+        spooled.write_down(memory)
         with progress.shown() as told:
-            return memory.sync(embed=embed, pull=pull, progress=told)
+            return memory.sync(embed=embed, pull=pull, patient=patient, progress=told)
     except KeyboardInterrupt:
         _say_what_is_left(memory)
         raise
@@ -111,7 +115,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     def again(*changed: object) -> None:
         try:
-            report = run(memory, embed=not no_embed)
+            report = run(memory, embed=not no_embed, patient=True)
         except CommonplaceError as error:
             failures.report(error)
         else:
@@ -136,7 +140,7 @@ def status(ctx: click.Context, form: str) -> None:
     """Show what the index holds, which level answers, and whether files have changed since."""
     memory = session.open_memory(ctx)
     state = memory.status()
-    for message in state.warnings:
+    for message in (*state.warnings, *spooled.waiting(memory)):
         failures.warn(message)
     if form == "json":
         session.write(render.to_json(render.status_data(state)))

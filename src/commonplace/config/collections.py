@@ -16,7 +16,8 @@ from commonplace.errors import ConfigError
 _NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
 _CONTEXT_MAX_CHARACTERS = 2000
 BY_DEFAULT = "include_by_default"
-_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT)
+FORMAT = "format"
+_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT, FORMAT)
 
 
 def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
@@ -76,7 +77,16 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
     if not isinstance(by_default, bool):
         told = f"{keys.quoted(by_default)} {where} is not allowed; it must be true or false"
         raise ConfigError(f"{key}.{BY_DEFAULT}", told)
-    return Collection(name, full, glob, ignore, outside, by_default)
+    kind = check_format(content.get(FORMAT, ""), f"{key}.{FORMAT}", where)
+    return Collection(name, full, glob, ignore, outside, by_default, format=kind)
+
+
+def check_format(value: object, key: str = FORMAT, where: str = "") -> str:
+    """Return a format of transcripts, or the empty one of notes. Raises ConfigError."""
+    if value != "" and value not in keys.TRANSCRIPTS:
+        told = f"it must be one of {', '.join(keys.TRANSCRIPTS)}"
+        raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
+    return str(value)
 
 
 def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:

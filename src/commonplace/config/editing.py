@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import paths
 from commonplace.config import documents, keys
-from commonplace.config.collections import BY_DEFAULT, check_name, contexts_in, normal_prefix
+from commonplace.config.collections import (
+    BY_DEFAULT,
+    FORMAT,
+    check_format,
+    check_name,
+    contexts_in,
+    normal_prefix,
+)
 from commonplace.config.loading import load
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
 from commonplace.errors import ConfigError, UnknownCollection
@@ -25,13 +32,16 @@ def add_collection(
     *,
     glob: Sequence[str] = DEFAULT_GLOBS,
     ignore: Sequence[str] = (),
+    format: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
     """Add a folder as a collection: to the workspace's file if it lies inside, else to the user's.
 
-    `path` is relative to the current folder. Raises ConfigError, NoteUnreadable.
+    `path` is relative to the current folder; `format` is that of transcripts. Raises ConfigError,
+    NoteUnreadable.
     """
     check_name(name)
+    check_format(format)
     known = load(root, environ).collections
     if name in known:
         raise ConfigError(
@@ -46,6 +56,8 @@ def add_collection(
         table["glob"] = list(keys.globs("glob", list(glob), "as a flag"))
     if ignore:
         table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
+    if format:
+        table[FORMAT] = format
 
     def change(document: TOMLDocument) -> None:
         documents.nested(document, *_home_of(document, root, outside), "collections", name).update(table)

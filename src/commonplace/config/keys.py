@@ -17,7 +17,29 @@ EMBEDDERS = (
     "ollama", "fake",
 )  # fmt: skip
 RERANKERS = ("fastembed", "onnx", "compatible", "cohere", "jina", "voyage", "llm", "fake")
+# The rows of `transcripts.formats`, and the one that means any of them.
+TRANSCRIPTS = (
+    "auto", "claude-code", "codex", "openclaw", "nanobot", "commonplace", "openai", "chatgpt", "claude",
+)  # fmt: skip
 READERS = ("auto", "off", "local", "model", "llm")  # who reads the best hits of a search again
+# Tools of agents that write and run, and those that read the network, as hosts name them.
+OBSERVED = (
+    "write", "edit", "multiedit", "notebookedit", "write_*", "edit_*", "create_*", "append_*", "delete_*",
+    "move_*", "rename_*", "str_replace*", "apply_patch", "patch", "insert*", "bash", "exec", "exec_*",
+    "execute", "execute_*", "shell", "shell_*", "local_shell", "run_*", "terminal", "powershell", "python",
+    "code_interpreter",
+)  # fmt: skip
+NETWORK = (
+    "webfetch",
+    "websearch",
+    "web_*",
+    "browser*",
+    "browse*",
+    "fetch*",
+    "http*",
+    "*_fetch",
+    "search_web",
+)
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 Kind = Literal["integer", "number", "boolean", "text", "texts", "names", "command"]
 
@@ -201,6 +223,117 @@ KEYS = (
     _own("usage.keep_days", "integer", 90, "Days after which such a record is deleted.", 1, 10_000),
     Key("watch.debounce_s", "number", 1.5, "Seconds of quiet before a change is taken up.", 0.05, 60),
     Key("watch.interval_s", "number", 300, "Seconds between two looks without any event.", 1, 86_400),
+    _own("hooks.deadline_s", "number", 5, "Seconds a host waits for one hook at one event.", 0.01, 600),
+    _own("hooks.suspend_after", "integer", 3, "Failures in a row after which a hook is left out.", 1, 1000),
+    _own("hooks.resume_after_s", "number", 300, "Seconds for which it is.", 0, 10**6),
+    _own("hooks.load", "boolean", True, "Whether hooks of installed packages are loaded."),
+    Key("hooks.disabled", "texts", (), "Globs of names of those that are not.", harmless=False),
+    _own("hooks.capacity", "integer", 1000, "Entries that wait in memory on their way to disk.", 1, 10**6),
+    _own("hooks.spool_mb", "number", 64, "Megabytes that may wait on disk for the notes.", 0.01, 10**5),
+    _own("hooks.sync_after_s", "number", 1, "Seconds of quiet before new entries are indexed.", 0, 3600),
+    _own(
+        "observe.enabled",
+        "boolean",
+        True,
+        "Whether tools of agents are observed, where a host tells of them.",
+    ),
+    _own(
+        "observe.tools",
+        "texts",
+        OBSERVED,
+        "Names of tools that are kept, as globs; those that write and run.",
+    ),
+    _own(
+        "observe.network_tools",
+        "texts",
+        NETWORK,
+        "Names of tools whose output comes from strangers, as globs.",
+    ),
+    _own("observe.read_chars", "integer", 4000, "Characters above which what a tool read is kept.", 0, 10**9),
+    _own("observe.excerpt_chars", "integer", 500, "Characters of a result or change in an entry.", 0, 4000),
+    _own("observe.argument_chars", "integer", 300, "Characters of arguments in an entry.", 0, 4000),
+    _own(
+        "observe.enrich",
+        "boolean",
+        False,
+        "Whether the language model gives entries types and better titles.",
+    ),
+    _own("observe.enrich_batch", "integer", 10, "Entries that it is asked about at once.", 1, 50),
+    _own("observe.enrich_deadline_s", "number", 20, "Seconds it may take for them.", 1, 300),
+    Key("prompt.budget", "integer", 1600, "How many tokens the block for a prompt may have.", 50, 100_000),
+    Key("prompt.long_term", "integer", 350, "Of these, most for the head of MEMORY.md.", 0, 100_000),
+    Key("prompt.daily", "integer", 250, "And for the notes of the last days.", 0, 100_000),
+    Key("prompt.days", "integer", 2, "How many days that are, today included.", 0, 31),
+    Key("prompt.files", "boolean", False, "Whether files of convention are added."),
+    Key("prompt.file_names", "texts", ("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are."),
+    Key("prompt.file_tokens", "integer", 400, "Most tokens for these files.", 0, 100_000),
+    _own("server.host", "text", "127.0.0.1", "Where `serve` listens; beyond this machine a token is needed."),
+    _own("server.port", "integer", 7412, "On which port; 0: any that is free.", 0, 65_535),
+    _own("server.token_file", "text", "", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN."),
+    _own("server.hosts", "text", "", "Further names clients may use for this machine, with commas between."),
+    Key(
+        "sessions.fsync",
+        "text",
+        "turn",
+        "When a transcript is forced to the disk: at each message, at each turn of the user, or never.",
+        choices=("always", "turn", "never"),
+    ),
+    Key("sessions.index", "boolean", False, "Whether the workspace's own transcripts are searched."),
+    Key(
+        "sessions.growth_bytes",
+        "integer",
+        100_000,
+        "Bytes a transcript grows by before a search reads it again.",
+        *(0, 10**9),
+    ),
+    Key(
+        "sessions.growth_messages",
+        "integer",
+        50,
+        "Messages after which it does so as well.",
+        *(1, 10**6),
+    ),
+    Key("sessions.idle_s", "number", 600, "Seconds of rest after which it is read anyway.", 0, 10**6),
+    _own("summary.enabled", "boolean", True, "Whether sessions are summed up in the notes when they rest."),
+    _own(
+        "summary.idle_s", "number", 600, "Seconds without a message after which a session rests.", 1, 86_400
+    ),
+    Key("summary.min_user_turns", "integer", 3, "Messages of the user that are worth a summary.", 1, 1000),
+    Key("summary.max_words", "integer", 200, "Words of a summary; two Chinese characters are one.", 30, 2000),
+    Key(
+        "summary.writers",
+        "texts",
+        ("*memory_write", "*remember", "*append_today", "*write_long_term"),
+        "Tools, as globs, with which an agent writes memory itself: no summary of such a stretch.",
+        harmless=False,
+    ),
+    _own("summary.max_tokens", "integer", 12_000, "Tokens of a conversation that are sent.", 500, 1_000_000),
+    _own("summary.deadline_s", "number", 60, "Seconds a language model has for it.", 0.1, 600),
+    _own("summary.wait_s", "number", 10, "Seconds the end of a session waits for its summary.", 0, 600),
+    _own("compaction.window", "integer", 128_000, "Tokens the model of a conversation takes.", 512, 10**7),
+    _own(
+        "compaction.reserve", "integer", 20_000, "Tokens left for answers; a quarter of it at most.", 0, 10**6
+    ),
+    _own("compaction.margin", "integer", 4000, "Tokens before that; a twentieth of it at most.", 0, 10**6),
+    _own("compaction.keep_tokens", "integer", 20_000, "Tokens of newest messages that stay.", 100, 10**6),
+    _own("compaction.summary_tokens", "integer", 1500, "Tokens of what stands for the rest.", 50, 100_000),
+    _own("compaction.flush", "boolean", True, "Whether the model may first write to today's note."),
+    _own("compaction.deadline_s", "number", 60, "Seconds a language model has for each of both.", 0.1, 600),
+    _own(
+        "chat.max_rounds",
+        "integer",
+        8,
+        "How often one answer may call tools before it must be given.",
+        1,
+        100,
+    ),
+    _own("chat.max_tokens", "integer", 2048, "Tokens that the model may say at a time.", 64, 100_000),
+    _own("chat.deadline_s", "number", 120, "Seconds that the model may take each time.", 1, 3600),
+    _own(
+        "chat.tools_deadline_s", "number", 60, "Seconds that the tool calls of a round may take.", 0.1, 3600
+    ),
+    _own("chat.recall_wait_s", "number", 5, "Seconds that an answer waits for what is recalled.", 0, 60),
+    _own("chat.read_files", "boolean", True, "Whether the model may read text files of the workspace."),
 )
 _BY_NAME = {key.name: key for key in KEYS}
 

@@ -130,11 +130,105 @@ class Watch(NamedTuple):
     interval_s: float
 
 
+class Chat(NamedTuple):
+    """Settings of the loop of an agent; deadlines in seconds."""
+
+    max_rounds: int
+    max_tokens: int
+    deadline_s: float
+    tools_deadline_s: float
+    recall_wait_s: float
+    read_files: bool
+
+
+class Prompt(NamedTuple):
+    """Settings of the block for a prompt; budget and caps are in tokens."""
+
+    budget: int
+    long_term: int
+    daily: int
+    days: int
+    files: bool
+    file_names: tuple[str, ...]
+    file_tokens: int
+
+
+class Summary(NamedTuple):
+    """Settings of summaries of sessions; `writers` are globs of tools that write memory."""
+
+    enabled: bool
+    idle_s: float
+    min_user_turns: int
+    max_words: int
+    writers: tuple[str, ...]
+    max_tokens: int
+    deadline_s: float
+    wait_s: float
+
+
+class Compaction(NamedTuple):
+    """Settings of how a long conversation is shortened; sizes in tokens."""
+
+    window: int
+    reserve: int
+    margin: int
+    keep_tokens: int
+    summary_tokens: int
+    flush: bool
+    deadline_s: float
+
+
+class Sessions(NamedTuple):
+    """Settings of transcripts; what one must grow by, or how long rest, before a search reads it again."""
+
+    fsync: str
+    index: bool  # type: ignore[assignment]  # hides a method of tuples that nobody misses
+    growth_bytes: int
+    growth_messages: int
+    idle_s: float
+
+
+class Hooks(NamedTuple):
+    """Settings of hooks, and of what they submit; `disabled` are globs of names of entry points."""
+
+    deadline_s: float
+    suspend_after: int
+    resume_after_s: float
+    load: bool
+    disabled: tuple[str, ...]
+    capacity: int
+    spool_mb: float
+    sync_after_s: float
+
+
+class Server(NamedTuple):
+    """Settings of the server; the names of hosts stand with commas between them."""
+
+    host: str
+    port: int
+    token_file: str
+    hosts: str
+
+
+class Observe(NamedTuple):
+    """Settings of what is observed of tools; sizes in characters."""
+
+    enabled: bool
+    tools: tuple[str, ...]
+    network_tools: tuple[str, ...]
+    read_chars: int
+    excerpt_chars: int
+    argument_chars: int
+    enrich: bool
+    enrich_batch: int
+    enrich_deadline_s: float
+
+
 class Collection(NamedTuple):
-    """A further folder of notes or code; `path` is absolute.
+    """A further folder of notes, code or transcripts; `path` is absolute.
 
     Without `by_default` only a search that names it looks there; `update` is the command that a sync may run
-    in it first.
+    in it first, and `format` that of the transcripts in it, `auto` for whichever each is of.
     """
 
     name: str
@@ -144,6 +238,7 @@ class Collection(NamedTuple):
     outside: bool = False
     by_default: bool = True
     update: tuple[str, ...] = ()
+    format: str = ""
 
 
 class Settings(NamedTuple):
@@ -159,6 +254,14 @@ class Settings(NamedTuple):
     output: Output
     usage: Usage
     watch: Watch
+    chat: Chat
+    prompt: Prompt
+    summary: Summary
+    compaction: Compaction
+    sessions: Sessions
+    hooks: Hooks
+    server: Server
+    observe: Observe
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -174,4 +277,12 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "output": Output,
     "usage": Usage,
     "watch": Watch,
+    "chat": Chat,
+    "prompt": Prompt,
+    "summary": Summary,
+    "compaction": Compaction,
+    "sessions": Sessions,
+    "hooks": Hooks,
+    "server": Server,
+    "observe": Observe,
 }

@@ -12,6 +12,7 @@ from commonplace.errors import ConfigError
 
 COLLECTION = "kestrel"
 COLLECTION_FOLDER = "projects/kestrel"
+PROMPT_QUESTIONS = Path(__file__).with_name("prompt_questions.toml")
 
 
 @dataclass(frozen=True, slots=True)

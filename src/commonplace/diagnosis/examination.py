@@ -45,6 +45,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "stores": {
         "stores.ledger": "stores:ledger",
         "stores.usage": "stores:usage",
+        "stores.spool": "stores:spool",
         "stores.caches": "stores:caches",
     },
     "disk": {"disk.space": "disk:space"},

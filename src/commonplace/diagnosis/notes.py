@@ -34,7 +34,8 @@ def text(case: Case) -> Iterator[Finding]:
     """Read the notes, as many as there is time for, newest first; secrets are told by their place alone."""
     if case.root is None:
         return
-    found = read(scan(sources(os.fspath(case.root), case.settings)), READ_S)
+    states = scan(sources(os.fspath(case.root), case.settings))
+    found = read([state for state in states if not state.format], READ_S)
     if found.unreadable:
         told = f"{count(len(found.unreadable), 'note')} cannot be read: {listed(found.unreadable)}"
         yield Finding("notes.readable", "wrong", told, "chmod u+r the files")

@@ -1,4 +1,4 @@
-"""The other databases: the ledger and the record of use of the workspace, and the user's caches."""
+"""The other stores: ledger, record of use and spool of the workspace, and the user's caches."""
 
 from __future__ import annotations
 
@@ -62,6 +62,37 @@ def usage(case: Case) -> Iterator[Finding]:
 
 def _off(case: Case) -> str:
     return "" if case.settings.usage.record else "; usage.record is false"
+
+
+def spool(case: Case) -> Iterator[Finding]:
+    """See whether entries wait to be written into notes, and whether any could not be kept."""
+    if case.workspace is None or not case.workspace.spool.is_dir():
+        return
+    folder = case.workspace.spool
+    aside, refusals = folder / "damaged.jsonl", folder / "refused"
+    root = case.workspace.root
+    waiting = sum(_lines(path, root) for path in folder.glob("*.jsonl") if path != aside)
+    if waiting:
+        told = f"{count(waiting, 'entry', 'entries')} of hooks wait to be written into notes"
+        yield Finding("stores.spool", "warning", told, "`commonplace sync` writes them, or says why not")
+    else:
+        yield Finding("stores.spool", "ok", "no entries wait to be written into notes")
+    if damaged := _lines(aside, root):
+        told = f"{count(damaged, 'line')} of the spool could not be written into a note"
+        yield Finding(
+            "stores.spool_damaged", "warning", told, f"look at {paths.shown(aside)}, then delete it"
+        )
+    if refusals.exists():
+        told = f"{count(refusals.stat().st_size, 'entry', 'entries')} were not kept: the spool was full"
+        remedy = "`commonplace sync` makes room; hooks.spool_mb says how much there is"
+        yield Finding("stores.spool_full", "warning", told, remedy)
+
+
+def _lines(path: Path, root: Path) -> int:
+    try:
+        return sum(1 for line in paths.read_contained(path, [root]).splitlines() if line.strip())
+    except CommonplaceError:
+        return 0  # written into a note meanwhile
 
 
 def caches(case: Case) -> Iterator[Finding]:

@@ -42,8 +42,10 @@ NEEDED = (
     Library("pyyaml", "yaml", "6.0"),
     Library("rich", "rich", "13.7"),
     Library("sqlite-vec", "sqlite_vec", "0.1.6"),
+    Library("starlette", "starlette", "0.41"),
     Library("tokenizers", "tokenizers", "0.20"),
     Library("tomlkit", "tomlkit", "0.13"),
+    Library("uvicorn", "uvicorn", "0.30"),
     Library("watchfiles", "watchfiles", "0.24"),
 )
 EXTRAS: Mapping[str, Library] = {

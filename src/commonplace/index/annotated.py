@@ -35,6 +35,11 @@ def triggers(index: SqliteIndex) -> Sequence[tuple[int, str]]:
     return index.triggers[1]
 
 
+def written(index: SqliteIndex) -> Sequence[tuple[int, str]]:
+    """Every passage that says who wrote it, and what is said of it (JSON)."""
+    return index._rows(f"SELECT id, annotations FROM passages WHERE {schema.WITH_WRITER}")
+
+
 def within(index: SqliteIndex, passages: Iterable[int], scope: Scope) -> set[int]:
     """Which of these passages a question covers."""
     if not scope.sql:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from commonplace.index import lexicon, schema
 from commonplace.index.sqlite import CODE, Key, Known
 from commonplace.notes import languages
 from commonplace.notes.scan import FileState, Source
+
+FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
 
 class Difference(NamedTuple):
@@ -55,3 +58,26 @@ def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Diffe
     unchanged = len(seen) - len(fresh) - len(suspect)
     gone = [] if len(seen) - len(fresh) == len(manifest) else [k for k in manifest if k not in seen]
     return Difference(fresh, suspect, gone, unchanged)
+
+
+def formats(states: Iterable[FileState]) -> str:
+    """How the transcripts of each collection are read, as the index notes it; empty where there are none."""
+    told = {state.collection: state.format for state in states if state.format}
+    if not told:
+        return ""
+    from commonplace.transcripts.rendering import VERSION  # most workspaces hold no transcript
+
+    return json.dumps({name: f"{VERSION} {told[name]}" for name in sorted(told)})
+
+
+def reread(manifest: Mapping[Key, Known], states: Iterable[FileState], noted: object) -> list[Key]:
+    """Transcripts in the index that are read in another way now than `noted` there."""
+    states = [state for state in states if state.format]
+    if not states or (now := formats(states)) == noted:
+        return []
+    before, after = json.loads(noted) if isinstance(noted, str) else {}, json.loads(now)
+    return [
+        state.key
+        for state in states
+        if state.key in manifest and before.get(state.collection) != after[state.collection]
+    ]

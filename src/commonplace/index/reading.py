@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
 
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
@@ -17,9 +19,10 @@ from commonplace.notes import languages
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.paths import shown
-from commonplace.types import FileFailure
+from commonplace.types import FileFailure, Note
 
 BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
+BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
 _AGAIN = "install 'commonplace[code]' anew and delete the index"
@@ -66,27 +69,55 @@ class Reader:
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
+        if state.format:
+            return self._transcript(state)
         try:
             state.path.encode()
             data, state = _read(state)
-        except UnicodeEncodeError:  # Linux allows any bytes; the index and its readers do not
-            self.failed.append(FileFailure(shown(state.path), "its name is not UTF-8: rename it"))
-            return None
-        except OSError as error:
-            self.failed.append(FileFailure(state.path, error.strerror or str(error)))
+        except (UnicodeEncodeError, OSError) as error:
+            self._fail(state, error)
             return None
         content = content_hash(data)
+        if not self._is_new(state, content):
+            return None
+        self._look_at_grammar(state.path)
+        note = parse(decode(data), state.path)
+        return Entry(state, content, note, *passages.split(note, self.chunk))
+
+    def _transcript(self, state: FileState) -> Entry | None:
+        """Read a transcript, never whole at once: first its hash, then, if that is new, its messages."""
+        from commonplace.transcripts import reading
+
+        try:
+            state.path.encode()
+            with open(state.absolute, "rb") as file:
+                content, state = _hash(file, state)
+                if not self._is_new(state, content):
+                    return None
+                file.seek(0)
+                note = reading.note(file, state.path, state.format, state.size)
+        except (UnicodeEncodeError, OSError) as error:
+            self._fail(state, error)
+            return None
+        return Entry(state, content, note, *passages.split(note, self.chunk))
+
+    def _fail(self, state: FileState, error: UnicodeEncodeError | OSError) -> None:
+        if isinstance(error, UnicodeEncodeError):  # Linux allows any bytes; the index and its readers do not
+            self.failed.append(FileFailure(shown(state.path), "its name is not UTF-8: rename it"))
+        else:
+            self.failed.append(FileFailure(state.path, error.strerror or str(error)))
+
+    def _is_new(self, state: FileState, content: str) -> bool:
+        """Count a file that was read; whether it says something else than before."""
         known = self.manifest.get(state.key)
         if known is not None and known.hash == content:
             self.touched.append(state)
-            return None
+            return False
         if known is None:
             self.added.append(content)
         else:
             self.changed += 1
-        self._look_at_grammar(state.path)
-        note = parse(decode(data), state.path)
-        return Entry(state, content, note, *passages.split(note, self.chunk))
+        return True
 
     def _look_at_grammar(self, path: str) -> None:
         grammar = languages.of(path)
@@ -99,6 +130,15 @@ class Reader:
 
         if trouble := outline.trouble(grammar):
             self.broken.append(trouble)
+
+
+def note_of(data: bytes, path: str, form: str) -> Note:
+    """Read a file's content as the note at `path`: a transcript of this format, or, without one, a note."""
+    if not form:
+        return parse(decode(data), path)
+    from commonplace.transcripts import reading
+
+    return reading.note(io.BytesIO(data), path, form)
 
 
 def content_hash(data: bytes) -> str:
@@ -114,5 +154,18 @@ def _read(state: FileState) -> tuple[bytes, FileState]:
     with open(state.absolute, "rb") as file:
         status = os.fstat(file.fileno())
         data = file.read()
+    return data, _as_read(state, status, len(data))
+
+
+def _hash(file: IO[bytes], state: FileState) -> tuple[str, FileState]:
+    """Identity of what is in an open file, as `content_hash` gives it, with size and time as it was read."""
+    status, digest, size = os.fstat(file.fileno()), hashlib.blake2b(digest_size=16), 0
+    while data := file.read(BLOCK):
+        digest.update(data)
+        size += len(data)
+    return digest.hexdigest(), _as_read(state, status, size)
+
+
+def _as_read(state: FileState, status: os.stat_result, size: int) -> FileState:
     racy = status.st_mtime_ns > time.time_ns() - RACY_NS
-    return data, state._replace(mtime_ns=0 if racy else status.st_mtime_ns, size=len(data))
+    return state._replace(mtime_ns=0 if racy else status.st_mtime_ns, size=size)

@@ -18,13 +18,15 @@ import apsw
 from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
 
-VERSION = "schema-2"
+VERSION = "schema-3"
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
 _WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoint=4000")
 # Every question looks for triggers, and most memories have none: the index over them is then empty.
 WITH_TRIGGER = """instr(annotations, '"trigger":') > 0"""
+# Filters ask who wrote what; in a memory without captured entries this index is empty as well.
+WITH_WRITER = """instr(annotations, '"by":') > 0"""
 
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
@@ -45,6 +47,7 @@ CREATE TABLE passages(
     vector_id INTEGER);
 CREATE INDEX passages_by_vector ON passages(vector_id);
 CREATE INDEX passages_with_trigger ON passages(annotations) WHERE {WITH_TRIGGER};
+CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};
 CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");

@@ -11,10 +11,14 @@ from commonplace.index.sqlite import SqliteIndex
 
 
 class Scope(NamedTuple):
-    """An SQL condition on `notes n`, and what is bound in it; empty for all notes."""
+    """An SQL condition on `notes n`, and what is bound in it; empty for all notes.
+
+    `single` says that it is one on passages `s` as well, so that a note may be covered in part.
+    """
 
     sql: str = ""
     bindings: tuple[Any, ...] = ()
+    single: bool = False
 
     def join(self, passage: str) -> str:
         """The join that brings the note of a passage id into reach; empty where all are covered."""
@@ -26,10 +30,11 @@ class Scope(NamedTuple):
 
     def __and__(self, other: Scope) -> Scope:
         sql = " AND ".join(f"({part})" for part in (self.sql, other.sql) if part)
-        return Scope(sql, self.bindings + other.bindings)
+        return Scope(sql, self.bindings + other.bindings, self.single or other.single)
 
 
 ALL = Scope()
+WRITER_KEYS = frozenset({"by", "agent", "session"})  # of what is said of single entries
 
 
 class NoteFacts(NamedTuple):
@@ -52,9 +57,11 @@ def of_notes(ids: Iterable[int]) -> Scope:
 
 
 def keys(index: SqliteIndex) -> frozenset[str]:
-    """Every key that stands in the front matter of some note, in lower case."""
+    """Every key that stands in the front matter of some note, in lower case, and those of who wrote what."""
     rows = index._rows("SELECT DISTINCT j.key FROM notes, json_each(notes.metadata) j")
-    return frozenset(row[0].lower() for row in rows)
+    found = frozenset(row[0].lower() for row in rows)
+    known = index._rows(f"SELECT 1 FROM passages WHERE {schema.WITH_WRITER} LIMIT 1")
+    return found | WRITER_KEYS if known else found
 
 
 def facts(index: SqliteIndex) -> Iterator[NoteFacts]:
@@ -65,17 +72,24 @@ def facts(index: SqliteIndex) -> Iterator[NoteFacts]:
         yield NoteFacts(note, collection, path, {key.lower(): value for key, value in loaded.items()})
 
 
+def of_passages(ids: Iterable[int], notes: Iterable[int], without: Iterable[int]) -> Scope:
+    """Some passages, and those of some notes without some others, by id."""
+    values = "IN (SELECT value FROM json_each(?))"
+    bound = tuple(json.dumps(list(found)) for found in (ids, notes, without))
+    return Scope(f"s.id {values} OR (n.id {values} AND s.id NOT {values})", bound, single=True)
+
+
 def newest(index: SqliteIndex, scope: Scope, limit: int, excluded: str | None = None) -> list[int]:
     """Passages of the newest notes first, in the order of their lines, without what an expression matches.
 
     A note without a date is as old as its last change.
     """
     without = (
-        "AND p.id NOT IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?)" if excluded else ""
+        "AND s.id NOT IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?)" if excluded else ""
     )
     rows = index._rows(
-        f"SELECT p.id FROM passages p JOIN notes n ON n.id = p.note_id WHERE TRUE {scope.where()} {without}"
-        " ORDER BY coalesce(n.date, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, p.id"
+        f"SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE TRUE {scope.where()} {without}"
+        " ORDER BY coalesce(n.date, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, s.id"
         " LIMIT ?",
         (*scope.bindings, *filter(None, [excluded]), limit),
     )

@@ -22,6 +22,7 @@ from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, s
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Batching, Embedder
+    from commonplace.index.growth import Patience
     from commonplace.notes.scout import Scout
     from commonplace.types import SyncReport
 
@@ -47,11 +48,13 @@ class Store:
         chunks: ChunkSettings,
         scout: Scout | None = None,
         contexts: Mapping[str, str] | None = None,
+        patience: Patience = (0, 1, 0.0),
     ) -> None:
         """Bind to an index file; nothing is opened until it is needed.
 
         `fallback` names a file to use where `path` cannot be written. A scout looks at the files already.
-        `contexts` are those that a sync embeds with the passages below their prefixes.
+        `contexts` are those that a sync embeds with the passages below their prefixes. `patience` says when
+        a search reads a transcript again that is being written.
         """
         self.sources = list(sources)
         self.chunks = chunks
@@ -63,7 +66,8 @@ class Store:
         self._retry_at = 0.0
         self._holds_until = 0.0
         self._scout, self._heard = scout, False
-        self._contexts = contexts or {}
+        self._contexts, self._patience = contexts or {}, patience
+        self._follows = any(source.format for source in self.sources)
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -172,16 +176,33 @@ class Store:
         whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
-        found, manifest = states(listings), index.manifest()
-        difference = changes.compare(found, manifest)
+        manifest = index.manifest()
+        found, waiting = self._patient(states(listings), manifest)
+        difference = self._compare(found, manifest)
         if not difference.stale:
-            self._keep(whole)
+            if not waiting:  # else the same files would count as read when they have rested
+                self._keep(whole)
             return self._hold(started)
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return 0
         return _really_stale(difference, manifest)
+
+    def _patient(self, found: list[FileState], manifest: Mapping[Key, Known]) -> tuple[list[FileState], int]:
+        """Leave transcripts that are being written for later; return the files, and how many waited."""
+        if not self._follows:
+            return found, 0
+        from commonplace.index import growth
+
+        return growth.patient(found, manifest, self._patience)
+
+    def _compare(self, found: Sequence[FileState], manifest: Mapping[Key, Known]) -> changes.Difference:
+        """Compare files with the index; transcripts that are to be read in another way are new to it."""
+        if self._follows:
+            others = set(changes.reread(manifest, found, self.index.meta(changes.FORMATS)))
+            manifest = {key: one for key, one in manifest.items() if key not in others}
+        return changes.compare(found, manifest)
 
     def _is_cheap(self, states: Sequence[FileState], gone: int = 0) -> bool:
         """Whether a search may read these files before it answers."""
@@ -281,19 +302,22 @@ class Store:
         load: Callable[[Vectors], Embedder | None],
         progress: Progress = silent,
         stop: Callable[[], bool] = lambda: False,
+        *,
+        patient: bool = False,
     ) -> SyncReport:
         """Bring text, then vectors, up to the files, while no other process does.
 
         `load` gives the model, if there is one; it is called when the text is committed, with the vectors
-        there are. Raises IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable
-        when another sync does not end, ProviderError, BudgetExceeded.
+        there are. With `patient`, transcripts that are being written wait, as they do at a search. Raises
+        IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another sync
+        does not end, ProviderError, BudgetExceeded.
         """
         from commonplace.embedding.base import batching
         from commonplace.index import sync
 
         self._settle_to_write()
         with self._locked(SYNC_WAIT_S):
-            report = self._sync_text(progress)
+            report = self._sync_text(progress, patient)
             embedder = load(self.vectors)
             if embedder is not None:
                 self.vectors.describe(self._contexts)
@@ -343,10 +367,12 @@ class Store:
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
 
-    def _sync_text(self, progress: Progress) -> SyncReport:
+    def _sync_text(self, progress: Progress, patient: bool = False) -> SyncReport:
         from commonplace.index import sync
 
         states = self.scan()
+        if patient:
+            states, _ = self._patient(states, self.index.manifest())
         try:
             report = sync.sync_text(self.index, states, self.chunks, progress)
         except IndexUnavailable as error:

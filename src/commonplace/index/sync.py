@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.changes import Difference, compare
+from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
 from commonplace.index.progress import Progress, silent
 from commonplace.index.reading import Reader
 from commonplace.index.rows import Entry
@@ -58,6 +58,11 @@ def _update(
     progress: Progress,
 ) -> SyncReport:
     manifest = index.manifest()
+    if others := reread(manifest, states, index.meta(FORMATS)):
+        index.remove(others)
+        manifest = index.manifest()
+    if (told := formats(states)) and told != index.meta(FORMATS):
+        index.set_meta(FORMATS, told)
     difference = compare(states, manifest)
     reader = Reader(manifest, chunk)
     last = index.last_passage()

@@ -278,16 +278,16 @@ class Vectors:
         return self._extension
 
     def _scan(self, vector: Floats, limit: int, scope: Scope) -> list[tuple[int, float]]:
-        join = f"JOIN notes n ON n.id = p.note_id {scope.where()}" if scope.sql else ""
+        join = f"JOIN notes n ON n.id = s.note_id {scope.where()}" if scope.sql else ""
         # While another model's vectors are being made, the table holds some that no passage uses yet.
         some = scope.sql or self.index.meta("staging")
-        used = f"WHERE id IN (SELECT p.vector_id FROM passages p {join})" if some else ""
+        used = f"WHERE id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
         rows = self._run(
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
             f" FROM vectors {used} ORDER BY distance, id LIMIT ?)"
-            " SELECT p.id, 1 - top.distance FROM top JOIN passages p ON p.vector_id = top.id"
+            " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
             f" {join}"
-            " ORDER BY top.distance, p.id LIMIT ?",
+            " ORDER BY top.distance, s.id LIMIT ?",
             (quantize(vector[None])[0].tobytes(), *scope.bindings, limit, *scope.bindings, limit),
         )
         return [(int(passage), float(cosine)) for passage, cosine in rows]
@@ -327,12 +327,13 @@ class Vectors:
         return ids[:done], matrix[:done]
 
     def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
-        """Which passage ids belong to the notes covered, (n,) bool."""
+        """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
         import numpy as np
 
-        ranges = self._run(
-            f"SELECT first_passage, last_passage FROM notes n WHERE {scope.sql} ORDER BY 1", scope.bindings
-        )
+        source = "first_passage, last_passage FROM notes n"
+        if scope.single:
+            source = "s.id, s.id FROM passages s JOIN notes n ON n.id = s.note_id"
+        ranges = self._run(f"SELECT {source} WHERE {scope.sql} ORDER BY 1", scope.bindings)
         if not ranges:
             return np.zeros(len(ids), bool)
         firsts, lasts = np.array(ranges, np.int64).T

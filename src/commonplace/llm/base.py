@@ -38,7 +38,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model asks for; `arguments` is JSON as the model wrote it, valid or not."""
+    """A call that a model asks for; `arguments` is JSON as the model wrote it, valid or not.
+
+    An `id` is there, also where a server gives none, and no two calls of an answer have the same.
+    """
 
     id: str
     name: str
@@ -165,12 +168,16 @@ class Llm(Protocol):
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[ToolSpec] = (),
         max_tokens: int = MAX_TOKENS,
         temperature: float = 0.0,
         deadline_s: float = DEADLINE_S,
         purpose: str = "",
     ) -> Generator[str, None, Completion]:
-        """Yield the answer in pieces and return it whole. Raises ProviderError, BudgetExceeded."""
+        """Yield the text in pieces and return the answer whole, with the calls it asks for.
+
+        Raises ProviderError, BudgetExceeded.
+        """
 
 
 class Breaker(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
@@ -65,16 +66,21 @@ def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
             return dialect._replace(schema="json_object")
         if dialect.schema == "json_object":
             return dialect._replace(schema="words")
-    for word, names in _DISPENSABLE.items():
-        if word in said and not names <= dialect.without:
+    for pattern, names in _DISPENSABLE.items():
+        if re.search(pattern, said) and not names <= dialect.without:
             return dialect._replace(without=dialect.without | names)
     return None
 
 
+# By what a refusal says; of tools as Ollama ("does not support tools") and vLLM ("tool choice requires …")
+# put it, since a refusal may also name a tool that is well known.
 _DISPENSABLE = {
     "logprobs": frozenset({"logprobs", "top_logprobs"}),
     "temperature": frozenset({"temperature"}),
     "stream_options": frozenset({"stream_options"}),
+    r"not support(ed)?\b.{0,40}\btools?\b|tool.choice requires|tools? (is|are) not supported": frozenset(
+        {"tools"}
+    ),
 }
 
 
@@ -84,7 +90,7 @@ def completion(data: object, request: Request) -> Completion:
     message = choice.get("message")
     if not isinstance(message, Mapping):
         raise Malformed("the answer holds no message")
-    calls = tuple(_call(call) for call in _list(message, "tool_calls"))
+    calls = _finished(_call(call) for call in _list(message, "tool_calls"))
     read = Completion(
         _text(message),
         str(_mapping(data).get("model") or ""),
@@ -101,7 +107,8 @@ class Collector:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._texts: list[str] = []
-        self._calls: dict[int, ToolCall] = {}
+        self._calls: list[ToolCall] = []
+        self._places: dict[int, int] = {}  # index of a server → place of the call it means now
         self._chances: list[TokenChance] = []
         self._usage: object = None
         self.model = ""
@@ -115,7 +122,7 @@ class Collector:
         if not _list(data, "choices"):
             return ""
         choice = _choice(chunk)
-        delta = _mapping(choice.get("delta") or {})
+        delta = _mapping(choice.get("delta") or choice.get("message") or {})
         for call in _list(delta, "tool_calls"):
             self._merge(_mapping(call))
         self._chances += _chances(choice)
@@ -126,19 +133,57 @@ class Collector:
 
     def completion(self, request: Request) -> Completion:
         """Return the whole answer."""
-        calls = tuple(call for _, call in sorted(self._calls.items()))
-        text = "".join(self._texts)
-        read = Completion(text, self.model, calls=calls, logprobs=tuple(self._chances), finish=self.finish)
+        text, chances = "".join(self._texts), tuple(self._chances)
+        read = Completion(
+            text, self.model, calls=_finished(self._calls), logprobs=chances, finish=self.finish
+        )
         return counted(read, request, self._usage)
 
     def _merge(self, call: Json) -> None:
         """Put a piece of a tool call to the pieces that came before it."""
-        index = call.get("index")
-        index = index if isinstance(index, int) else len(self._calls)
-        known, piece = self._calls.get(index, ToolCall("", "", "")), _call(call)
-        self._calls[index] = ToolCall(
+        index, piece = call.get("index"), _call(call)
+        index = index if isinstance(index, int) else -1  # by itself: the last one
+        place = self._places.get(index)
+        if place is None or _begins(self._calls[place], piece):
+            self._places[index] = len(self._calls)
+            self._calls.append(piece)
+            return
+        known = self._calls[place]
+        self._calls[place] = ToolCall(
             known.id or piece.id, known.name or piece.name, known.arguments + piece.arguments
         )
+
+
+def _begins(known: ToolCall, piece: ToolCall) -> bool:
+    """Whether a piece begins another call under the index of a known one.
+
+    Ollama and Gemini's endpoint have sent several whole calls under index 0, with and without ids; other
+    servers give each piece of one call a new id, but its name only once.
+    """
+    if not piece.name or not known.name:
+        return False
+    if piece.id or known.id:
+        return piece.id != known.id
+    return _is_json(known.arguments)
+
+
+def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Give every call an id of its own, which some servers leave out, and arguments where there are none."""
+    finished: list[ToolCall] = []
+    for call in calls:
+        name = call.id
+        if not name or any(name == other.id for other in finished):
+            name = f"call_{uuid.uuid4().hex[:16]}"
+        finished.append(ToolCall(name, call.name, call.arguments.strip() or "{}"))
+    return tuple(finished)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def counted(read: Completion, request: Request, usage: object = None) -> Completion:
@@ -176,12 +221,17 @@ def _turn(message: Message) -> dict[str, Any]:
     turn: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
         turn["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _sent(call)}}
             for call in message.calls
         ]
     if message.answers:
         turn["tool_call_id"] = message.answers
     return turn
+
+
+def _sent(call: ToolCall) -> str:
+    """The arguments of a call as they may be sent again: chat templates of servers parse them, and fail."""
+    return call.arguments if _is_json(call.arguments) else "{}"
 
 
 def _choice(data: object) -> Json:

@@ -99,6 +99,11 @@ class Client:
         """Provider and model, for people."""
         return f"{self.model.provider}/{self.model.name}"
 
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be offered; a provider that says nothing can take them."""
+        return bool(getattr(self.model, "calls_tools", True))
+
     def complete(
         self,
         messages: Sequence[Message],
@@ -133,21 +138,24 @@ class Client:
         self,
         messages: Sequence[Message],
         *,
+        tools: Sequence[ToolSpec] = (),
         max_tokens: int = MAX_TOKENS,
         temperature: float = 0.0,
         deadline_s: float = DEADLINE_S,
         purpose: str = "",
     ) -> Generator[str, None, Completion]:
-        """Yield the answer in pieces and return it whole; raises as `complete` does, between pieces too.
+        """Yield the text in pieces and return the answer whole, with the calls it asks for.
 
-        A reader that stops early has paid for the question and for what it has read.
+        Raises as `complete` does, between pieces too. A reader that stops early has paid for the question
+        and for what it has read.
         """
         request = Request(
-            tuple(messages), None, (), max_tokens, temperature, deadline_s=deadline_s, purpose=purpose
+            tuple(messages), None, tuple(tools), max_tokens, temperature, 0, deadline_s, purpose
         )
         known = self._known(request)
         if known is not None:
-            yield known.text
+            if known.text:
+                yield known.text
             return known
         with self._metered(request) as call:
             completion = yield from _read(self.model.stream(request), call.read)

@@ -34,6 +34,7 @@ class CommandModel:
     """A model that is a program."""
 
     provider = "command"
+    calls_tools = False  # a program has one way in and one way out
 
     def __init__(self, spec: Spec) -> None:
         """Take the program and its arguments. Raises ConfigError if there are none."""

@@ -50,7 +50,8 @@ class FakeModel:
         whole = self.answer(request)
         for piece in whole.text.splitlines(keepends=True) or [""]:
             words = piece.split(" ")
-            yield from (word if place == len(words) else f"{word} " for place, word in enumerate(words, 1))
+            spaced = (word if place == len(words) else f"{word} " for place, word in enumerate(words, 1))
+            yield from filter(None, spaced)
         return replace(whole)
 
 

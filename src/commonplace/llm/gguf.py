@@ -27,6 +27,7 @@ class GgufModel:
     """A model in this process, loaded when it is first asked."""
 
     provider = "gguf"
+    calls_tools = False  # llama-cpp-python knows the calls of a few chat formats only
 
     def __init__(self, spec: Spec) -> None:
         """Find the file. Raises ConfigError."""

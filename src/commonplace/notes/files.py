@@ -12,7 +12,10 @@ from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
-__all__ = ["LOCK_WAIT_S", "LockTimeout", "append", "insert_entry", "locked", "replace"]
+__all__ = [
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "insert_entry", "locked", "replace",
+]  # fmt: skip
+Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 _SETEXT = re.compile(r"(?:=+|-+)[ \t]*")
@@ -30,13 +33,18 @@ def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s:
 
     def compose_bytes(data: bytes) -> bytes:
         mark, encoding, errors = _codec(data)
-        try:
-            before = data[len(mark) :].decode(encoding, errors)
-        except UnicodeDecodeError as error:
-            raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
-        return mark + compose(before).encode(encoding, errors)
+        return mark + compose(decode(path, data)).encode(encoding, errors)
 
     atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+
+
+def decode(path: Path, data: bytes) -> str:
+    """Decode the bytes of a note to the text that `replace` composes upon. Raises NoteUnreadable."""
+    mark, encoding, errors = _codec(data)
+    try:
+        return data[len(mark) :].decode(encoding, errors)
+    except UnicodeDecodeError as error:
+        raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
 
 
 def append(
@@ -66,6 +74,71 @@ def append(
     return lines
 
 
+def append_all(
+    path: Path,
+    entries: Sequence[tuple[str, str | None]],
+    *,
+    lock: Path,
+    title: str | None = None,
+    timeout_s: float = LOCK_WAIT_S,
+) -> list[Lines]:
+    """Append entries, each under its heading if it has one, in one write; return the lines of each.
+
+    What stands there already, character for character, is not written again: who died between writing and
+    saying so may come with the same entries once more. Raises as `append` does.
+    """
+    found: list[Lines] = []
+
+    def compose(text: str) -> str:
+        nonlocal found
+        text, found = insert_all(text, entries, title)
+        return text
+
+    replace(path, compose, lock=lock, timeout_s=timeout_s)
+    return found
+
+
+def insert_all(
+    text: str, entries: Sequence[tuple[str, str | None]], title: str | None = None
+) -> tuple[str, list[Lines]]:
+    """Insert entries that are not there yet, those of a heading together; return the text and their lines."""
+    if title and not text.strip():
+        text = f"{title}\n"
+    places = _standing(text, entries)
+    groups: dict[str | None, list[str]] = {}
+    for entry, heading in dict.fromkeys(entries):
+        if (entry, heading) not in places:
+            groups.setdefault(heading, []).append(entry)
+    for heading, group in groups.items():
+        before = text.count("\n")
+        text, first, _, at = _insert(text, "\n".join(group), heading)
+        more = text.count("\n") - before
+        places = {key: (a + more, b + more) if a > at else (a, b) for key, (a, b) in places.items()}
+        for entry in group:
+            last = first + entry.count("\n")
+            places[entry, heading] = first, last
+            first = last + 1
+    return text, [places[entry] for entry in entries]
+
+
+def _standing(text: str, entries: Sequence[tuple[str, str | None]]) -> dict[tuple[str, str | None], Lines]:
+    """Which entries a text holds already, and where."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    starts: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if line.startswith("-"):
+            starts.setdefault(line, []).append(number)
+    found: dict[tuple[str, str | None], Lines] = {}
+    for key in entries:
+        wanted = key[0].split("\n")
+        for start in starts.get(wanted[0], ()):
+            end = start + len(wanted)
+            if lines[start:end] == wanted and not "".join(lines[end : end + 1]).startswith("  "):
+                found[key] = start + 1, end
+                break
+    return found
+
+
 def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str, int, int]:
     """Insert an entry at the end of a heading's section; return the text and the entry's lines.
 
@@ -73,6 +146,11 @@ def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str
     stands under the title alone. What was there stays byte for byte; the entry takes on the newlines of the
     text.
     """
+    return _insert(text, entry, heading)[:3]
+
+
+def _insert(text: str, entry: str, heading: str | None) -> tuple[str, int, int, int]:
+    """What `insert_entry` returns, and how many lines stand before what was inserted."""
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
@@ -92,7 +170,7 @@ def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str
         if at == len(lines) and not text.endswith("\n"):
             lines[-1] += "\r"
     lines[at:at] = added
-    return "\n".join(lines) + "\n", last - entry.count("\n"), last
+    return "\n".join(lines) + "\n", last - entry.count("\n"), last, at
 
 
 def _end_of_content(lines: Sequence[str], start: int, end: int) -> int:

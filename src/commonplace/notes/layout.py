@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from posixpath import basename
+from typing import TYPE_CHECKING
 
 from commonplace import paths
 from commonplace.errors import ConfigError, NoteUnreadable
 from commonplace.types import NoteKind, Written
 
+if TYPE_CHECKING:
+    from commonplace.types import Entry, Provenance
+
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
+FOREIGN = frozenset({"tool", "untrusted"})  # writers whose words are nobody's: personal data goes as well
 _DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
 _LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
 # 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
@@ -84,17 +91,19 @@ def remember(
     long_term: bool = False,
     redact: bool = True,
     times: bool = True,
+    provenance: Provenance | None = None,
 ) -> Written:
     """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
-    Private parts are dropped and secrets redacted before anything is written. Raises ConfigError for an
-    empty text or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the
-    workspace, NoteUnreadable.
+    Private parts are dropped and secrets redacted before anything is written; `provenance` is written as a
+    comment, and recalled blocks are then left out. Raises ConfigError for an empty text or a heading of the
+    wrong kind, OutsideRoots where the note is a link that leaves the workspace, NoteUnreadable.
     """
     from commonplace.notes import files
 
     _check_heading(section, heading, long_term)
-    body, kinds = _clean(text, redact)
+    provenance = _dated(provenance, now)
+    body, kinds = _own_words(text, provenance, redact)
     if not body.strip():
         raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
     title, title_kinds = _clean((section or DEFAULT_SECTION) if long_term else (heading or ""), redact)
@@ -103,13 +112,87 @@ def remember(
     paths.contain(note, [workspace.root], missing_ok=True)
     start, end = files.append(
         note,
-        bullet(body, f"{now:%H:%M}" if times and not long_term else None),
+        marked(bullet(body, f"{now:%H:%M}" if times and not long_term else None), provenance),
         title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
         heading=title or None,
         lock=paths.lock_file(workspace, "notes"),
     )
     shown = note.relative_to(workspace.root).as_posix()
     return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)))
+
+
+def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool = True) -> list[Written]:
+    """Append entries to the notes of their days, one write a day; return where each came to stand.
+
+    Whoever made them has redacted them: here it is done again. What is empty then is left out, and what
+    stands in its note already, to the character, is not written again. Raises OutsideRoots, NoteUnreadable;
+    the days before the one that fails are written.
+    """
+    from commonplace.notes import files
+
+    days: dict[date, list[int]] = {}
+    ready = [_ready(entry, times) for entry in entries]
+    for number, (_, _, day, _) in enumerate(ready):
+        days.setdefault(day, []).append(number)
+    found: dict[int, Written] = {}
+    for day, numbers in sorted(days.items()):
+        numbers = [number for number in numbers if ready[number][0]]
+        if not numbers:
+            continue
+        note = workspace.daily(day)
+        paths.contain(note, [workspace.root], missing_ok=True)
+        lines = files.append_all(
+            note,
+            [ready[number][:2] for number in numbers],
+            title=f"# {day:%Y-%m-%d}",
+            lock=paths.lock_file(workspace, "notes"),
+        )
+        shown = note.relative_to(workspace.root).as_posix()
+        for number, place in zip(numbers, lines, strict=True):
+            found[number] = Written(shown, *place, ready[number][3])
+    return [found[number] for number in sorted(found)]
+
+
+def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
+    """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
+    at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
+    provenance = _dated(entry.provenance, at)
+    body, kinds = _own_words(entry.text, provenance, True)
+    title, title_kinds = _own_words(entry.heading, provenance, True)
+    lines = marked(bullet(body, f"{at:%H:%M}" if times else None), provenance) if body.strip() else ""
+    return lines, _heading_text(title) or None, at.date(), tuple(dict.fromkeys(kinds + title_kinds))
+
+
+def _dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
+    if provenance is None or provenance.at:
+        return provenance
+    return replace(provenance, at=at.isoformat(timespec="seconds"))
+
+
+def _own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
+    """A text fit to be written, and what was redacted.
+
+    What somebody but the owner wrote loses what our own recall put into it, and comments that speak for
+    another; what a tool brought home, personal data as well.
+    """
+    if provenance is None or provenance.by == "owner":
+        return _clean(text, redact)
+    from commonplace.notes import comments
+    from commonplace.notes.recalled import strip_recalled
+
+    foreign = provenance.by in FOREIGN
+    body, kinds = _clean(strip_recalled(text), redact, personal=foreign)
+    return comments.disarmed(body, entirely=foreign), kinds
+
+
+def marked(entry: str, provenance: Provenance | None) -> str:
+    """Put who wrote an entry at the end of its first line, as a comment."""
+    if provenance is None:
+        return entry
+    from commonplace.notes import comments
+
+    first, *rest = entry.split("\n", 1)
+    return "\n".join([f"{first} {comments.of_provenance(provenance)}", *rest])
 
 
 def bullet(text: str, time: str | None = None) -> str:
@@ -155,8 +238,11 @@ def _check_heading(section: str | None, heading: str | None, long_term: bool) ->
         raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
 
 
-def _clean(text: str, redacted: bool) -> tuple[str, tuple[str, ...]]:
-    """Drop what must not be stored: private parts, secrets, and characters that no note may hold."""
+def _clean(text: str, redacted: bool, *, personal: bool = False) -> tuple[str, tuple[str, ...]]:
+    """Drop what must not be stored: private parts, secrets, and characters that no note may hold.
+
+    With `personal` e-mail addresses and phone numbers go as well.
+    """
     from commonplace.notes.redact import redact, strip_private
 
     text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -164,4 +250,12 @@ def _clean(text: str, redacted: bool) -> tuple[str, tuple[str, ...]]:
     public = strip_private(text)
     if public != text:  # the blank lines it leaves have no place in an entry
         public = re.sub(r"\n(?:[ \t]*\n)+", "\n\n", public)
-    return redact(public) if redacted else (public, ())
+    if not redacted:
+        return public, ()
+    public, kinds = redact(public)
+    if personal:
+        from commonplace.notes.redact import redact_personal
+
+        public, more = redact_personal(public)
+        kinds += more
+    return public, kinds

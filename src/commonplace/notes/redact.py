@@ -112,6 +112,24 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return text, tuple(dict.fromkeys(kinds))
 
 
+def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace e-mail addresses and phone numbers by `[REDACTED:email]` and `[REDACTED:phone]`.
+
+    For what tools were given and brought home; in the owner's notes both are memory. Returns the text and
+    the kinds found; doing it twice changes nothing.
+    """
+    from commonplace.notes import personal
+
+    kinds: list[str] = []
+    for _ in range(_MAX_PASSES):
+        spans = _merged(personal.find(text))
+        if not spans:
+            break
+        kinds += [kind for _, _, kind in spans]
+        text = _replaced(text, spans)
+    return text, tuple(dict.fromkeys(kinds))
+
+
 def holds_secret(text: str) -> bool:
     """Tell whether `redact` would replace anything."""
     return bool(redact(text)[1])
@@ -124,14 +142,15 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
     program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
-        spans = list(_private_parts(text, any_case)) if "<" in text else []
+        spans = list(private_parts(text, any_case)) if "<" in text else []
         if not spans:
             break
         text = _replaced(text, spans)
     return text
 
 
-def _private_parts(text: str, any_case: bool) -> Iterator[Span]:
+def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
+    """Yield where the private parts of a text start and end, tags included; nested ones are one."""
     depth = start = 0
     expression = f"(?i){_PRIVATE_TAG}" if any_case else _PRIVATE_TAG
     for tag in _exact(expression).finditer(text):

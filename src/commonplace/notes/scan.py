@@ -20,6 +20,8 @@ _WILD = "*?["
 # Bare tuples by folder, since a search makes one for every file it compares.
 Row = tuple[str, int, int]  # name, mtime_ns, size
 Folder = tuple[str, list[Row]]  # path with a slash at its end, empty for the root
+TRANSCRIPTS = (".jsonl", ".json", ".zip")  # what a collection of transcripts may hold beside notes
+OWN_SESSIONS = "sessions/*.jsonl"
 
 
 class Source(NamedTuple):
@@ -29,6 +31,14 @@ class Source(NamedTuple):
     root: str
     globs: tuple[str, ...] = ("**/*.md",)
     ignore: tuple[str, ...] = ()
+    format: str = ""  # of the transcripts in it (see `transcripts.formats`); empty where it holds none
+
+    def format_of(self, path: str) -> str:
+        """The format of a transcript, empty for any other file."""
+        if not self.format or not path.lower().endswith(TRANSCRIPTS):
+            return ""
+        own = self.name == WORKSPACE_COLLECTION
+        return self.format if not own or Globs((OWN_SESSIONS,))(path) else ""
 
 
 class FileState(NamedTuple):
@@ -39,6 +49,7 @@ class FileState(NamedTuple):
     absolute: str
     mtime_ns: int
     size: int
+    format: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -56,11 +67,14 @@ class Listing(NamedTuple):
     def states(self) -> list[FileState]:
         """The files one by one, for those who compare or read them."""
         collection, root = self.source.name, self.root
-        return [
+        found = [
             FileState(collection, prefix + name, f"{root}/{prefix}{name}", mtime_ns, size)
             for prefix, rows in self.folders
             for name, mtime_ns, size in rows
         ]
+        if self.source.format:
+            return [state._replace(format=self.source.format_of(state.path)) for state in found]
+        return found
 
     def without(self, unwanted: Callable[[str], bool]) -> Listing:
         """The same without the files of these paths."""
@@ -73,10 +87,11 @@ class Listing(NamedTuple):
 def sources(root: str, settings: Settings) -> list[Source]:
     """The workspace's own notes and every collection, as the settings name them."""
     own = settings.index
-    found = [Source(WORKSPACE_COLLECTION, root, own.include, own.ignore)]
+    kept = ((*own.include, OWN_SESSIONS), "auto") if settings.sessions.index else (own.include, "")
+    found = [Source(WORKSPACE_COLLECTION, root, kept[0], own.ignore, kept[1])]
     for name, collection in sorted(settings.collections.items()):
         folder = os.path.join(root, os.path.expanduser(collection.path))
-        found.append(Source(name, folder, collection.glob, collection.ignore))
+        found.append(Source(name, folder, collection.glob, collection.ignore, collection.format))
     return found
 
 

@@ -168,11 +168,11 @@ class _Watcher:
 
 
 def _is_note(change: Change, path: str) -> bool:
-    """Pass Markdown files, and folders, whose moves tell nothing of the files in them."""
+    """Pass Markdown files, transcripts, and folders, whose moves tell nothing of the files in them."""
     if any(skipped in path for skipped in _SKIPPED):
         return False
     name = os.path.basename(path)
-    return name.lower().endswith(".md") or ("." not in name and not os.path.isfile(path))
+    return name.lower().endswith((".md", ".jsonl")) or ("." not in name and not os.path.isfile(path))
 
 
 def _present(roots: Iterable[Path]) -> dict[Path, Identity]:

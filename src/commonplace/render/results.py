@@ -291,6 +291,6 @@ def timings(result: SearchResult) -> str:
     return " · ".join(f"{stage} {spent:.1f} ms" for stage, spent in result.timings_ms.items())
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1,234 hits`, `1 hit`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Return `1,234 hits`, `1 hit`, and with a plural of its own `2 entries`."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

@@ -58,6 +58,29 @@ class Answerer:
         """Close what rerankers keep open; they are opened again when they are needed."""
         self._readers.close()
 
+    def warm(self) -> None:
+        """Load what the first question would wait for: the index, and the models that run in this process.
+
+        No other is asked for anything: a model behind a server may cost money. Raises IndexUnavailable,
+        ProviderError.
+        """
+        from commonplace.embedding import configured
+
+        with self._lock:
+            import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
+
+            self._store.settle()
+            model = self.model.asked()
+            late = self._readers.first(model, self._ranking)
+            if late is not None:
+                from commonplace.embedding import runtime
+
+                runtime.library("builtin")  # for the same reason
+        if late is not None:
+            threading.Thread(target=late.warm, name="commonplace-warm-tokens", daemon=True).start()
+        if model is not None and not configured.is_remote(model):
+            model.embed(["warm"], "query")
+
     def request(
         self,
         limit: int | None = None,

@@ -1,5 +1,6 @@
 """Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
 
+`by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
 What only looks like one (`http://x`, `12:30`, a key that no note has) is left in the question as words.
@@ -7,6 +8,7 @@ What only looks like one (`http://x`, `12:30`, a key that no note has) is left i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.errors import ConfigError
-from commonplace.index import scope
+from commonplace.index import annotated, scope
 from commonplace.index.scope import NoteFacts, Scope
 
 if TYPE_CHECKING:
@@ -128,6 +130,8 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
     for (key, sign, negative), items in told.items():
         if sign == ":" and key in _COLUMNS:
             found &= _one_of(_COLUMNS[key], items, negative)
+        elif key in scope.WRITER_KEYS:
+            found &= _written(index, items)
         else:
             noted.append(items)
     if noted:
@@ -139,6 +143,19 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
 def _one_of(column: str, items: Sequence[Filter], negative: bool) -> Scope:
     marks = ", ".join("?" * len(items))
     return Scope(f"{column} {'NOT ' * negative}IN ({marks})", tuple(item.value for item in items))
+
+
+def _written(index: SqliteIndex, items: Sequence[Filter]) -> Scope:
+    """What some writer wrote, by entry; front matter speaks for passages that do not say it themselves."""
+    key, negative = items[0].key, items[0].negative
+    own = {
+        passage: said[key] for passage, text in annotated.written(index) if key in (said := json.loads(text))
+    }
+    wanted = [passage for passage, value in own.items() if any(_compare(value, item) for item in items)]
+    plain = [item._replace(negative=False) for item in items]
+    notes = [fact.id for fact in scope.facts(index) if _agrees(fact, plain)]
+    covered = scope.of_passages(wanted, notes, own)
+    return covered._replace(sql=f"NOT ({covered.sql})") if negative else covered
 
 
 def _span(item: Filter, now: date) -> tuple[str, str]:

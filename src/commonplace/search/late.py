@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from commonplace.errors import ProviderError
 from commonplace.search import stopwords
 
 if TYPE_CHECKING:
@@ -49,6 +51,11 @@ class LateInteraction:
         self._model = model
         self._room = kept_bytes
         self._kept: OrderedDict[str, Floats] = OrderedDict()
+
+    def warm(self) -> None:
+        """Load the model, which the first comparison would wait for; what fails will fail there again."""
+        with suppress(ProviderError):
+            self._model.embed(["warm"])
 
     def similarities(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
         """How much each candidate, best first, says of what the question asks, -1..1; 0 for those not read.

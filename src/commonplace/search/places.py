@@ -29,6 +29,12 @@ def key_of(store: Store, path: str) -> Key:
     return WORKSPACE, path
 
 
+def format_of(store: Store, path: str) -> str:
+    """Return the format of the transcript at a path as it is shown; empty for any other file."""
+    collection, inner = key_of(store, path)
+    return next(source.format_of(inner) for source in store.sources if source.name == collection)
+
+
 def find(store: Store, wanted: Reference) -> tuple[str, str]:
     """Return the shown path and the absolute one of the note that a reference names.
 

@@ -44,6 +44,12 @@ class Readers:
             return self._by_model("model")
         return self._by_model("llm") if wanted == "llm" else None
 
+    def first(self, model: Embedder | None, ranking: RankSettings) -> LateInteraction | None:
+        """What reads for a question that does not choose, where that runs in this process."""
+        wanted = self._settings.search.rerank
+        wanted = self._by_itself(model, ranking) if wanted == "auto" else wanted
+        return self._locally() if wanted == "local" else None
+
     def close(self) -> None:
         """Close what models keep open."""
         for model in self._models.values():
@@ -81,12 +87,15 @@ class Readers:
         return found
 
     def _read_locally(self, question: str, candidates: Sequence[Candidate]) -> list[float]:
+        return self._locally().similarities(query.latin(question), candidates)
+
+    def _locally(self) -> LateInteraction:
         if self._late is None:
             from commonplace.embedding.tokens import TokenEmbedder
             from commonplace.search.late import LateInteraction
 
             self._late = LateInteraction(TokenEmbedder())
-        return self._late.similarities(query.latin(question), candidates)
+        return self._late
 
 
 def _is_bundled(model: Embedder | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-NoteKind = Literal["long-term", "daily", "note"]
+NoteKind = Literal["long-term", "daily", "note", "session"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,215 @@
+"""A block for a prompt while it is put together: what fits, what is said above, what a session was given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import date
+
+from commonplace import estimates
+from commonplace.agent import pieces
+from commonplace.agent.injected import Injected
+from commonplace.agent.pieces import Piece
+from commonplace.errors import CommonplaceError, ConfigError, UnknownCollection
+from commonplace.memory import Memory
+from commonplace.render import count
+from commonplace.search import disclose
+from commonplace.search.repeats import Told
+from commonplace.types import Hit, Level, Recall
+
+RECALL = "recall"
+GIVEN = "in this session already"
+SAID = "said above"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of one note in the block: of which part, as they stand there, and where they come from."""
+
+    name: str
+    text: str
+    tokens: int
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What did not get into the block, why, and about how many tokens it has, where that is known."""
+
+    what: str
+    why: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A block for a prompt, empty where there is nothing (new) to say, and how it came about.
+
+    `passages` are the hits that the block is made of; `level`, `stale` and `warnings` are those of the
+    recall, `level` None where none was made.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    parts: tuple[Part, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    session: str = ""
+    passages: tuple[Hit, ...] = ()
+    level: Level | None = None
+    stale: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+class Block:
+    """A block while it is put together; sizes are in quarters of a token."""
+
+    def __init__(self, memory: Memory, injected: Injected, session: str, budget: int) -> None:
+        self.budget = budget
+        self.left_out: list[LeftOut] = []
+        self._memory, self._injected, self._session = memory, injected, session
+        self._told = Told()
+        self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
+        self._parts: list[Part] = []
+        self._passages: list[Hit] = []
+        self._found: Recall | None = None
+        self._used = 0
+
+    @property
+    def _room(self) -> int:
+        """What is left beside the frame."""
+        return 4 * self.budget - estimates.quarters(disclose.enclosed([])) - self._used
+
+    def take(self, name: str, found: Iterable[Piece], cap: int) -> None:
+        """Take the first pieces that fit into the cap of a part; what does not is passed over."""
+        room = min(4 * cap, self._room)
+        chosen: list[Piece] = []
+        for piece in found:
+            rest = self._rest(piece)
+            if rest is None:
+                continue
+            if _size([*chosen, rest]) > room:
+                self._leave(piece, f"no room in the {cap} tokens of this part")
+                continue
+            chosen.append(rest)
+            for hit in rest.hits:
+                self._told.add(hit)
+                self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
+        self._used += _size(chosen)
+        new = iter(self._injected.new(self._session, [hit for piece in chosen for hit in piece.hits]))
+        fresh: list[Piece] = []
+        for piece in chosen:
+            if True in [next(new) for _ in piece.hits]:
+                fresh.append(piece)
+            else:
+                self._leave(piece, GIVEN)
+        self._show(name, pieces.joined(fresh))
+
+    def recall(self, message: str, today: date) -> None:
+        """Add the recall for a message, without what stands in the block."""
+        budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
+        try:
+            # What stands in the block already may be all that is found at first.
+            self._found = found = _recalled(self._memory, message, budget + -(-self._used // 4), today)
+        except (CommonplaceError, OSError) as error:
+            self.left_out.append(LeftOut(RECALL, str(error)))
+            return
+        wanted = list(self._unsaid(found.hits))
+        composed = disclose.compose(wanted, budget)
+        if unfit := found.left_out + composed.left_out:
+            lost = max(0, _tokens(wanted) - _tokens(composed.hits))
+            why = f"no room in the {budget} tokens of this part"
+            self.left_out.append(LeftOut(f"{count(unfit, 'passage')} of the recall", why, lost))
+        marks = self._injected.new(self._session, composed.hits)
+        fresh = [hit for hit, new in zip(composed.hits, marks, strict=True) if new]
+        for hit in composed.hits:
+            if hit not in fresh:
+                self._leave(Piece((hit,)), GIVEN)
+        self._show(RECALL, fresh)
+
+    def _unsaid(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """Hits without what stands in the block already."""
+        for hit in hits:
+            new = _without(hit, self._lines)
+            rest = self._told.rest(new) if new is not None else None
+            if rest is not None:
+                yield rest
+            else:
+                self._leave(Piece((hit,)), SAID)
+
+    def context(self) -> Context:
+        """The block as it stands now."""
+        text = disclose.enclosed(part.text for part in self._parts) if self._parts else ""
+        found = self._found
+        trouble = [self._injected.trouble] if self._injected.trouble else []
+        return Context(
+            text=text,
+            tokens=estimates.about(text),
+            budget=self.budget,
+            parts=tuple(self._parts),
+            left_out=tuple(self.left_out),
+            session=self._session,
+            passages=tuple(self._passages),
+            level=found.level if found else None,
+            stale=found.stale if found else 0,
+            warnings=(*(found.warnings if found else ()), *trouble),
+        )
+
+    def _rest(self, piece: Piece) -> Piece | None:
+        """A piece without what is said already; None, and a line in the report, if it is not to be told."""
+        if piece.why:
+            self._leave(piece, piece.why)
+            return None
+        hits = tuple(rest for hit in piece.hits if (rest := self._told.rest(hit)) is not None)
+        if not hits:
+            self._leave(piece, SAID)
+            return None
+        return piece._replace(hits=hits)
+
+    def _leave(self, piece: Piece, why: str) -> None:
+        self.left_out.append(LeftOut(piece.citation, why, _tokens(piece.hits)))
+
+    def _show(self, name: str, hits: Sequence[Hit]) -> None:
+        self._passages += hits
+        for joined, text in disclose.blocks(hits):
+            self._parts.append(Part(name, text, estimates.about(text), joined.citation))
+
+
+def _recalled(memory: Memory, message: str, budget: int, today: date) -> Recall:
+    """Recall for a message; one that reads as a mistaken query is asked by its words alone."""
+    try:
+        return memory.recall(message, budget=budget, layer="full", now=today)
+    except (ConfigError, UnknownCollection):
+        words = " ".join(re.findall(r"\w+", message))
+        return memory.recall(words, budget=budget, layer="full", now=today)
+
+
+def _without(hit: Hit, shown: Set[tuple[str, str]]) -> Hit | None:
+    """A hit without the lines at its ends that stand in the block, short ones too; None if none is left."""
+    lines = hit.text.split("\n")
+    if "```" in hit.text or len(lines) != hit.end_line - hit.start_line + 1:
+        return hit
+    marks = [_is_shown(line, hit.path, shown) for line in lines]
+    new = [number for number, mark in enumerate(marks) if mark is False]
+    if not new:
+        return None if True in marks else hit
+    first = new[0] if True in marks[: new[0]] else 0
+    last = new[-1] if True in marks[new[-1] :] else len(lines) - 1
+    text = "\n".join(lines[first : last + 1])
+    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
+
+
+def _is_shown(line: str, path: str, shown: Set[tuple[str, str]]) -> bool | None:
+    """Whether a line stands in the block; None for one that says nothing by itself."""
+    line = line.strip()
+    return None if not line or line.startswith("#") else (path, line) in shown
+
+
+def _size(chosen: Sequence[Piece]) -> int:
+    """What pieces take in the block, their line ends included."""
+    return sum(estimates.quarters(text) + 1 for _, text in disclose.blocks(pieces.joined(chosen)))
+
+
+def _tokens(hits: Sequence[Hit]) -> int:
+    return sum(estimates.about(hit.text) for hit in hits)

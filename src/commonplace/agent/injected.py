@@ -1,0 +1,155 @@
+"""What a session was given already, so that nothing is put into its conversation twice.
+
+A passage is known when every statement of it was given from the same note before; one that says a word more
+or another is new. Of the statements only hashes are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from commonplace import atomic, paths, screen
+from commonplace.errors import CommonplaceError, NoteNotFound
+from commonplace.search.repeats import SENTENCE
+from commonplace.types import Hit
+
+MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
+MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten first
+LOCK_WAIT_S = 1.0  # for a file that only saves a few tokens
+KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
+_HEX = 16
+_FOLDER = "injected"
+_DIGEST = re.compile(rb"[0-9a-f]{16}")
+
+
+class Injected:
+    """What each session was given; safe from any thread.
+
+    With a workspace a small file a session below `.commonplace/` keeps it for processes that come and go; a
+    file that cannot be read or written is no error, `trouble` says so.
+    """
+
+    def __init__(self, workspace: paths.Workspace | None = None) -> None:
+        self.trouble = ""
+        self._workspace = workspace
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
+
+    def new(self, session: str, hits: Sequence[Hit]) -> list[bool]:
+        """Tell of each hit whether it says something that the session was not given; all do without one."""
+        if not session:
+            return [True] * len(hits)
+        with self._lock:
+            given = self._given(session)
+            return [any(digest not in given for digest in _digests(hit)) for hit in hits]
+
+    def add(self, session: str, hits: Iterable[Hit]) -> None:
+        """Note what a session was given."""
+        found = [digest for hit in hits for digest in _digests(hit)] if session else []
+        if not found:
+            return
+        with self._lock:
+            _put(self._given(session), found)
+            if self._workspace is not None:
+                self._write(session, found)
+
+    def forget(self, session: str) -> None:
+        """Let everything be given to a session again: its conversation was shortened, or is over."""
+        with self._lock:
+            self._sessions.pop(session, None)
+            if self._workspace is not None:
+                self._delete(session)
+
+    def _given(self, session: str) -> OrderedDict[str, None]:
+        given = self._sessions.setdefault(session, OrderedDict())
+        self._sessions.move_to_end(session)
+        while len(self._sessions) > MAX_SESSIONS:
+            self._sessions.popitem(last=False)
+        if self._workspace is not None:
+            given.clear()  # another process may have added to it, or forgotten it
+            _put(given, self._read(session))
+        return given
+
+    # --- the file of a session ----------------------------------------------------------------------
+
+    def _path(self, session: str) -> Path:
+        assert self._workspace is not None
+        name = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        return self._workspace.derived / _FOLDER / f"{name}.txt"
+
+    def _read(self, session: str) -> list[str]:
+        assert self._workspace is not None
+        try:
+            return _parsed(paths.read_contained(self._path(session), [self._workspace.derived]))
+        except NoteNotFound:
+            return []
+        except CommonplaceError as error:
+            self.trouble = f"what this session was given cannot be read: {error}"
+            return []
+
+    def _write(self, session: str, found: Sequence[str]) -> None:
+        assert self._workspace is not None
+        lock = paths.lock_file(self._workspace, _FOLDER)
+
+        def compose(data: bytes) -> bytes:
+            given = OrderedDict.fromkeys(_parsed(data))
+            _put(given, found)
+            return "".join(f"{digest}\n" for digest in given).encode()
+
+        try:
+            paths.prepare_derived(self._workspace)
+            path = paths.contain(self._path(session), [self._workspace.derived], missing_ok=True)
+            atomic.replace(path, compose, lock=lock, timeout_s=LOCK_WAIT_S)
+            self._sweep()
+            self.trouble = ""
+        except CommonplaceError as error:
+            self.trouble = f"what this session was given is not kept: {error}"
+
+    def _delete(self, session: str) -> None:
+        with suppress(OSError):
+            self._path(session).unlink(missing_ok=True)
+
+    def _sweep(self) -> None:
+        """Delete the files of sessions that are long over."""
+        assert self._workspace is not None
+        oldest = time.time() - KEPT_S
+        with suppress(OSError), os.scandir(self._workspace.derived / _FOLDER) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        os.unlink(entry.path)
+
+
+def _put(given: OrderedDict[str, None], found: Iterable[str]) -> None:
+    for digest in found:
+        given[digest] = None
+        given.move_to_end(digest)
+    while len(given) > MAX_STATEMENTS:
+        given.popitem(last=False)
+
+
+def _parsed(data: bytes) -> list[str]:
+    """The hashes of a file; lines that are none are passed over."""
+    return [line.decode() for line in data.splitlines() if _DIGEST.fullmatch(line)]
+
+
+def _digests(hit: Hit) -> list[str]:
+    return [
+        hashlib.sha256(f"{hit.path}\0{said}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
+        for said in _statements(hit.text)
+    ]
+
+
+def _statements(text: str) -> Iterator[str]:
+    """The sentences of a text without their blanks; headings say nothing where anything else does."""
+    found = [" ".join(part[0].split()).lstrip(f"{screen.ELLIPSIS} ") for part in SENTENCE.finditer(text)]
+    told = [said for said in found if said and not said.startswith("#")]
+    yield from told or filter(None, found)

@@ -1,0 +1,42 @@
+"""Text for a system prompt: when to recall, when to write, how to cite, and that recalled text is data."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from commonplace.errors import ConfigError
+
+Language = Literal["auto", "en", "zh"]
+LANGUAGES = ("auto", "en", "zh")
+_FOLDER = Path(__file__).with_name("prompts")
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")  # the first that is set says the language, as POSIX has it
+
+
+def text(language: Language = "auto", like: str = "") -> str:
+    """Return the instructions, some 150 tokens; `auto` takes the language of `like`, else the environment's.
+
+    They name the tools memory_search, memory_get, memory_timeline, memory_write and memory_status. Raises
+    ConfigError for another language.
+    """
+    if language not in LANGUAGES:
+        raise ConfigError(
+            "language", f"{language!r} is not allowed; it must be one of {', '.join(LANGUAGES)}"
+        )
+    return _read(_chosen(like) if language == "auto" else language)
+
+
+def _chosen(like: str) -> str:
+    if like.strip():
+        from commonplace.index.vectors import is_foreign
+
+        return "zh" if is_foreign(like) else "en"
+    set_to = next((value for name in _VARIABLES if (value := os.environ.get(name))), "")
+    return "zh" if set_to.lower().startswith("zh") else "en"
+
+
+@cache
+def _read(language: str) -> str:
+    return (_FOLDER / f"instructions.{language}.md").read_text("utf-8").strip()

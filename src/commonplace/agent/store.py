@@ -1,0 +1,203 @@
+"""What a host's prompt builder calls, without async: notes read and written, the context, a recall ahead."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace import paths
+from commonplace.agent import pieces
+from commonplace.agent.context import Context, ContextBuilder
+from commonplace.errors import NoteNotFound, NoteUnreadable
+from commonplace.memory import Memory
+from commonplace.notes import files, masks
+
+if TYPE_CHECKING:
+    from commonplace.types import Recall, Written
+
+DEADLINE_S = 2.0  # that a host waits for a block which was begun ahead
+RUNNING = 4  # blocks begun ahead at a time in one process; a host that hangs must not pile up threads
+_SLOTS = threading.BoundedSemaphore(RUNNING)
+
+
+class TextLost(NoteUnreadable):
+    """A write would lose something that its writer has not seen; nothing was written."""
+
+
+class MemoryStore:
+    """The memory of a workspace as plain calls; safe from any thread."""
+
+    def __init__(self, memory: Memory, builder: ContextBuilder | None = None) -> None:
+        self.memory = memory
+        self.builder = builder or ContextBuilder(memory)
+        self._read: bytes | None = None  # the hash of MEMORY.md as it was read or written last
+        self._lock = threading.Lock()
+
+    def read_today(self, now: datetime | date | None = None) -> str:
+        """Read today's note as it may be shown; empty where there is none. Raises as `Memory.get` does."""
+        day = now.date() if isinstance(now, datetime) else now or date.today()
+        workspace = self.memory.workspace
+        try:
+            note = pieces.read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
+        except NoteNotFound:
+            return ""
+        return "".join(f"{line}\n" for line in note.lines)
+
+    def append_today(self, text: str, *, heading: str | None = None, now: datetime | None = None) -> Written:
+        """Append an entry to today's note, redacted. Raises as `Memory.remember` does."""
+        return self.memory.remember(text, heading=heading, now=now)
+
+    def read_long_term(self) -> str:
+        """Read MEMORY.md to rewrite it: with its comments, with marks in place of what is hidden.
+
+        Empty where there is none. Raises OutsideRoots, NoteUnreadable.
+        """
+        path = self.memory.workspace.memory_file
+        try:
+            data = paths.read_contained(path, [self.memory.workspace.root])
+        except NoteNotFound:
+            data = b""
+        text = files.decode(path, data)
+        with self._lock:
+            self._read = _hash(text)
+        return masks.mask(_unix(text)).text
+
+    def write_long_term(self, text: str) -> None:
+        """Replace MEMORY.md: locked, atomic, redacted; what was hidden from the reader stays.
+
+        Unless the file is as it was read last, every line of it must still be there. Raises TextLost, with
+        nothing written, ConfigError, OutsideRoots, NoteUnreadable.
+        """
+        workspace = self.memory.workspace
+        path = workspace.memory_file
+        paths.contain(path, [workspace.root], missing_ok=True)
+        written = ""
+
+        def compose(before: str) -> str:
+            nonlocal written
+            written = self._composed(path, before, _unix(text))
+            return written
+
+        files.replace(path, compose, lock=paths.lock_file(workspace, "notes"))
+        with self._lock:
+            self._read = _hash(written)
+
+    def _composed(self, path: Path, before: str, text: str) -> str:
+        """The text that replaces another one."""
+        text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+        masked = masks.mask(_unix(before))
+        with self._lock:
+            just_read = self._read == _hash(before)
+        if not just_read and not _keeps(masked.text, text):
+            told = "has lines that were not read and would be lost; read it again, then write"
+            raise TextLost(paths.shown(path), told)
+        try:
+            after = masks.unmask(text, masked, redacted=self.memory.settings.remember.redact)
+        except masks.MarkLost as error:
+            told = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
+            raise TextLost(paths.shown(path), told) from error
+        if after and not after.endswith("\n"):
+            after += "\n"
+        return after.replace("\n", "\r\n") if "\r\n" in before else after
+
+    def memory_context(
+        self,
+        message: str = "",
+        *,
+        session: str = "",
+        now: datetime | date | None = None,
+        files: bool | None = None,
+        budget: int | None = None,
+    ) -> str:
+        """Return the block for a prompt, as `ContextBuilder.build` makes it; never raises for bad files."""
+        return self.builder.build(message, session=session, now=now, files=files, budget=budget).text
+
+    def recall(self, message: str, *, budget: int | None = None, now: date | None = None) -> Recall:
+        """Recall for a message alone. Raises as `Memory.recall` does."""
+        return self.memory.recall(message, budget=budget, now=now)
+
+    def prefetch(self, message: str, **options: object) -> Prefetch:
+        """Begin the block for a message; see `prefetch`."""
+        return prefetch(self.builder, message, **options)
+
+
+class Prefetch:
+    """A block that is built in a thread while the host does something else."""
+
+    def __init__(self, builder: ContextBuilder, message: str, options: Mapping[str, object]) -> None:
+        """Begin at once, unless too many are under way; then there will be no block."""
+        self.error = ""
+        self._builder, self._message, self._options = builder, message, options
+        self._context: Context | None = None
+        self._done, self._lock = threading.Event(), threading.Lock()
+        self._cancelled = self._given = False
+        if _SLOTS.acquire(blocking=False):
+            threading.Thread(target=self._run, name="commonplace-prefetch", daemon=True).start()
+        else:
+            self.error = f"{RUNNING} blocks are being built already"
+            self._done.set()
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to an end, with a block or without."""
+        return self._done.is_set()
+
+    def result(self, timeout_s: float = DEADLINE_S) -> Context | None:
+        """Return the block, waiting no longer than told; None if it is late, failed or cancelled.
+
+        What is returned counts as given to its session; what came late does not. Never raises.
+        """
+        if not self._done.wait(max(0.0, timeout_s)):
+            return None
+        with self._lock:
+            if self._cancelled or self._context is None:
+                return None
+            if not self._given:
+                self._given = True
+                try:
+                    self._builder.given(self._context)
+                except Exception as error:  # noqa: BLE001 - a host's prompt does not fail with its memory
+                    self.error = str(error)
+            return self._context
+
+    def cancel(self) -> None:
+        """Want it no longer; the thread ends by itself and what it made is dropped."""
+        with self._lock:
+            self._cancelled = True
+
+    def _run(self) -> None:
+        try:
+            self._context = self._builder.compose(self._message, **self._options)  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001 - a host's prompt does not fail with its memory
+            self.error = str(error)
+        finally:
+            _SLOTS.release()
+            self._done.set()
+
+
+def prefetch(source: Memory | ContextBuilder, message: str, **options: object) -> Prefetch:
+    """Begin the block for a message in a thread; `options` are those of `ContextBuilder.build`.
+
+    With a memory each call has a builder of its own, which knows of no earlier one: keep a builder where
+    sessions matter.
+    """
+    builder = source if isinstance(source, ContextBuilder) else ContextBuilder(source)
+    return Prefetch(builder, message, options)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _keeps(before: str, after: str) -> bool:
+    """Whether all lines of a text that are not blank stand in another one, in their order."""
+    rest = iter(after.split("\n"))
+    return all(any(line == other for other in rest) for line in before.split("\n") if line.strip())

@@ -1,0 +1,243 @@
+"""Writing down what agents submit, in the background: queue, spool, note, index, in this order.
+
+Three small threads, so that none waits for what another waits for: the first puts what was submitted into
+the spool on disk, the second writes the spool into notes, the third brings the index up to them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import time
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from commonplace.agent.chores import Chore
+from commonplace.errors import CommonplaceError
+from commonplace.lifecycle.spool import Spool
+
+if TYPE_CHECKING:
+    from commonplace.lifecycle.enrichment import Enricher
+    from commonplace.memory import Memory
+    from commonplace.types import Entry
+
+MEGABYTE = 1_000_000
+_AT_ONCE = 100  # entries that one append to the spool takes
+# What comes within this time is appended at once. A process that is killed loses what came later than this
+# before it, and what the append takes.
+_GATHER_S = 0.01
+_WRITE_AFTER_S = 0.2  # a note is read and written as a whole, which many entries may share
+_OTHERS_S = 5.0  # what another process is waited for that writes the same spool into notes
+_EXIT_S = 3.0  # what the end of the interpreter waits for the spool and the notes
+logger = logging.getLogger("commonplace.worker")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """Entries of a worker: in memory, written into notes, lost; and what fails now, empty if nothing."""
+
+    queued: int
+    written: int
+    lost: int
+    trouble: str
+
+
+class IndexWorker:
+    """Takes entries from a host and brings them into notes and index without holding the host up.
+
+    What was submitted is on disk some milliseconds later, whatever becomes of notes and index; what a worker
+    leaves there, the next one takes up, or `commonplace sync`.
+    """
+
+    def __init__(
+        self, memory: Memory, *, capacity: int | None = None, sync_after_s: float | None = None
+    ) -> None:
+        """Start on a memory, with what its spool holds; the limits are those of its settings."""
+        settings = memory.settings.hooks
+        self._memory = memory
+        self._enricher = _enricher(memory)
+        self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
+        self._capacity = settings.capacity if capacity is None else capacity
+        self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
+        self._written = 0
+        self._troubles: dict[str, str] = {}
+        self._forked = self._leaving = False
+        self._begin()
+        _workers.add(self)
+        self._writing.call()
+        self._syncing.call()
+
+    def _begin(self) -> None:
+        self._queue: deque[Entry] = deque()
+        self._held: Sequence[Entry] = ()
+        self._lost = self._lost_told = 0
+        self._put, self._settled = 0, -1  # into the spool, and of these into notes
+        self._deadline = float("inf")
+        self._spooling = Chore("spool", self._put_into_spool, gather_s=_GATHER_S)
+        self._writing = Chore("write", self._write, gather_s=_WRITE_AFTER_S)
+        self._syncing = Chore("sync", self._sync, quiet_s=self._sync_after_s, longest_pause_s=300.0)
+
+    def submit(self, entry: Entry) -> None:
+        """Take an entry, to be written into the note of its day. Never waits, never raises.
+
+        One is lost, and counted, only where the spool could not be written for so long that as many wait
+        in memory as there is room for.
+        """
+        if len(self._queue) >= self._capacity:
+            self._lost += 1
+            return
+        self._queue.append(entry)
+        self._spooling.call()
+
+    def nudge(self) -> None:
+        """Say that files changed: the index is brought up to them when it has been quiet for a while."""
+        if not self._forked:
+            self._syncing.call()
+
+    @property
+    def state(self) -> WorkerState:
+        """How the work stands."""
+        waiting = len(self._queue) + len(self._held)
+        return WorkerState(waiting, self._written, self._lost, "; ".join(self._troubles.values()))
+
+    def stop(self, deadline_s: float = 5.0) -> bool:
+        """Finish what is submitted, within the deadline; tell whether all of it stands in notes.
+
+        What does not stays in the spool. A worker that is given something afterwards starts again.
+        """
+        return self._end(time.monotonic() + deadline_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def leave(self) -> None:
+        """Bring what is submitted to disk: the interpreter ends, and nobody called `stop`."""
+        self._leaving = True
+        self._end(time.monotonic() + _EXIT_S)
+
+    def _end(self, deadline: float) -> bool:
+        self._deadline = deadline
+        # One after the other: what the first still does is work for the next.
+        for chore in (self._spooling, self._writing, self._syncing):
+            chore.end()
+            chore.join(deadline)
+            if chore is self._spooling and self._queue and not chore.alive:
+                self._put_into_spool()  # no thread could be had for it
+        if not self._syncing.alive:
+            self._deadline = float("inf")
+        return not (self._queue or self._held or self._lost) and self._settled == self._put
+
+    def renew(self) -> None:
+        """Begin anew in a child after a fork: it only fills the spool, which its parent writes down.
+
+        The locks of the memory may be held there by threads that are no more.
+        """
+        self._forked = True
+        self._begin()
+
+    # --- on the threads -----------------------------------------------------------------------------
+
+    def _put_into_spool(self) -> bool:
+        while self._held or self._queue:
+            if not self._held:
+                self._held = [self._queue.popleft() for _ in range(min(_AT_ONCE, len(self._queue)))]
+            try:
+                taken = self._spool.extend(self._held)
+            except CommonplaceError as error:
+                self._tell("spool", str(error))
+                return False
+            self._put += taken
+            self._lost += len(self._held) - taken
+            self._held = ()
+            if not self._forked:
+                self._writing.call()
+        self._tell("spool", "")
+        if self._lost > self._lost_told:
+            logger.error(
+                "%d entries were lost: neither memory nor spool had room", self._lost - self._lost_told
+            )
+            self._lost_told = self._lost
+        return True
+
+    def _write(self) -> bool:
+        put, left_s = self._put, max(0.0, self._deadline - time.monotonic())
+        drained = self._spool.drain(self._capture, wait_s=min(_OTHERS_S, left_s))
+        self._tell("notes", drained.trouble)
+        if drained.damaged:
+            logger.warning(
+                "%d damaged lines of the spool were set aside: %s", drained.damaged, self._spool.aside
+            )
+        if drained.refused:
+            logger.error("%d entries were refused before, since the spool was full", drained.refused)
+        if drained.written:
+            self._written += drained.written
+            self._syncing.call()
+        if drained.trouble or drained.busy:
+            return False
+        self._settled = put
+        return True
+
+    def _capture(self, entries: Sequence[Entry]) -> None:
+        if self._enricher is not None and self._deadline == float("inf"):  # otherwise there is no time for it
+            entries = self._enricher.enrich(entries)
+        self._memory.capture(entries)
+
+    def _sync(self) -> bool:
+        if self._leaving:
+            return True
+        try:
+            self._memory.sync(stop=lambda: time.monotonic() > self._deadline)
+        except CommonplaceError as error:
+            self._tell("index", str(error))
+            return False
+        except RuntimeError as error:
+            if "interpreter shutdown" not in str(error):
+                raise
+            return True  # no threads are to be had any more, and the next sync goes on from here
+        self._tell("index", "")
+        return True
+
+    def _tell(self, part: str, trouble: str) -> None:
+        """Log what fails, once, and once that it does no more."""
+        was = self._troubles.pop(part, "")
+        if trouble:
+            self._troubles[part] = trouble
+        if trouble and not was:
+            logger.warning("%s: %s; nothing is lost, it is tried again", part, trouble)
+        elif was and not trouble:
+            logger.info("%s: works again", part)
+
+
+def _enricher(memory: Memory) -> Enricher | None:
+    """Who gives observations types and titles, where the settings ask for it."""
+    if not memory.settings.observe.enrich:
+        return None
+    from commonplace.lifecycle import enrichment
+
+    return enrichment.of_memory(memory)
+
+
+def _at_exit() -> None:
+    for worker in list(_workers):
+        worker.leave()
+
+
+def _after_fork() -> None:
+    for worker in list(_workers):
+        worker.renew()
+
+
+_workers: weakref.WeakSet[IndexWorker] = weakref.WeakSet()
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

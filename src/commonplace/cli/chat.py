@@ -1,0 +1,169 @@
+"""`chat`: a plain conversation on the terminal, or line by line through a pipe, with the memory behind it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.cli import failures, session
+from commonplace.cli.options import command, option
+from commonplace.config import AGENT_VARIABLE
+from commonplace.errors import ConfigError
+
+if TYPE_CHECKING:
+    from commonplace.agent.loop import AgentLoop
+    from commonplace.config.settings import Llm
+    from commonplace.llm.client import Client
+    from commonplace.memory import Memory
+
+HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
+_NO_MODEL = "none is set; name one with --model and --base-url, or set it with `commonplace models use --llm`"
+
+
+@command("chat")
+@option("--model", metavar="M", help="The language model, as MODEL or PROVIDER/MODEL.")
+@option("--base-url", metavar="URL", help="Where it is, for a server that speaks OpenAI's chat completions.")
+@option("--session", "name", metavar="ID", help="Go on with this session, or begin one of this name.")
+@option("--once", "message", metavar="MESSAGE", help="Answer one message, and end.")
+@click.pass_context
+def chat(
+    ctx: click.Context, model: str | None, base_url: str | None, name: str | None, message: str | None
+) -> None:
+    """Talk to a language model that has this memory.
+
+    What is remembered about a message goes with it, the model may search and write further notes, what it
+    does is noted, and the session is kept in sessions/ID.jsonl. A message is a line; /help tells the rest.
+    """
+    memory = _memory(ctx, model, base_url)
+    llm = _llm(memory)
+    agent = session.agent(ctx)
+    talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    failed = talk.run(name or "", [message] if message is not None else _lines())
+    if failed:
+        ctx.exit(failures.ERROR)
+
+
+class _Talk:
+    """One conversation after another, and what of them is shown."""
+
+    def __init__(self, memory: Memory, llm: Client, agent: str) -> None:
+        self._memory, self._llm, self._agent = memory, llm, agent
+        self._open = False  # whether a line of an answer has begun
+
+    def run(self, name: str, messages: Iterator[str] | list[str]) -> bool:
+        """Answer messages until they end; tell whether the last one could not be answered."""
+        failed, loop = False, self._begin(name)
+        try:
+            for message in messages:
+                if message == "/quit":
+                    break
+                if message == "/new":
+                    loop.close()
+                    loop = self._begin("")
+                elif message.startswith("/") and message[1:].isalpha():
+                    session.note(HELP if message == "/help" else f"{message} is no command; {HELP}")
+                elif message.strip():
+                    failed = self._answer(loop, message)
+        finally:
+            loop.close()
+        return failed
+
+    def _begin(self, name: str) -> AgentLoop:
+        from commonplace.agent.loop import AgentLoop
+
+        loop = AgentLoop(self._memory, self._llm, session=name, agent=self._agent, show=self._show)
+        loop.start()
+        session.note(f"session {loop.session} · {self._llm.name} · /help")
+        return loop
+
+    def _answer(self, loop: AgentLoop, message: str) -> bool:
+        reply = loop.respond(message)
+        self._end_line()
+        if reply.stopped:
+            session.note("stopped")
+        if reply.error:
+            failures.warn(f"error: {reply.error}")
+        return bool(reply.error)
+
+    def _show(self, kind: str, text: str) -> None:
+        """Print pieces of an answer as they come, and what else happens as dim lines between them."""
+        from commonplace import screen
+
+        if kind == "text":
+            self._open = True
+            sys.stdout.write(screen.clean(text))
+            sys.stdout.flush()
+            return
+        self._end_line()
+        session.note(screen.shorten(screen.one_line(f"{kind}: {text}"), 200))
+
+    def _end_line(self) -> None:
+        if self._open:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        self._open = False
+
+
+def _lines() -> Iterator[str]:
+    """What is typed, with a prompt on a terminal; otherwise the lines of standard input."""
+    if sys.stdin is None:
+        return
+    if not session.is_terminal(sys.stdin):
+        for line in sys.stdin.buffer:
+            yield line.decode("utf-8-sig", "replace").strip()
+        return
+    from contextlib import suppress
+
+    with suppress(ImportError):  # where there is one, a line can be edited and called back
+        import readline  # noqa: F401
+    while True:
+        try:
+            yield input("> ").strip()
+        except EOFError:
+            session.note("")
+            return
+
+
+def _memory(ctx: click.Context, model: str | None, base_url: str | None) -> Memory:
+    """Open the workspace, with the model that the options name in the place of the one that is set."""
+    from commonplace import config
+    from commonplace.memory import Memory
+
+    settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
+    overrides = _overrides(settings.llm, model, base_url)
+    memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=session.agent(ctx))
+    ctx.call_on_close(memory.close)
+    return memory
+
+
+def _overrides(former: Llm, model: str | None, base_url: str | None) -> Mapping[str, object]:
+    """The settings that options stand for; one provider's model, address and key are not another's."""
+    if model is None and base_url is None:
+        return {}
+    from commonplace.llm import registry, selection
+
+    provider, rest = former.provider, ""
+    if base_url is not None:  # whose models may have names with a slash
+        provider = "compatible"
+    elif model is not None and model.partition("/")[0] in registry.PROVIDERS:
+        provider, _, rest = model.partition("/")
+    if provider == "none":
+        raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
+    flags = {"model": rest or model or former.model, "base_url": base_url}
+    chosen = selection.select(provider, former, flags)
+    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *selection.OWN)}
+
+
+def _llm(memory: Memory) -> Client:
+    """The language model; no answer of a conversation is kept, and the transcript has them anyway."""
+    from commonplace.embedding import configured
+    from commonplace.llm.opening import open_llm
+
+    llm = open_llm(memory.workspace, memory.settings, breaker=configured.breaker())
+    if llm is None:
+        raise ConfigError("llm.provider", _NO_MODEL)
+    return llm

@@ -1,0 +1,1 @@
+"""What becomes of memory over time: what is captured, summed up, shortened."""

@@ -1,0 +1,139 @@
+"""What models and people write, as it may stand in a note: its language, its length, its sentences."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from commonplace.index import lexicon
+from commonplace.notes.redact import redact, strip_private
+from commonplace.search import stopwords, wording
+
+Language = Literal["en", "zh"]
+# A message in Chinese may name many things in Latin letters, and one in English a Chinese word or two.
+CHINESE_SHARE = 0.3
+# What is written in Chinese may be mostly names of files and commands, and English may quote a title.
+_CHINESE_ANSWER, _ENGLISH_ANSWER = 0.1, 0.5
+# The share of what a text says that must come from what it is about: of words, and of pairs of CJK
+# characters, fewer of which stay in a paraphrase. More would cost true sentences.
+KNOWN, KNOWN_PAIRS = 0.2, 0.1
+_WIDE = 0x2E7F  # the last code point before CJK
+_WORD = re.compile(r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*")
+# The end of a sentence: a mark with a space behind it and a beginning, or a full-width mark.
+_END = re.compile(
+    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bDr\.)(?<!\bNo\.)\s+(?=[^\sa-z])|(?<=[。！？；])"
+)
+_CLAUSE = re.compile(r"(?<=[,;:])\s+|(?<=[，、：])|\s+")
+_MARKS = re.compile(r"\A(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+")
+_COMMENT = re.compile(r"<!--.*?-->|<!--|-->", re.DOTALL)
+
+
+def language(texts: Iterable[str]) -> Language:
+    """Tell what language most of several texts are in; English stands for all that is not Chinese."""
+    found = [lexicon.cjk_share(text) >= CHINESE_SHARE for text in texts if text.strip()]
+    return "zh" if found and 2 * sum(found) >= len(found) else "en"
+
+
+def is_in(text: str, language: Language) -> bool:
+    """Whether a text can pass for one in a language."""
+    share = lexicon.cjk_share(text)
+    return share >= _CHINESE_ANSWER if language == "zh" else share < _ENGLISH_ANSWER
+
+
+def words(text: str) -> int:
+    """Count words: a run of letters and digits is one, two CJK characters are one."""
+    wide = sum(map(len, lexicon.cjk_runs(text)))
+    rest = re.sub(lexicon.CJK_RUN, " ", text) if wide else text
+    return math.ceil(wide / 2) + len(_WORD.findall(rest))
+
+
+def sentences(text: str) -> list[str]:
+    """Cut a text into its sentences, each with its mark."""
+    return [part.strip() for part in _END.split(text) if part and part.strip()]
+
+
+def within(text: str, most: int) -> str:
+    """Return as many whole sentences from the start as fit into so many words.
+
+    One that does not fit by itself is cut between two words and says so with an ellipsis.
+    """
+    if words(text) <= most:
+        return text
+    kept = ""
+    for sentence in sentences(text):
+        longer = joined([kept, sentence])
+        if words(longer) > most:
+            break
+        kept = longer
+    return kept or _shortened(text, most)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Put sentences one behind the other, with a space where the script has any."""
+    text = ""
+    for part in filter(None, parts):
+        text += part if not text or text[-1] in "。！？；，、" else f" {part}"
+    return text
+
+
+def ended(text: str) -> str:
+    """Return a text that ends as a sentence does."""
+    if not text or not text[-1].isalnum():
+        return text
+    return text + ("。" if ord(text[-1]) > _WIDE else ".")
+
+
+def _shortened(text: str, most: int) -> str:
+    kept = ""
+    at = 0
+    for piece in [*_CLAUSE.finditer(text)]:
+        if words(text[: piece.end()]) > most:
+            break
+        kept, at = text[: piece.end()].rstrip(), piece.end()
+    if not kept:  # one word, or CJK without any mark
+        kept = text[:at] or text[: 2 * most]
+        while len(kept) > 1 and words(kept) > most:
+            kept = kept[:-1]
+    return f"{kept.rstrip(',;:，、：')}…"
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, without marks of Markdown before it, secrets, private parts and comments.
+
+    A comment could say of a note who wrote it or what it replaces, which is not for a model to say.
+    """
+    safe = redact(strip_private(_COMMENT.sub(" ", text)))[0]
+    return _MARKS.sub("", " ".join(safe.split())).strip()
+
+
+def is_about(text: str, known: frozenset[str]) -> bool:
+    """Whether enough of what a text says comes from what is known; see `terms`."""
+    said = terms(text)
+    shared = len(said & known)
+    pairs = sum(1 for term in said if wording.is_wide(term[0]))
+    return bool(shared) and shared >= KNOWN * (len(said) - pairs) + KNOWN_PAIRS * pairs
+
+
+def terms(text: str) -> frozenset[str]:
+    """What a text says: words without their endings, pairs of CJK characters."""
+    return frozenset(_terms(wording.read(text).tokens))
+
+
+def _terms(tokens: tuple[str, ...]) -> Iterator[str]:
+    before = ""
+    for token in tokens:
+        wide = wording.is_wide(token)
+        if wide and before and (before + token) not in stopwords.CHINESE:
+            yield before + token
+        elif not wide and token[0].isalnum() and token not in stopwords.ENGLISH:
+            yield _stem(token)
+        before = token if wide else ""
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.isascii() and word.isalpha() and word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,215 @@
+"""Entries on their way into notes, on disk: any process appends some in no time, one at a time writes them.
+
+`.commonplace/spool/entries.jsonl` is appended to under a lock, a line an entry. Whoever drains it renames it
+first, so that nobody appends to what is being read, and removes it when all of it stands in notes. Nothing
+here imports the engine: a hook process is gone before that would be loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from commonplace import paths
+from commonplace.atomic import LOCK_WAIT_S, locked
+from commonplace.errors import NoteUnreadable, OutsideRoots
+from commonplace.types import Entry, Provenance
+from commonplace.types.entries import Writer
+
+if TYPE_CHECKING:
+    from commonplace.lifecycle.claims import Drained
+
+MAX_BYTES = 64_000_000  # of everything in the folder; some 60,000 entries
+_APPEND = (
+    os.O_RDWR
+    | os.O_APPEND
+    | os.O_CREAT
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a spool holds: entries that wait, lines set aside, and how many it refused since it was full."""
+
+    entries: int
+    damaged: int
+    refused: int
+
+
+class Spool:
+    """The spool of one workspace; safe with many threads and processes, whichever is killed when."""
+
+    def __init__(self, workspace: paths.Workspace, *, max_bytes: int = MAX_BYTES) -> None:
+        """Name the workspace; nothing is made before there is something to keep."""
+        self.workspace, self.max_bytes = workspace, max_bytes
+
+    @property
+    def path(self) -> Path:
+        """The file that is appended to."""
+        return self.workspace.spool / "entries.jsonl"
+
+    @property
+    def aside(self) -> Path:
+        """The file of lines that no entry could be read from, and of entries that no note took."""
+        return self.workspace.spool / "damaged.jsonl"
+
+    def append(self, entry: Entry) -> bool:
+        """Append an entry; false if it was refused because the spool is full. Raises as `extend` does."""
+        return self.extend([entry]) == 1
+
+    def extend(self, entries: Sequence[Entry], *, timeout_s: float = LOCK_WAIT_S) -> int:
+        """Append entries, as many as there is room for; return how many. The rest are counted as refused.
+
+        Secrets and private parts are taken out; an entry that is nothing else is dropped. It outlives the
+        process at once, and a power cut some seconds later. Raises NoteUnreadable, OutsideRoots, and then
+        nothing was appended.
+        """
+        lines = [encode(clean(entry)) for entry in entries]
+        self.prepare()
+        with locked(paths.lock_file(self.workspace, "spool"), timeout_s):
+            taken = self._fitting(lines)
+            try:
+                if taken:
+                    append(self.path, b"".join(taken))
+                self._refuse(len(lines) - len(taken))
+            except OSError as error:
+                raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
+        return len(taken)
+
+    def drain(
+        self, write: Callable[[Sequence[Entry]], object], *, wait_s: float = 0.0, batch: int = 200
+    ) -> Drained:
+        """Hand what waits over to `write`, entries of one day at a time, and remove it when that comes back.
+
+        `write` is given a batch again where a process was killed before it could say that it was written, so
+        it must be one that a repetition adds nothing to, such as `Memory.capture`. Of two that drain, one
+        does; the other waits `wait_s` for it. What `write` raises of ours ends the work and is in the
+        report, and the rest waits on; but an entry that raises ConfigError is set aside.
+        """
+        from commonplace.lifecycle import claims
+
+        return claims.drain(self, write, wait_s, batch)
+
+    def waiting(self) -> Waiting:
+        """Count what is here, without changing it."""
+        from commonplace.lifecycle import claims
+
+        refused = 0
+        with suppress(OSError):
+            refused = os.path.getsize(self.refusals)
+        entries = claims.lines(self.path) + sum(claims.left(path) for path in claims.claimed(self))
+        return Waiting(entries, claims.lines(self.aside), refused)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return not any(name.endswith(".jsonl") and name != self.aside.name for name, _ in self._files())
+
+    @property
+    def refusals(self) -> Path:
+        """The file that counts what was refused, a byte each."""
+        return self.workspace.spool / "refused"
+
+    def prepare(self) -> None:
+        """Make the folder, which must lie in the workspace. Raises NoteUnreadable, OutsideRoots."""
+        folder = self.workspace.spool
+        if not folder.is_dir():
+            paths.prepare_derived(self.workspace)
+        if not paths.is_within(os.path.realpath(folder), os.path.realpath(self.workspace.root)):
+            raise OutsideRoots(paths.shown(folder), "a symlink that leaves the workspace")
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+
+    def _files(self) -> Iterator[tuple[str, int]]:
+        with suppress(OSError), os.scandir(self.workspace.spool) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    yield entry.name, entry.stat(follow_symlinks=False).st_size
+
+    def _fitting(self, lines: Sequence[bytes]) -> list[bytes]:
+        room = self.max_bytes - sum(size for _, size in self._files())
+        taken: list[bytes] = []
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                break
+            taken.append(line)
+        return taken
+
+    def _refuse(self, count: int) -> None:
+        if count:
+            append(self.refusals, b"." * count, whole_lines=False)
+
+
+def clean(entry: Entry) -> Entry:
+    """Return an entry as a note may hold it: no private parts, no secrets, no characters that are none."""
+    from dataclasses import replace
+
+    from commonplace.notes.redact import redact, strip_private
+
+    def cleaned(text: str) -> str:
+        text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return redact(strip_private(text))[0]
+
+    return replace(entry, text=cleaned(entry.text), heading=cleaned(entry.heading))
+
+
+def encode(entry: Entry) -> bytes:
+    """Return an entry as one line of JSON."""
+    data: dict[str, Any] = {"at": entry.at.isoformat(), "text": entry.text}
+    if entry.heading:
+        data["heading"] = entry.heading
+    if entry.provenance is not None:
+        by = entry.provenance
+        data["provenance"] = {"by": by.by, "agent": by.agent, "session": by.session, "at": by.at}
+    return json.dumps(data).encode() + b"\n"
+
+
+def decode(line: bytes) -> Entry:
+    """Return the entry of a line. Raises ValueError for one that is cut or damaged."""
+    data = json.loads(line)
+    if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+        raise ValueError("no entry")
+    at, heading, by = data.get("at"), data.get("heading", ""), data.get("provenance")
+    if not isinstance(at, str) or not isinstance(heading, str):
+        raise ValueError("no entry")
+    provenance = None
+    if isinstance(by, dict):
+        fields = {name: str(by.get(name, "")) for name in ("agent", "session", "at")}
+        writers = {name: name for name in get_args(Writer)}
+        provenance = Provenance(writers.get(by.get("by"), "untrusted"), **fields)  # whoever is not known
+    return Entry(data["text"], datetime.fromisoformat(at), heading, provenance)
+
+
+def append(path: Path, data: bytes, *, whole_lines: bool = True) -> None:
+    """Append bytes to a file that is no link, all or none; behind a cut line they begin a new one.
+
+    Raises OSError.
+    """
+    descriptor = os.open(path, _APPEND, 0o600)
+    try:
+        end = os.lseek(descriptor, 0, os.SEEK_END)
+        if whole_lines and end:
+            os.lseek(descriptor, -1, os.SEEK_END)
+            if os.read(descriptor, 1) != b"\n":
+                data = b"\n" + data
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            os.ftruncate(descriptor, end)  # a full disk: who appends keeps them, and tries again
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,98 @@
+"""A note with marks in place of what nobody is shown, and back: who rewrites it loses nothing unseen.
+
+A private part becomes `<private>…</private>`, a line with a secret the line that is shown of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from commonplace.notes.redact import private_parts, redact, strip_private
+
+PRIVATE = "<private>…</private>"
+_UNDECODED = re.compile("[\ud800-\udfff]")
+_SPARE = range(0xE000, 0xF8FF)  # characters that stand for nothing
+
+
+class Masked(NamedTuple):
+    """A text as it may be shown, and in their order the private parts and the lines that it hides.
+
+    Of a line with a secret there is the line as shown and the lines that it stands for.
+    """
+
+    text: str
+    private: tuple[str, ...] = ()
+    secret: tuple[tuple[str, str], ...] = ()
+
+
+class MarkLost(ValueError):
+    """A mark is missing in a rewritten text, or stands in another order."""
+
+
+def mask(text: str) -> Masked:
+    """Put marks in place of private parts and secrets."""
+    parts: list[str] = []
+    private: list[str] = []
+    done = 0
+    for start, end, _ in private_parts(text):
+        parts += (text[done:start], PRIVATE)
+        private.append(text[start:end])
+        done = end
+    public = "".join([*parts, text[done:]])
+    shown, secret = _without_secrets(public.split("\n"), _legible(redact(public)[0]).split("\n"))
+    return Masked("\n".join(shown), tuple(private), tuple(secret))
+
+
+def _without_secrets(
+    lines: Sequence[str], redacted: Sequence[str]
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The lines as they are shown, and what those that differ stand for.
+
+    Of a secret of several lines the first has the mark; the rest, which are blanked, belong to it.
+    """
+    shown: list[str] = []
+    secret: list[tuple[str, str]] = []
+    inside = False
+    for line, other in zip(lines, redacted, strict=True):
+        changed = line != other
+        if changed and inside and not other.strip():
+            secret[-1] = (secret[-1][0], f"{secret[-1][1]}\n{line}")
+            continue
+        if changed:
+            secret.append((other, line))
+        inside = changed
+        shown.append(other)
+    return shown, secret
+
+
+def _legible(text: str) -> str:
+    """A text without what was no character in its file, which a line that shows it stands for as well."""
+    return text if text.isascii() else _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def unmask(text: str, masked: Masked, *, redacted: bool = True) -> str:
+    """Put what was hidden back into a rewritten text, after dropping its own private parts and secrets.
+
+    Raises MarkLost where a mark of `masked` is missing or stands before one that it stood behind.
+    """
+    everything = "".join([text, *masked.private, *(hidden for _, hidden in masked.secret)])
+    spare = (chr(code) for code in _SPARE if chr(code) not in everything)
+    private, secret = next(spare), next(spare)
+    lines = text.split("\n")
+    wanted = [shown for shown, _ in masked.secret]
+    places = [number for number, line in enumerate(lines) if line in set(wanted)]
+    if [lines[number] for number in places] != wanted:
+        raise MarkLost("a line with a secret")
+    for number in places:
+        lines[number] = secret
+    text = strip_private("\n".join(lines).replace(PRIVATE, private))
+    text = redact(text)[0] if redacted else text
+    for _, hidden in masked.secret:
+        text = text.replace(secret, hidden.replace(PRIVATE, private), 1)
+    pieces = text.split(private)
+    if len(pieces) != len(masked.private) + 1:
+        raise MarkLost("a private part")
+    filled = (piece + hidden for piece, hidden in zip(pieces, masked.private, strict=False))
+    return "".join([*filled, pieces[-1]])

@@ -1,0 +1,1 @@
+"""The doors that other programs use: the Model Context Protocol over standard input and over HTTP."""

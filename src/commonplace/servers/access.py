@@ -1,0 +1,106 @@
+"""Who may ask over HTTP: names of this machine against rebound domains, origins of pages, a token."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from commonplace.config import credentials
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.errors import ConfigError
+
+TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
+_SHORTEST = 16  # characters of a token; shorter ones are guessed
+
+
+class Access(NamedTuple):
+    """What is asked of a request: a token if there is one, and names that stand for this machine.
+
+    `anywhere` says that the server listens beyond this machine, where an address is as good as a name: only
+    names can be made to lead elsewhere.
+    """
+
+    token: Secret = NO_KEY
+    hosts: frozenset[str] = frozenset()
+    anywhere: bool = False
+
+
+class Denied(NamedTuple):
+    """Why a request is not served: HTTP status and a line."""
+
+    status: int
+    reason: str
+
+
+def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
+    """Return the token in a file, or that of the environment; NO_KEY for none. Raises ConfigError."""
+    where = "server.token_file" if file else TOKEN_VARIABLE
+    environ = os.environ if environ is None else environ
+    found = credentials.from_file(file, where) if file else credentials.from_environment([where], environ)
+    if found and len(found.reveal()) < _SHORTEST:
+        raise ConfigError(where, f"a token has {_SHORTEST} characters at least")
+    return found
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the names of hosts in a setting."""
+    return frozenset(name.strip().strip("[]").rstrip(".").lower() for name in text.split(",") if name.strip())
+
+
+def denied(access: Access, headers: Mapping[str, str], *, open_to_all: bool = False) -> Denied | None:
+    """Return why a request is not served, or None; `headers` by name in lower case.
+
+    What is `open_to_all` needs no token.
+    """
+    host = host_of(headers.get("host", ""))
+    if not _is_known(host, access) and not (access.anywhere and _address(host)):
+        return Denied(421, "the Host header names another machine; server.hosts can allow it")
+    origin = headers.get("origin")
+    if origin is not None and not _is_known(_origin_host(origin), access):
+        return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
+    if access.token and not open_to_all and not _has_token(access.token, headers.get("authorization", "")):
+        return Denied(401, "a token is needed: Authorization: Bearer TOKEN")
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is this machine to itself."""
+    found = _address(host)
+    return found.is_loopback if found else host == "localhost" or host.endswith(".localhost")
+
+
+def host_of(text: str) -> str:
+    """Return the host of a Host header, without its port and the brackets of IPv6; empty for nonsense."""
+    try:
+        return (urlsplit(f"//{text}").hostname or "").rstrip(".") if "@" not in text else ""
+    except ValueError:
+        return ""
+
+
+def _origin_host(origin: str) -> str:
+    try:
+        parts = urlsplit(origin)
+        return parts.hostname or "" if parts.scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
+
+
+def _is_known(host: str, access: Access) -> bool:
+    return bool(host) and (is_loopback(host) or host in access.hosts)
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _has_token(wanted: Secret, header: str) -> bool:
+    kind, _, given = header.partition(" ")
+    same = hmac.compare_digest(given.strip().encode(), wanted.reveal().encode())
+    return kind.lower() == "bearer" and same

@@ -1,0 +1,207 @@
+"""A server that runs by itself: noted where its workspace is, found again, ended; never another process.
+
+Whoever serves holds a lock for as long as it lives, which the kernel gives back whatever happens. A process
+is told from another that came to have its number by the moment it was started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from commonplace import atomic, paths
+from commonplace.errors import ConfigError, NoteUnreadable
+
+DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
+STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
+START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
+_PAUSE_S = 0.05
+_HEALTH_S = 2.0
+
+
+class Running(NamedTuple):
+    """A server: its process, the moment that was started, what `/health` tells of it, where it listens."""
+
+    pid: int
+    started: str
+    id: str
+    host: str
+    port: int
+    since: str
+
+    @property
+    def url(self) -> str:
+        """The address that clients are given."""
+        return f"http://{_host_in_url(self.host)}:{self.port}"
+
+
+def _host_in_url(host: str) -> str:
+    """A host as an address holds it; one that stands for all of them is reached by loopback."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - told, not bound
+    return f"[{host}]" if ":" in host else host
+
+
+@contextmanager
+def registered(folder: Path, running: Running) -> Iterator[None]:
+    """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has."""
+    try:
+        with atomic.locked(folder / LOCK, timeout_s=1.0):
+            _write(folder / STATE, running)
+            try:
+                yield
+            finally:
+                (folder / STATE).unlink(missing_ok=True)
+    except atomic.LockTimeout as error:
+        raise _served_already(_noted(folder / STATE)) from error
+
+
+def check_alone(folder: Path) -> None:
+    """Raise ConfigError where a server of this workspace runs."""
+    if other := find(folder):
+        raise _served_already(other)
+
+
+def _served_already(other: Running | None) -> ConfigError:
+    where = f" at {other.url} (process {other.pid})" if other else ""
+    return ConfigError("serve", f"this workspace is served already{where}")
+
+
+def find(folder: Path) -> Running | None:
+    """Return the server that runs, or None.
+
+    Raises ConfigError where one runs that cannot be told from another process.
+    """
+    if not _is_held(folder / LOCK):
+        return None
+    end = time.monotonic() + 1.0  # one that has just begun has not noted itself yet
+    while True:
+        found = _noted(folder / STATE)
+        if found is not None and started(found.pid) == found.started:
+            return found
+        if not _is_held(folder / LOCK):
+            return None
+        if time.monotonic() > end:
+            raise ConfigError(
+                "serve", f"a server runs, but {folder / STATE} does not say which process it is"
+            )
+        time.sleep(_PAUSE_S)
+
+
+def stop(folder: Path, wait_s: float = STOP_WAIT_S) -> Running | None:
+    """End the server that runs, and wait for it; return what it was, None where none ran.
+
+    Raises ConfigError where it does not end, or may not be ended.
+    """
+    found = find(folder)
+    if found is None:
+        return None
+    try:
+        os.kill(found.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return found
+    except OSError as error:
+        raise ConfigError("serve", f"process {found.pid} cannot be ended: {paths.reason(error)}") from error
+    end = time.monotonic() + wait_s
+    while started(found.pid) == found.started and _is_held(folder / LOCK):
+        if time.monotonic() > end:
+            raise ConfigError("serve", f"process {found.pid} has not ended within {wait_s:g} s")
+        time.sleep(_PAUSE_S)
+    return found
+
+
+def is_well(running: Running, wait_s: float = _HEALTH_S) -> bool:
+    """Whether a server answers, and is the one that was noted."""
+    from http.client import HTTPConnection, HTTPException
+
+    connection = HTTPConnection(_host_in_url(running.host).strip("[]"), running.port, timeout=wait_s)
+    try:
+        connection.request("GET", "/health", headers={"Host": f"localhost:{running.port}"})
+        told = json.loads(connection.getresponse().read(65_536))
+    except (OSError, HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
+    return isinstance(told, dict) and told.get("id") == running.id
+
+
+def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S) -> Running:
+    """Start a server by itself with the arguments of the command line; return it when it answers.
+
+    Raises ConfigError with what it said where it ends instead.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "commonplace", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, DETACHED_VARIABLE: "1"},
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    end = time.monotonic() + wait_s
+    with process.stderr:
+        while process.poll() is None and time.monotonic() < end:
+            found = _noted(folder / STATE)
+            if found is not None and found.pid == process.pid and is_well(found):
+                process.returncode = 0  # it goes on; nobody is to wait for it
+                return found
+            time.sleep(_PAUSE_S)
+        if process.poll() is None:
+            process.terminate()
+            raise ConfigError("serve", f"the server did not answer within {wait_s:g} s; see {folder / LOG}")
+        told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
+    said = told[-1] if told else f"it ended with code {process.returncode}"
+    raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
+
+
+def started(pid: int) -> str:
+    """Return the moment a process was started, as the system tells it; empty where there is none."""
+    with suppress(OSError, IndexError):
+        # proc(5): field 22, in ticks since the machine was started; the name before may hold blanks
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    with suppress(OSError):
+        done = subprocess.run(
+            ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+    return ""
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether somebody holds the lock; looking for less than a start waits for it."""
+    if not lock.exists():
+        return False
+    try:
+        with atomic.locked(lock, timeout_s=0):
+            return False
+    except atomic.LockTimeout:
+        return True
+    except NoteUnreadable:
+        return False
+
+
+def _write(path: Path, running: Running) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f"{path.name}.{running.pid}")
+    fresh.write_text(json.dumps(running._asdict()), "utf-8")
+    os.replace(fresh, path)
+
+
+def _noted(path: Path) -> Running | None:
+    """What a server noted of itself, whether it runs or not."""
+    try:
+        noted = json.loads(path.read_text("utf-8"))
+        found = Running(**noted) if isinstance(noted, Mapping) else None
+    except (OSError, ValueError, TypeError):
+        return None
+    if found is None or not isinstance(found.pid, int) or not isinstance(found.port, int):
+        return None
+    return found if found.pid > 0 else None

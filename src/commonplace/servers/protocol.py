@@ -1,0 +1,222 @@
+"""The Model Context Protocol as values: messages read, requests answered, nothing sent or received.
+
+https://modelcontextprotocol.io/specification: JSON-RPC 2.0 in two manners. Up to 2025-11-25 a connection
+opens with `initialize`; from 2026-07-28 on there is no handshake, every request says in `params._meta` which
+revision it speaks. A server may be asked in either manner, message by message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.servers.service import Service
+
+HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = ("2026-07-28",)
+BATCHED = HANDSHAKE[:2]  # revisions with batches: 2025-06-18 took them out again
+MOST_IN_BATCH = 50
+
+PARSE, INVALID, NO_METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
+NO_RESOURCE, HEADERS, VERSION = -32002, -32020, -32022
+
+_META = "io.modelcontextprotocol/"
+VERSION_KEY, CAPABILITIES_KEY = f"{_META}protocolVersion", f"{_META}clientCapabilities"
+_CLIENT_KEY, _SERVER_KEY = f"{_META}clientInfo", f"{_META}serverInfo"
+
+Result = dict[str, Any]
+
+
+class Refusal(Exception):
+    """What a request is answered with where it cannot be served: a code, a message, data."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.data = code, message, data
+
+
+class Connection:
+    """What a handshake settled: the revision that is spoken, and the name of the client."""
+
+    __slots__ = ("client", "version")
+
+    def __init__(self, version: str = "", client: str = "") -> None:
+        self.version, self.client = version, client
+
+
+class Request(NamedTuple):
+    """A request or, without an id, a notification; `version` is the revision it is made in."""
+
+    method: str
+    params: Mapping[str, Any]
+    version: str
+    client: str = ""
+    id: int | str | None = None
+
+    @property
+    def modern(self) -> bool:
+        """Whether it says itself what it speaks."""
+        return self.version in MODERN
+
+
+Method = Callable[["Service", Request], Result]
+
+
+class Offered(NamedTuple):
+    """A method: what answers, in which manners, and for how many milliseconds its result holds, if told."""
+
+    run: Method
+    handshake: bool = True
+    modern: bool = True
+    holds_ms: int | None = None
+
+
+def decode(data: bytes | str) -> Any:  # noqa: ANN401 - whatever was sent
+    """Read JSON. Raises Refusal."""
+    try:
+        return json.loads(data, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError as well
+        raise Refusal(PARSE, "not valid JSON") from error
+
+
+def encode(message: object) -> bytes:
+    """Write JSON on one line, as UTF-8."""
+    try:
+        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can tell
+        return json.dumps(message, separators=(",", ":")).encode()
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def respond(
+    message: object, connection: Connection, service: Service, methods: Mapping[str, Offered]
+) -> object | None:
+    """Answer a message, or each of a batch; None where nothing is to be answered."""
+    if not isinstance(message, list):
+        return _respond(message, connection, service, methods)
+    if connection.version not in BATCHED:
+        return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
+    if not 0 < len(message) <= MOST_IN_BATCH:
+        return failure(None, Refusal(INVALID, f"a batch holds 1 to {MOST_IN_BATCH} messages"))
+    answers = [_respond(one, connection, service, methods) for one in message]
+    return [answer for answer in answers if answer is not None] or None
+
+
+def _respond(
+    message: object, connection: Connection, service: Service, methods: Mapping[str, Offered]
+) -> Result | None:
+    try:
+        request = read(message, connection)
+        if request is None:
+            return None
+        return answer(request, connection, service, methods)
+    except Refusal as refusal:
+        return failure(id_of(message), refusal)
+    except CommonplaceError as error:
+        return failure(id_of(message), Refusal(INTERNAL, str(error)))
+    except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
+        service.tell(f"{type(error).__name__} while answering a request")
+        return failure(id_of(message), Refusal(INTERNAL, "internal error"))
+
+
+def id_of(message: object) -> int | str | None:
+    """Return the id of a message, if it has one that may be answered."""
+    given = message.get("id") if isinstance(message, dict) else None
+    return given if isinstance(given, int | str) and not isinstance(given, bool) else None
+
+
+def failure(given: int | str | None, refusal: Refusal) -> Result:
+    """Make the answer that refuses a request."""
+    error: Result = {"code": refusal.code, "message": refusal.message}
+    if refusal.data is not None:
+        error["data"] = refusal.data
+    return {"jsonrpc": "2.0", "id": given, "error": error}
+
+
+def read(message: object, connection: Connection) -> Request | None:
+    """Read a request or a notification; None for an answer, since nothing was asked. Raises Refusal."""
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise Refusal(INVALID, 'a message is an object with "jsonrpc": "2.0"')
+    if "method" not in message and ("result" in message or "error" in message):
+        return None
+    method, params = message.get("method"), message.get("params", {})
+    if not isinstance(method, str):
+        raise Refusal(INVALID, "the method is missing")
+    given = id_of(message)
+    if given is None and "id" in message:
+        raise Refusal(INVALID, "an id is a text or an integer")
+    if not isinstance(params, dict):
+        raise Refusal(PARAMS, "params must be an object")
+    meta = params.get("_meta")
+    if isinstance(meta, dict) and VERSION_KEY in meta and method != "initialize":
+        return Request(method, params, _spoken(meta), client_name(meta.get(_CLIENT_KEY)), given)
+    return Request(method, params, connection.version or HANDSHAKE[-1], connection.client, given)
+
+
+def _spoken(meta: Mapping[str, Any]) -> str:
+    """The revision that a request says it speaks. Raises Refusal."""
+    if CAPABILITIES_KEY not in meta:
+        raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
+    version = meta[VERSION_KEY]
+    if not isinstance(version, str):
+        raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
+    if version not in MODERN:
+        raise unsupported(version)
+    return version
+
+
+def unsupported(version: str) -> Refusal:
+    """Refuse a revision, and say which are spoken without a handshake."""
+    return Refusal(
+        VERSION, "unsupported protocol version", {"supported": list(MODERN), "requested": version[:64]}
+    )
+
+
+def client_name(info: object) -> str:
+    """Return the name of a client, as far as it is fit to be noted."""
+    name = info.get("name") if isinstance(info, dict) else None
+    if not isinstance(name, str):
+        return ""
+    return "".join(c if c.isalnum() or c in "._-" else "-" for c in name.strip())[:64].strip("-")
+
+
+def answer(
+    request: Request, connection: Connection, service: Service, methods: Mapping[str, Offered]
+) -> Result | None:
+    """Answer a request; nothing answers a notification. Raises Refusal."""
+    if request.method == "initialize" and request.id is not None:
+        greet(request, connection)
+    if request.id is None:
+        return None
+    found = methods.get(request.method)
+    if found is None or not (found.modern if request.modern else found.handshake):
+        raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
+    result = found.run(service, request)
+    if request.modern:
+        result = _stamped(result, found, service)
+    return {"jsonrpc": "2.0", "id": request.id, "result": result}
+
+
+def _stamped(result: Result, found: Offered, service: Service) -> Result:
+    """A result as 2026-07-28 wants it: complete, by whom, and how long it holds."""
+    holds = {} if found.holds_ms is None else {"ttlMs": found.holds_ms, "cacheScope": "private"}
+    return {"resultType": "complete", **holds, **result, "_meta": {_SERVER_KEY: service.info}}
+
+
+def greet(request: Request, connection: Connection) -> None:
+    """Settle what a connection speaks: what the client asks for, or the newest with a handshake.
+
+    Raises Refusal.
+    """
+    wanted = request.params.get("protocolVersion")
+    if not isinstance(wanted, str):
+        raise Refusal(PARAMS, "protocolVersion is missing")
+    connection.version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
+    connection.client = client_name(request.params.get("clientInfo"))

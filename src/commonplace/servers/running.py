@@ -1,0 +1,169 @@
+"""A server from its address to its end: bound, recorded, warmed, and ended with what it was doing done."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+
+from commonplace.errors import ConfigError
+from commonplace.servers import access, daemon, http
+from commonplace.servers.access import Access
+from commonplace.servers.daemon import Running
+from commonplace.servers.service import Service
+
+LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
+FINISH_S = 10  # for requests that are being answered when the server is told to end
+_WAITING = 128  # connections that nobody has taken yet
+
+
+class Address(NamedTuple):
+    """Where to listen, what to ask for, and which further names stand for this machine."""
+
+    host: str
+    port: int
+    token_file: str = ""
+    hosts: str = ""
+
+
+def serve(
+    service: Service,
+    address: Address,
+    folder: Path,
+    *,
+    detached: bool = False,
+    tell: Callable[[Running], None],
+) -> None:
+    """Serve until a signal comes; `tell` is called once clients can connect.
+
+    Raises ConfigError where that cannot be, with what would help.
+    """
+    token = access.token(address.token_file)
+    daemon.check_alone(folder)
+    with listening(address) as (bound, beyond):
+        if beyond and not token:
+            remedy = f"name a file with --token-file, or set {access.TOKEN_VARIABLE}"
+            raise ConfigError("server.host", f"{address.host} is reached from elsewhere: {remedy}")
+        host, port = bound.getsockname()[:2]
+        since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+        pid = os.getpid()
+        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since)
+        allowed = Access(token, access.names(address.hosts), beyond)
+        with daemon.registered(folder, running):
+            log = _log(folder / daemon.LOG if detached else None)
+            app = http.build(service, allowed, log.info, identity=running.id)
+            threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
+            server = _Server(_configured(app), lambda: tell(running))
+            log.info("serving at %s", running.url)
+            server.run([bound])
+            log.info("ended")
+    service.close()
+
+
+def _configured(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=FINISH_S,
+    )
+
+
+@contextmanager
+def listening(address: Address) -> Iterator[tuple[socket.socket, bool]]:
+    """Listen at an address; yield the socket and whether it is reached from elsewhere. Raises ConfigError."""
+    try:
+        found = socket.getaddrinfo(
+            address.host or None, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError) as error:
+        raise ConfigError("server.host", f"{address.host!r} is no address of this machine") from error
+    family, kind, _, _, place = found[0]
+    with socket.socket(family, kind) as bound:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind(place)
+            bound.listen(_WAITING)
+        except OSError as error:
+            raise _unbound(address, error) from error
+        yield bound, not ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback
+
+
+def _unbound(address: Address, error: OSError) -> ConfigError:
+    if error.errno == errno.EADDRINUSE:
+        told = f"{address.port} is taken on {address.host}; choose another with --port, 0 for any"
+        return ConfigError("server.port", told)
+    if error.errno == errno.EADDRNOTAVAIL:
+        return ConfigError("server.host", f"{address.host!r} is no address of this machine")
+    return ConfigError("server.port", f"{address.host}:{address.port}: {(error.strerror or '').lower()}")
+
+
+class _Server(uvicorn.Server):
+    """The server of uvicorn, which says when it serves and ends a signal where it came: here."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take signals as the wish to end, and raise them no further; only the main thread gets any."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        wanted = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+
+def _log(path: Path | None) -> logging.Logger:
+    """The record of requests, and of what goes wrong: in a file that is bounded, or on standard error."""
+    handler: logging.Handler
+    if path is None:
+        handler = logging.StreamHandler(sys.stderr)
+    else:
+        handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    log = logging.getLogger("commonplace.server")
+    for logger, level in ((log, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+    return log
+
+
+def leave_terminal(folder: Path) -> None:
+    """Let what is still printed go where the record is: whoever started this process is about to go."""
+    descriptor = os.open(folder / daemon.LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)

@@ -1,0 +1,43 @@
+"""nanobot: `WORKSPACE/sessions/KEY.jsonl`, a line about the session, then messages as chat completions'.
+
+The file is written anew as a whole at every save. What the host appended to a message of the user is marked,
+so that it can be taken off exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from commonplace.transcripts import openai
+from commonplace.transcripts.content import Value
+from commonplace.types.conversation import Turn
+
+
+def knows(value: Value) -> bool:
+    """Whether a line is of this format; only the first one tells."""
+    return value.get("_type") == "metadata"
+
+
+def turn(value: Value) -> Turn | None:
+    """Return the message of a line, if it holds one; those of automations were said by nobody."""
+    if "_type" in value or value.get("_automation_turn"):
+        return None
+    marks = [mark for mark in value.values() if isinstance(mark, Mapping) and mark.get("version") == 1]
+    for mark in marks:
+        value = {**value, "content": _without(value.get("content"), mark)}
+    return openai.turn(value)
+
+
+def _without(content: object, mark: Value) -> object:
+    """Return a content without what was appended to it."""
+    suffix, blocks = mark.get("suffix"), mark.get("blocks")
+    if isinstance(content, str) and isinstance(suffix, str) and suffix:
+        return content.removesuffix(suffix).rstrip("\n")
+    if (
+        isinstance(content, list)
+        and isinstance(blocks, list)
+        and blocks
+        and content[-len(blocks) :] == blocks
+    ):
+        return content[: -len(blocks)]
+    return content

@@ -1,0 +1,34 @@
+"""Messages as OpenAI's chat completions take them, one a line or all of them in one list."""
+
+from __future__ import annotations
+
+from commonplace.transcripts import content
+from commonplace.transcripts.content import Value
+from commonplace.types.conversation import Call, Turn
+
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, and often there
+
+
+def knows(value: Value) -> bool:
+    """Whether a line is of this format."""
+    return content.text(value, "role") in _ROLES and ("content" in value or "tool_calls" in value)
+
+
+def turn(value: Value) -> Turn | None:
+    """Return the message of a line, if it holds one."""
+    if not knows(value):
+        return None
+    role, text = value["role"], content.text_of(value.get("content"))
+    at = next(filter(None, (content.time(value.get(key)) for key in _TIMES)), "")
+    if role == "assistant":
+        return Turn("assistant", text, at, _calls(value.get("tool_calls")))
+    if role in ("tool", "function"):
+        return Turn("tool", text, at, (), content.text(value, "tool_call_id"), content.text(value, "name"))
+    return Turn("user" if role == "user" else "system", text, at)
+
+
+def _calls(value: object) -> tuple[Call, ...]:
+    found = [call for call in value if isinstance(call, dict)] if isinstance(value, list) else []
+    named = [{**content.mapping(call, "function"), "id": call.get("id")} for call in found]
+    return tuple(content.call(call, arguments="arguments") for call in named)

@@ -1,0 +1,33 @@
+"""OpenClaw: `~/.openclaw/agents/NAME/sessions/ID.jsonl`, a head, then events; some of them hold messages."""
+
+from __future__ import annotations
+
+from commonplace.transcripts import content
+from commonplace.transcripts.content import Value
+from commonplace.types.conversation import Turn
+
+
+def knows(value: Value) -> bool:
+    """Whether a line is of this format."""
+    if value.get("type") == "session":
+        return "version" in value and "id" in value and "timestamp" in value
+    return value.get("type") == "message" and "role" in content.mapping(value, "message")
+
+
+def turn(value: Value) -> Turn | None:
+    """Return the message of a line, if it holds one."""
+    message = content.mapping(value, "message")
+    if value.get("type") != "message" or not message:
+        return None
+    at = content.text(value, "timestamp") or content.time(message.get("timestamp"))
+    role, said = message.get("role"), message.get("content")
+    if role == "user":
+        return Turn("user", content.text_of(said), at)
+    if role == "assistant":
+        calls = content.blocks(said, "toolCall")
+        found = tuple(content.call(block, arguments="arguments") for block in calls)
+        return Turn("assistant", content.text_of(said), at, found)
+    if role == "toolResult":
+        names = content.text(message, "toolCallId"), content.text(message, "toolName")
+        return Turn("tool", content.text_of(said), at, (), *names)
+    return None

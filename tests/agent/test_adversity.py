@@ -1,0 +1,207 @@
+"""What goes wrong around a conversation: hooks, index, queue, the process itself. It goes on, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.agent.worker import IndexWorker
+from commonplace.memory import Memory
+from commonplace.paths import Workspace
+from commonplace.sessions.transcript import Transcript
+from commonplace.types import Entry
+
+from ..cli.conftest import command, environment
+from .model_server import Model, Say, call, last
+from .talking import TEA, Begin, note, wait_for
+from .test_conversation import TOOLS, recalled
+
+# --- hooks ----------------------------------------------------------------------------------------------
+
+
+class Raising:
+    """Fails at everything."""
+
+    def __getattr__(self, name: str) -> object:
+        if not name.startswith("on_"):
+            raise AttributeError(name)
+
+        def fail(event: object) -> None:
+            raise RuntimeError("out of order")
+
+        return fail
+
+
+class Hanging:
+    """Never comes back from a message."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+
+    def on_message_received(self, event: object) -> None:
+        self.released.wait(30)
+
+
+class Flooding:
+    """Hands over a thousand entries at every message."""
+
+    def __init__(self, worker: IndexWorker) -> None:
+        self.worker = worker
+
+    def on_message_received(self, event: object) -> None:
+        for number in range(1000):
+            self.worker.submit(Entry(f"flood {number} of {id(event)}", datetime.now(), "Flood"))
+
+
+def test_hooks_that_raise_hang_and_flood_hold_nothing_up(begin: Begin, model: Model, root: Path) -> None:
+    hanging = Hanging()
+    settings = {"hooks.deadline_s": 0.05, "hooks.capacity": 50}
+    loop = begin(hooks=[Raising(), hanging], tools=TOOLS, settings=settings)
+    loop._hooks.add(Flooding(loop._worker))
+    model.rule = lambda asked: (
+        call("exec", command="make") if asked["messages"][-1]["role"] == "user" else Say("Ok.")
+    )
+    for number in range(6):
+        assert loop.respond(f"Message {number} about tea.").text == "Ok."
+    hanging.released.set()
+    assert {"Raising", "Hanging"} <= set(loop._hooks.suspended)
+    wait_for(lambda: "Ran make" in note(root))
+    assert TEA in recalled(model.chats[0])
+    assert len(Transcript.open(Workspace(root), "s").load()) == 6 * 4
+    loop.close()
+    state = loop._worker.state
+    assert note(root).count("flood ") + state.lost >= 6000  # what did not fit is counted, not forgotten
+
+
+def test_a_full_queue_spools_to_disk_and_the_next_start_writes_it(
+    begin: Begin, model: Model, root: Path
+) -> None:
+    loop = begin(tools=TOOLS, settings={"hooks.capacity": 5000})
+    lock = Workspace(root).locks / "notes.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    from commonplace.atomic import locked
+
+    with locked(lock):  # nobody can write notes meanwhile
+        for number in range(2000):
+            loop._worker.submit(Entry(f"entry {number} of many", datetime.now()))
+        model.script = [call("exec", command="make all"), Say("Done.")]
+        assert loop.respond("Run it all.").text == "Done."
+        assert not loop._worker.stop(1.0)
+    assert "entry 1999 of many" not in note(root)
+    loop.close()
+    again = begin("next")
+    wait_for(lambda: note(root).count(" of many") == 2000 and "Ran make all" in note(root))
+    again.close()
+    assert note(root).count("entry 7 of many") == 1
+
+
+# --- the index ------------------------------------------------------------------------------------------
+
+
+def test_a_locked_index_leaves_the_answer(begin: Begin, model: Model, root: Path) -> None:
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.sync()
+    holder = apsw.Connection(str(Workspace(root).index))
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        loop = begin(settings={"chat.recall_wait_s": 0.5})
+        model.script = [call("memory_search", query="which tea"), Say("White tea.")]
+        assert loop.respond("Which tea after lunch?").text == "White tea."
+    finally:
+        holder.execute("ROLLBACK")
+        holder.close()
+    assert loop.respond("And which tea tomorrow?").text == "Noted."
+    assert TEA in recalled(model.chats[-1])
+
+
+@pytest.mark.parametrize("damage", ["missing", "garbage"])
+def test_a_missing_or_broken_index_is_made_again(begin: Begin, model: Model, root: Path, damage: str) -> None:
+    loop = begin()
+    loop.respond("Hello.")
+    loop.memory.close()
+    for file in Workspace(root).index.parent.glob("index.sqlite*"):
+        if damage == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(b"no database" * 1000)
+    (root / "MEMORY.md").write_text(f"# Memory\n\n- {TEA}\n- Lin has the blue folder.\n", "utf-8")
+    loop.respond("Who has the blue folder?")
+    assert "Lin has the blue folder." in recalled(model.chats[-1])
+
+
+def test_an_index_that_is_rebuilt_meanwhile(begin: Begin, model: Model, root: Path) -> None:
+    for number in range(200):
+        path = root / "memory" / f"2025-01-{number % 28 + 1:02}-{number}.md"
+        path.write_text(f"# Day\n\n- Crate {number} stands in hall {number % 7}.\n" * 20, "utf-8")
+    loop = begin()
+    rebuilding, done = Memory.open(root, overrides={"embedding.provider": "fake"}), threading.Event()
+
+    def rebuild() -> None:
+        for _ in range(2):
+            rebuilding.sync()
+        done.set()
+
+    threading.Thread(target=rebuild, daemon=True).start()
+    answered = 0
+    while not done.is_set() or answered < 3:
+        assert loop.respond(f"Where stands crate {answered}?").text == "Noted."
+        answered += 1
+    rebuilding.close()
+    assert "stands in hall" in recalled(model.chats[-1])
+
+
+# --- the process ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chat(root: Path, model: Model) -> Iterator[subprocess.Popen[bytes]]:
+    """A chat in a process of its own, which takes messages by a pipe."""
+    process = subprocess.Popen(
+        command("-w", root, "chat", "--base-url", model.url, "--model", "scripted", "--session", "killed"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=environment(COMMONPLACE_EMBEDDING_PROVIDER="none"),
+    )  # fmt: skip
+    yield process
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX signals")
+def test_killed_between_message_and_summary(
+    chat: subprocess.Popen[bytes], begin: Begin, model: Model, root: Path
+) -> None:
+    asked = [f"We agreed that crate {number} goes to hall {number}." for number in range(4)]
+    assert chat.stdin is not None
+    for message in asked:
+        chat.stdin.write(f"{message}\n".encode())
+        chat.stdin.flush()
+    wait_for(lambda: len(model.chats) == 4 and len(said(root)) == 8)
+    os.kill(chat.pid, signal.SIGKILL)
+    chat.wait()
+    assert "Session summaries" not in note(root)
+    assert [text for role, text in said(root) if role == "user"] == asked  # nothing is lost
+
+    loop = begin("another")
+    wait_for(lambda: "Session summaries" in note(root))
+    assert "crate 0 goes to hall 0" in note(root)
+    assert "session: killed" in note(root)
+    loop.close()
+    begin("third").close()
+    assert note(root).count("Asked") == 1  # once
+
+    gone_on = begin("killed")
+    assert [turn.text for turn in gone_on.history if turn.role == "user"] == asked
+    gone_on.respond("Where does crate 2 go?")
+    assert "crate 2" in last(model.chats[-1])
+
+
+def said(root: Path) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in Transcript.open(Workspace(root), "killed").load()]

@@ -1,0 +1,48 @@
+"""An agent's `memory_search` on the workspace that ships, in both languages, with the bundled model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.agent.loop import AgentLoop
+from commonplace.demo import unpack
+from commonplace.llm.client import Client
+from commonplace.llm.opening import open_llm
+from commonplace.memory import Memory
+
+from .model_server import Model, Say, call, last
+from .talking import own
+
+QUESTIONS = [
+    ("What filled the disk of the primary database?", "kestrel_cdc"),
+    ("When does my flight to Berlin leave?", "00:55 on Sunday 10 May"),
+    ("豆豆上哪所小学，哪天报到？", "青禾小学"),
+    ("膝盖受伤，医生说几周不能跑步？", "膝"),
+]
+
+
+@pytest.fixture
+def memory(tmp_path: Path, model: Model) -> Iterator[Memory]:
+    root = tmp_path / "notes"
+    unpack(root)
+    settings = {key: value for key, value in own(model).items() if key != "embedding.provider"}
+    with Memory.open(root, overrides=settings) as opened:
+        opened.sync()
+        yield opened
+
+
+def test_memory_search_answers_agents_in_both_languages(memory: Memory, model: Model) -> None:
+    llm = open_llm(memory.workspace, memory.settings)
+    assert isinstance(llm, Client)
+    with AgentLoop(memory, llm) as loop:
+        for question, evidence in QUESTIONS:
+            model.script = [call("memory_search", query=question), Say("I see.")]
+            reply = loop.respond(question)
+            (execution,) = reply.executions
+            assert execution.error == ""
+            assert evidence in last(model.chats[-1], "tool"), question
+            assert "#L" in execution.result
+    llm.model.close()  # type: ignore[attr-defined]

@@ -1,0 +1,173 @@
+"""The hook that sums up: off the host's thread, bounded at the end, and again what was left behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from commonplace import Memory
+from commonplace.agent.hooks import HookManager
+from commonplace.agent.idle import IdleTimer
+from commonplace.agent.summarizing import SummaryHook
+from commonplace.lifecycle.summaries import Summarizer
+from commonplace.llm.base import Request
+from commonplace.llm.client import Client
+from commonplace.llm.fake import FakeModel
+from commonplace.types.conversation import MessageEvent, SessionEvent, Turn
+
+from ..lifecycle.conftest import memory  # noqa: F401
+from ..lifecycle.conversations import (
+    ANSWER,
+    CHINESE,
+    CHINESE_ANSWER,
+    ENGLISH,
+    asked,
+    model,
+    note,
+    talk,
+    turns,
+)
+
+START = SessionEvent("s1", "kestrel")
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 20
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.005)
+    return holds()
+
+
+@pytest.fixture
+def hanging() -> Iterator[tuple[Client, threading.Event]]:
+    """A model that does not answer before it is let go."""
+    let_go = threading.Event()
+
+    def rule(request: Request) -> str:
+        let_go.wait(30)
+        import json
+
+        return json.dumps(ANSWER)
+
+    yield Client(FakeModel(rule)), let_go
+    let_go.set()
+
+
+def test_idle_then_more_then_the_end(memory: Memory) -> None:  # noqa: F811
+    hook = SummaryHook(Summarizer(memory, model(ANSWER, CHINESE_ANSWER)), wait_s=30)
+    manager = HookManager([hook], entry_points=False)
+    timer = IdleTimer(manager, 0.05)
+    manager.emit("on_session_start", START)
+    talk(memory, "s1", turns(ENGLISH))
+    timer.touch("s1", "kestrel")
+    assert eventually(lambda: "Asked – " in note(memory))
+    talk(memory, "s1", turns(CHINESE, hour=16))
+    manager.emit("on_session_end", START)
+    assert note(memory).count("- 16:02 请求 – ") == 1
+    assert note(memory).count("Asked – ") == 1
+    assert note(memory).count("agent: kestrel; session: s1") == 2
+    assert [count.failed + count.late for count in manager.counts.values()] == [0] * len(manager.counts)
+    timer.close()
+    manager.close()
+    assert hook.close(5)
+
+
+def test_the_host_does_not_wait_for_a_rest(memory: Memory, hanging) -> None:  # noqa: F811
+    llm, let_go = hanging
+    hook = SummaryHook(Summarizer(memory, llm))
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_idle(START)
+    assert note(memory) == ""
+    let_go.set()
+    assert hook.close(20)
+    assert "Asked – " in note(memory)
+
+
+def test_the_end_waits_no_longer_than_told_and_the_rest_is_pending(memory: Memory, hanging) -> None:  # noqa: F811
+    llm, let_go = hanging
+    hook = SummaryHook(Summarizer(memory, llm), wait_s=0.05)
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_end(START)
+    assert note(memory) == ""
+    assert not hook.close(0.05)
+    mark = Summarizer(memory).pending.read("s1")
+    assert mark is not None
+    assert (mark.done, mark.held) == (0, True)
+    let_go.set()
+    assert hook.close(20)
+    assert note(memory).count("Asked – ") == 1
+    assert Summarizer(memory, model()).run_pending() == []
+
+
+def test_what_was_left_behind_is_done_when_a_session_starts(memory: Memory) -> None:  # noqa: F811
+    earlier = Summarizer(memory)
+    earlier.pending.open("old")
+    talk(memory, "old", turns(ENGLISH))
+    earlier.pending.close("old")
+    hook = SummaryHook(Summarizer(memory, model(ANSWER)))
+    hook.on_message_received(MessageEvent("s1", Turn("user", "hello"), "kestrel"))
+    assert eventually(lambda: "session: old" in note(memory))
+    assert hook.close(20)
+
+
+def test_the_old_waits_for_the_new(memory: Memory, hanging) -> None:  # noqa: F811
+    earlier = Summarizer(memory)
+    for name in ("old1", "old2"):
+        earlier.pending.open(name)
+        talk(memory, name, turns(ENGLISH))
+        earlier.pending.close(name)
+    llm, let_go = hanging
+    hook = SummaryHook(Summarizer(memory, llm), wait_s=30)
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    assert eventually(lambda: bool(asked(llm)))  # one of the old ones is under way
+    hook.on_session_idle(START)
+    let_go.set()
+    assert eventually(lambda: note(memory).count("Asked – ") == 3)
+    places = [note(memory).index(f"session: {name}") for name in ("old1", "s1", "old2")]
+    assert places == sorted(places)
+    assert hook.close(20)
+
+
+def test_a_failure_is_no_end(memory: Memory) -> None:  # noqa: F811
+    blocked = memory.workspace.memory_dir / "2026-02-13.md"
+    blocked.mkdir()
+    hook = SummaryHook(Summarizer(memory, model(ANSWER, ANSWER)))
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_idle(START)
+    assert eventually(lambda: len(asked(hook._summarizer.llm)) == 1)
+    blocked.rmdir()
+    hook.on_session_end(START)
+    assert note(memory).count("Asked – ") == 1
+    assert hook.close(20)
+
+
+def test_what_fails_at_the_end_is_anybodys_to_do(memory: Memory) -> None:  # noqa: F811
+    blocked = memory.workspace.memory_dir / "2026-02-13.md"
+    blocked.mkdir()
+    hook = SummaryHook(Summarizer(memory, model(ANSWER)), wait_s=30)
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_end(START)
+    blocked.rmdir()
+    (outcome,) = Summarizer(memory, model(ANSWER)).run_pending()
+    assert outcome.written is not None
+    assert hook.close(20)
+
+
+def test_switched_off_it_does_nothing(memory: Memory) -> None:  # noqa: F811
+    settings = memory.settings.summary._replace(enabled=False)
+    hook = SummaryHook(Summarizer(memory, model(ANSWER), settings))
+    hook.on_session_start(START)
+    talk(memory, "s1", turns(ENGLISH))
+    hook.on_session_idle(START)
+    hook.on_session_end(START)
+    assert hook.close(20)
+    assert note(memory) == ""
+    assert not memory.workspace.pending.exists()

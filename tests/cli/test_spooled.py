@@ -1,0 +1,82 @@
+"""What hooks left in the spool, from the command line: told of by `status` and `doctor`, written by `sync`."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace import paths
+from commonplace.atomic import locked
+from commonplace.lifecycle.spool import Spool
+from commonplace.notes import files
+from commonplace.types import Entry
+
+from .conftest import Run
+
+AT = datetime(2026, 2, 13, 9, 30)
+
+
+@pytest.fixture
+def spool(workspace: Path) -> Spool:
+    opened = Spool(paths.Workspace(workspace))
+    opened.extend([Entry("The walrus sleeps.", AT), Entry("The walrus wakes.", AT)])
+    return opened
+
+
+def test_sync_writes_what_waits(run: Run, workspace: Path, spool: Spool) -> None:
+    assert "2 entries wait in the spool" in run("status").stderr
+    done = run("sync", "--format", "json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)
+    assert "- 09:30 The walrus wakes." in (workspace / "memory" / "2026-02-13.md").read_text()
+    assert spool.empty
+    assert run("status").stderr == ""
+    assert "walrus" in run("search", "walrus").stdout
+
+
+def test_sync_says_what_it_could_not_write(run: Run, spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files.append_all, "__kwdefaults__", {"title": None, "timeout_s": 0.05})
+    with locked(paths.lock_file(spool.workspace, "notes")):
+        done = run("sync")
+    assert done.exit_code == 0
+    assert "entries wait in the spool" in done.stderr
+    assert "locked" in done.stderr
+    assert spool.waiting().entries == 2
+
+
+def test_what_was_damaged_or_found_no_room_is_told(run: Run, spool: Spool) -> None:
+    with open(spool.path, "ab") as file:
+        file.write(b"{cut\n")
+    Spool(spool.workspace, max_bytes=1).append(Entry("no room", AT))
+    told = run("status").stderr
+    assert "1 entry could not be kept" in told
+    done = run("sync").stderr
+    assert "1 damaged line" in done
+    assert "1 entry could not be kept" in done
+    assert "1 line of the spool could not be used" in run("status").stderr
+
+
+def test_doctor_tells_of_it(run: Run, spool: Spool) -> None:
+    Spool(spool.workspace, max_bytes=1).append(Entry("no room", AT))
+    said = json.loads(run("doctor", "--format", "json").stdout)
+    found = {one["check"]: one["told"] for one in _findings(said) if one["check"].startswith("stores.spool")}
+    assert found["stores.spool"].startswith("2 entries")
+    assert found["stores.spool_full"].startswith("1 entry")
+    spool.aside.write_bytes(b"{cut\n")
+    run("sync")
+    said = json.loads(run("doctor", "--format", "json").stdout)
+    found = {one["check"]: one["told"] for one in _findings(said) if one["check"].startswith("stores.spool")}
+    assert found.keys() == {"stores.spool", "stores.spool_damaged"}
+    assert found["stores.spool"].startswith("no entries")
+
+
+def _findings(said: object) -> list[dict[str, str]]:
+    """All findings in what doctor prints, whatever they are grouped in."""
+    if isinstance(said, dict):
+        if "check" in said:
+            return [said]
+        said = list(said.values())
+    return [one for part in said for one in _findings(part)] if isinstance(said, list) else []

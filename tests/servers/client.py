@@ -1,0 +1,127 @@
+"""Everything a client does, through the official SDK of either major; run by its interpreter, prints JSON.
+
+python client.py stdio '["python", "-m", "commonplace", "mcp"]' [legacy]
+python client.py http http://127.0.0.1:7412/mcp [legacy] [TOKEN]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+MAJOR = int(version("mcp").partition(".")[0])
+
+
+@asynccontextmanager
+async def connected(kind: str, target: str, mode: str, token: str) -> AsyncIterator[Any]:
+    """Connect, and yield what has the methods of a session."""
+    from mcp import StdioServerParameters
+
+    parameters = None
+    if kind == "stdio":
+        program, *arguments = json.loads(target)
+        parameters = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+    if MAJOR == 1:
+        from mcp import ClientSession, stdio_client
+        from mcp.client.streamable_http import streamablehttp_client
+
+        headers = {"Authorization": f"Bearer {token}"} if token else None
+        transport = stdio_client(parameters) if parameters else streamablehttp_client(target, headers=headers)
+        async with transport as streams, ClientSession(streams[0], streams[1]) as session:
+            await session.initialize()
+            yield session
+        return
+    from mcp import Client
+
+    if parameters is None and token:
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"})
+        transport = streamable_http_client(target, http_client=http)
+        async with http, Client(transport, mode=mode) as client:
+            yield client
+        return
+    async with Client(parameters or target, mode=mode) as client:
+        yield client
+
+
+def plain(result: Any) -> Any:
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+async def refused(call: Any) -> dict[str, Any]:
+    """What a call that must fail is answered with."""
+    from mcp.types import CallToolResult  # of both majors
+
+    try:
+        result = await call
+    except Exception as error:
+        return plain(error.error)
+    assert isinstance(result, CallToolResult)
+    return plain(result)
+
+
+def uri(address: str) -> Any:
+    if MAJOR > 1:
+        return address
+    from pydantic import AnyUrl
+
+    return AnyUrl(address)
+
+
+async def read_on(client: Any, path: str) -> list[dict[str, Any]]:
+    """Read a note to its end."""
+    parts: list[dict[str, Any]] = []
+    following: int | None = 1
+    while following:
+        arguments = {"path": path, "from": following, "lines": 4}
+        parts.append(plain(await client.call_tool("memory_get", arguments))["structuredContent"])
+        following = parts[-1].get("nextFrom")
+    return parts
+
+
+async def everything(client: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"major": MAJOR}
+    found["tools"] = plain(await client.list_tools())["tools"]
+    search = {"query": "when do we deploy?", "limit": 3}
+    found["search"] = plain(await client.call_tool("memory_search", search))
+    found["chinese"] = plain(await client.call_tool("memory_search", {"query": "周五下午可以部署吗？"}))
+    found["parts"] = await read_on(client, "memory/2026-02-13.md")
+    found["timeline"] = plain(await client.call_tool("memory_timeline", {"anchor": "2026-02-13"}))
+    text = f"Asked by a client of major {MAJOR}."
+    found["written"] = plain(await client.call_tool("memory_write", {"text": text, "heading": "Clients"}))
+    found["again"] = plain(await client.call_tool("memory_search", {"query": f'"{text}"', "limit": 1}))
+    found["status"] = plain(await client.call_tool("memory_status", {}))
+    found["resources"] = plain(await client.list_resources())["resources"]
+    found["templates"] = plain(await client.list_resource_templates())["resourceTemplates"]
+    found["resource"] = plain(await client.read_resource(uri("commonplace://memory/MEMORY.md")))["contents"]
+    found["prompts"] = plain(await client.list_prompts())["prompts"]
+    found["recall"] = plain(await client.get_prompt("recall", {"query": "when do we deploy?"}))["messages"]
+    found["reflect"] = plain(await client.get_prompt("reflect"))["messages"]
+    found["errors"] = {
+        "argument": await refused(client.call_tool("memory_search", {"query": "x", "limt": 3})),
+        "collection": await refused(client.call_tool("memory_search", {"query": "x", "collections": ["no"]})),
+        "type": await refused(client.call_tool("memory_search", {"query": 5})),
+        "tool": await refused(client.call_tool("memory_forgive", {})),
+        "note": await refused(client.call_tool("memory_get", {"path": "../outside.md"})),
+        "resource": await refused(client.read_resource(uri("commonplace://memory/none.md"))),
+        "prompt": await refused(client.get_prompt("recal", {})),
+    }
+    return found
+
+
+async def main(kind: str, target: str, mode: str = "auto", token: str = "") -> None:
+    async with connected(kind, target, mode, token) as client:
+        found = await everything(client)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""A served workspace: as a process that talks over its standard streams, and over HTTP on loopback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from commonplace import Memory
+from commonplace.servers import http
+from commonplace.servers.access import Access
+from commonplace.servers.running import Address, _Server, listening
+from commonplace.servers.service import Service
+
+from ..cli.conftest import command, environment
+from ..cli.conftest import workspace as workspace  # the same three notes
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def service(workspace: Path) -> Iterator[Service]:
+    """What serves the workspace."""
+    served = Service(lambda: Memory.open(workspace))
+    yield served
+    served.close()
+
+
+class Client:
+    """A process that serves over its standard streams, and one who asks it."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        self.process = subprocess.Popen(
+            command(*arguments, "mcp"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+        )  # fmt: skip
+
+    def send(self, *messages: object) -> None:
+        assert self.process.stdin is not None
+        for message in messages:
+            line = message if isinstance(message, bytes) else json.dumps(message).encode()
+            self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def ask(self, method: str, params: object = None, id: object = 1) -> Any:
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
+        return self.hear()
+
+    def end(self) -> tuple[bytes, bytes, int]:
+        out, err = self.process.communicate(timeout=60)
+        return out, err, self.process.returncode
+
+
+@pytest.fixture
+def client(workspace: Path) -> Iterator[Client]:
+    """A process that serves the workspace over its standard streams."""
+    started = Client("-w", workspace)
+    yield started
+    started.process.kill()
+    started.process.wait(60)
+    for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
+        assert stream is not None
+        with suppress(OSError):  # what was sent to one who is gone
+            stream.close()
+
+
+class Served:
+    """A server over HTTP in a thread, what it records, and where it is."""
+
+    def __init__(self, service: Service, allowed: Access) -> None:
+        self.lines: list[str] = []
+        app = http.build(service, allowed, self.lines.append, identity="abc")
+        config = uvicorn.Config(app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
+        self.ready = threading.Event()
+        self.server = _Server(config, self.ready.set)
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+        assert self.ready.wait(30)
+
+    def _run(self) -> None:
+        with listening(Address("127.0.0.1", 0)) as (bound, _):
+            self.port: int = bound.getsockname()[1]
+            self.server.run([bound])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/mcp"
+
+    def end(self) -> None:
+        self.server.should_exit = True
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+
+    def recorded(self, text: str) -> bool:
+        """Whether a line with this text is recorded, which happens after the answer went out."""
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            if any(text in line for line in self.lines):
+                return True
+            time.sleep(0.01)
+        return False
+
+
+@pytest.fixture
+def serve(service: Service) -> Iterator[Callable[..., Served]]:
+    """Serve the workspace over HTTP."""
+    started: list[Served] = []
+
+    def start(allowed: Access = Access()) -> Served:  # noqa: B008 - an immutable value
+        started.append(Served(service, allowed))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.end()

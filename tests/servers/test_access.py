@@ -1,0 +1,90 @@
+"""Who may ask: names of this machine, origins, tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.config.credentials import Secret
+from commonplace.errors import ConfigError
+from commonplace.servers import access
+from commonplace.servers.access import Access
+
+TOKEN = Secret("correct horse battery".replace(" ", "-"))
+
+
+def status(allowed: Access = Access(), **headers: str) -> int:  # noqa: B008 - an immutable value
+    found = access.denied(allowed, {"host": "localhost", **headers})
+    return found.status if found else 200
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", 200), ("localhost:7412", 200), ("LOCALHOST:1", 200), ("127.0.0.1:7412", 200),
+        ("127.8.9.1", 200), ("[::1]:7412", 200), ("a.localhost", 200), ("", 421), ("evil.example", 421),
+        ("evil.example:7412", 421), ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421),
+        ("192.168.1.5:7412", 421), ("localhost@evil.example", 421), ("evil.example@localhost", 421),
+        ("[::1", 421), ("localhost x:1", 421), ("127.0.0.1 evil", 421), ("box.home", 421),
+    ],
+)  # fmt: skip
+def test_the_host_must_be_this_machine(host: str, expected: int) -> None:
+    assert status(host=host) == expected
+
+
+def test_further_names_are_allowed_by_the_owner() -> None:
+    allowed = Access(hosts=access.names(" Box.home, [fd00::5] ,"))
+    assert [status(allowed, host=host) for host in ("box.home:80", "[fd00::5]", "other.home")] == [
+        200,
+        200,
+        421,
+    ]
+    assert status(allowed, origin="https://box.home") == 200
+
+
+def test_beyond_this_machine_addresses_are_names() -> None:
+    allowed = Access(anywhere=True)
+    assert [status(allowed, host=host) for host in ("192.168.1.5:1", "[fe80::1]", "evil.example")] == [
+        200,
+        200,
+        421,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ("http://localhost:3000", 200), ("https://127.0.0.1", 200), ("http://[::1]:1", 200), ("null", 403),
+        ("", 403), ("https://evil.example", 403), ("file://localhost", 403), ("http://localhost.evil.example", 403),
+        ("http://192.168.1.5", 403), ("http://[", 403),
+    ],
+)  # fmt: skip
+def test_an_origin_must_be_this_machine(origin: str, expected: int) -> None:
+    assert status(origin=origin) == expected
+    assert status() == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (f"Bearer {TOKEN.reveal()}", 200), (f"bearer  {TOKEN.reveal()} ", 200), ("", 401), ("Bearer", 401),
+        (f"Basic {TOKEN.reveal()}", 401), (f"Bearer {TOKEN.reveal()}x", 401), (TOKEN.reveal(), 401),
+        ("Bearer \xff", 401),
+    ],
+)  # fmt: skip
+def test_the_token_is_asked_for(header: str, expected: int) -> None:
+    assert status(Access(TOKEN), authorization=header) == expected
+    assert access.denied(Access(TOKEN), {"host": "localhost"}, open_to_all=True) is None
+
+
+def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("0123456789abcdef\n")
+    assert access.token(str(file), {access.TOKEN_VARIABLE: "fedcba9876543210"}).reveal() == "0123456789abcdef"
+    assert access.token("", {access.TOKEN_VARIABLE: "fedcba9876543210"}).reveal() == "fedcba9876543210"
+    assert not access.token("", {})
+    with pytest.raises(ConfigError, match="16 characters at least"):
+        access.token("", {access.TOKEN_VARIABLE: "short"})
+    with pytest.raises(ConfigError, match="cannot be read"):
+        access.token(str(tmp_path / "none"), {})

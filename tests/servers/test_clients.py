@@ -1,0 +1,124 @@
+"""Real clients: the official SDK of both majors, each in an environment of its own, over both transports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.config.credentials import Secret
+from commonplace.servers.access import Access
+
+from ..cli.conftest import command, environment
+from .conftest import Served
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = Path(__file__).with_name("client.py")
+TOKEN = "correct-horse-battery"
+# Major, and how the client finds out what the server speaks; the second offers the newest revision by itself.
+CLIENTS = [(1, "legacy"), (2, "auto"), (2, "legacy")]
+
+
+def interpreter(major: int) -> str:
+    """The Python that has this major of the SDK. `./run test` makes both and says where they are."""
+    variable = f"MCP{major}_PYTHON"
+    found = os.environ.get(variable) or str(ROOT / f".venv-mcp{major}" / "bin" / "python")
+    if not os.path.exists(found):
+        assert variable not in os.environ, f"{variable} names no file"
+        pytest.skip(f"no client of SDK {major}.x here; ./run test makes one")
+    return found
+
+
+def everything(major: int, *arguments: str) -> dict[str, Any]:
+    """Run the client through all it does, and return what it got."""
+    env = {name: value for name, value in environment().items() if name != "PYTHONWARNINGS"}
+    done = subprocess.run(
+        [interpreter(major), str(SCRIPT), *arguments], capture_output=True, text=True, env=env, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["major"] == major
+    return found
+
+
+@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+def test_over_standard_streams(workspace: Path, major: int, mode: str) -> None:
+    serving = json.dumps(command("-w", workspace, "mcp"))
+    check(everything(major, "stdio", serving, mode), workspace, major)
+
+
+@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+def test_over_http(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
+    check(everything(major, "http", serve().url, mode), workspace, major)
+
+
+@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+def test_over_http_with_a_token(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
+    server = serve(Access(Secret(TOKEN)))
+    check(everything(major, "http", server.url, mode, TOKEN), workspace, major)
+    refused = subprocess.run(
+        [interpreter(major), str(SCRIPT), "http", server.url, mode, "another-token-altogether"],
+        capture_output=True, text=True, env=environment(), timeout=120,
+    )  # fmt: skip
+    assert refused.returncode != 0
+
+
+def check(found: dict[str, Any], workspace: Path, major: int) -> None:
+    names = [tool["name"] for tool in found["tools"]]
+    assert names == ["memory_search", "memory_get", "memory_timeline", "memory_write", "memory_status"]
+    assert all(tool["inputSchema"]["additionalProperties"] is False for tool in found["tools"])
+    hits = found["search"]["structuredContent"]["hits"]
+    assert hits[0]["path"] == "memory/2026-02-13.md"
+    assert hits[0]["citation"] in found["search"]["content"][0]["text"]
+    assert "周五下午不部署" in found["chinese"]["content"][0]["text"]
+    note = (workspace / "memory" / "2026-02-13.md").read_text().rstrip("\n")
+    assert "\n".join(part["text"] for part in found["parts"]) == note
+    assert [part["from"] for part in found["parts"]] == [1, 5, 9]
+    assert found["timeline"]["structuredContent"]["moments"]
+    check_writing(found, workspace, major)
+    assert found["status"]["structuredContent"]["collections"][0]["name"] == "memory"
+    check_resources_and_prompts(found, workspace)
+    check_errors(found["errors"])
+
+
+def check_writing(found: dict[str, Any], workspace: Path, major: int) -> None:
+    written = found["written"]["structuredContent"]
+    note = (workspace / written["path"]).read_text()
+    assert f"Asked by a client of major {major}." in note
+    assert "<!-- by: agent;" in note
+    assert found["again"]["structuredContent"]["hits"][0]["citation"] == written["citation"]
+
+
+def check_resources_and_prompts(found: dict[str, Any], workspace: Path) -> None:
+    uris = [resource["uri"] for resource in found["resources"]]
+    assert uris[:2] == ["commonplace://memory/MEMORY.md", "commonplace://memory/memory/2026-02-13.md"]
+    assert found["templates"][0]["uriTemplate"] == "commonplace://{collection}/{+path}"
+    assert found["resource"][0]["text"] == (workspace / "MEMORY.md").read_text().rstrip("\n")
+    assert [prompt["name"] for prompt in found["prompts"]] == ["recall", "reflect"]
+    assert "moved to Thursday" in found["recall"][0]["content"]["text"]
+    assert "memory_write" in found["reflect"][0]["content"]["text"]
+
+
+def check_errors(errors: dict[str, dict[str, Any]]) -> None:
+    def said(name: str) -> str:
+        assert errors[name]["isError"] is True
+        return str(errors[name]["content"][0]["text"])
+
+    assert "'limt' is not allowed; allowed are query, limit" in said("argument")
+    assert "unknown collection 'no'; known: memory" in said("collection")
+    assert "query: 5 is not of type string" in said("type")
+    assert "leaves the workspace" in said("note")
+    assert (errors["tool"]["code"], "memory_search" in errors["tool"]["message"]) == (-32602, True)
+    assert errors["resource"]["code"] in (-32002, -32602)
+    assert (errors["prompt"]["code"], "recall, reflect" in errors["prompt"]["message"]) == (-32602, True)
+
+
+def test_the_client_is_the_one_of_this_test() -> None:
+    assert SCRIPT.is_file()
+    assert sys.executable not in (os.environ.get("MCP1_PYTHON"), os.environ.get("MCP2_PYTHON"))

@@ -1,0 +1,212 @@
+"""A server in the background: started once, told from other processes, ended, and only itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace import atomic, paths
+from commonplace.errors import ConfigError
+from commonplace.servers import daemon
+from commonplace.servers.daemon import Running
+
+from ..cli.conftest import command, environment
+from ..cli.conftest import workspace as workspace  # three notes
+
+Done = subprocess.CompletedProcess[str]
+
+
+@pytest.fixture
+def folder(workspace: Path) -> Iterator[Path]:
+    """Where the server of the workspace is noted; one that a test leaves is ended."""
+    found = paths.server_folder(paths.Workspace(workspace))
+    yield found
+    daemon.stop(found)
+
+
+def serve(workspace: Path, *arguments: str, **more: str) -> Done:
+    return subprocess.run(
+        command("-w", workspace, "serve", *arguments), capture_output=True, text=True, timeout=90,
+        env=environment(**more),
+    )  # fmt: skip
+
+
+def test_start_state_and_end(workspace: Path, folder: Path) -> None:
+    assert (serve(workspace, "status").returncode, serve(workspace, "stop").returncode) == (3, 3)
+    begun = serve(workspace, "--daemon", "--port", "0")
+    assert (begun.returncode, begun.stderr) == (0, "")
+    found = daemon.find(folder)
+    assert found is not None
+    assert f"serving at {found.url}/mcp (process {found.pid})" in begun.stdout
+    told = serve(workspace, "status")
+    assert told.stdout == f"{found.url}/mcp · process {found.pid} · since {found.since} · answers\n"
+    second = serve(workspace, "--daemon", "--port", "0")
+    already = (
+        f"commonplace: error: serve: this workspace is served already at {found.url} (process {found.pid})\n"
+    )
+    assert (second.returncode, second.stderr) == (1, already)
+    assert serve(workspace, "--port", "0").stderr == already
+    ended = serve(workspace, "stop")
+    assert (ended.returncode, ended.stdout) == (0, f"ended the server at {found.url} (process {found.pid})\n")
+    assert daemon.find(folder) is None
+    assert not (folder / daemon.STATE).exists()
+    log = (folder / daemon.LOG).read_text()
+    assert f"serving at {found.url}\n" in log
+    assert log.endswith("ended\n")
+
+
+def test_of_two_starts_at_once_one_serves(workspace: Path, folder: Path) -> None:
+    started = [
+        subprocess.Popen(
+            command("-w", workspace, "serve", "--daemon", "--port", "0"),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    ends = [(*process.communicate(timeout=90), process.returncode) for process in started]
+    assert sorted(code for _, _, code in ends) == [0, 1]
+    assert next(error for _, error, code in ends if code).count("served already") == 1
+    found = daemon.find(folder)
+    assert found is not None
+    assert daemon.is_well(found)
+
+
+def test_a_server_that_was_killed_leaves_nothing_behind(workspace: Path, folder: Path) -> None:
+    serve(workspace, "--daemon", "--port", "0")
+    found = daemon.find(folder)
+    assert found is not None
+    os.kill(found.pid, signal.SIGKILL)
+    end = time.monotonic() + 30
+    while daemon.find(folder) is not None and time.monotonic() < end:
+        time.sleep(0.05)
+    assert (folder / daemon.STATE).exists()  # stale, and known to be
+    assert serve(workspace, "stop").returncode == 3
+    assert serve(workspace, "--daemon", "--port", "0").returncode == 0
+
+
+def test_a_port_that_is_taken_is_one_line(workspace: Path, folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        line = f"server.port: {port} is taken on 127.0.0.1; choose another with --port, 0 for any\n"
+        for arguments in (["--port", str(port)], ["--daemon", "--port", str(port)]):
+            done = serve(workspace, *arguments)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr.endswith(line)
+            assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--host", "0.0.0.0"], "0.0.0.0 is reached from elsewhere: name a file with --token-file"),
+        (["--host", "nowhere.invalid"], "'nowhere.invalid' is no address of this machine"),
+        (["--host", "203.0.113.7"], "is no address of this machine"),
+        (["--token-file", "none"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(
+    workspace: Path, folder: Path, arguments: list[str], told: str
+) -> None:
+    done = serve(workspace, "--port", "0", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert told in done.stderr
+
+
+def test_beyond_this_machine_with_a_token(workspace: Path, folder: Path) -> None:
+    token = "0123456789abcdef-token"
+    done = serve(workspace, "--daemon", "--port", "0", "--host", "0.0.0.0", COMMONPLACE_SERVER_TOKEN=token)
+    assert done.returncode == 0, done.stderr
+    found = daemon.find(folder)
+    assert found is not None
+    assert found.url.startswith("http://127.0.0.1:")
+    assert daemon.is_well(found)
+    assert token not in (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + done.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path, number: int) -> None:
+    process = subprocess.Popen(
+        command("-w", workspace, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(2)]
+    assert any("Ctrl-C ends it" in line for line in lines)
+    process.send_signal(number)
+    rest = process.communicate(timeout=60)[1]
+    assert process.returncode == 0
+    assert rest.endswith("ended\n")
+    assert "Traceback" not in rest
+
+
+# --- never another process ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that came to have the number of a server."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    yield process
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+
+
+def noted(pid: int, started: str) -> str:
+    return json.dumps(Running(pid, started, "x", "127.0.0.1", 1, "now")._asdict())
+
+
+def test_a_recycled_number_is_not_ended(tmp_path: Path, bystander: subprocess.Popen[bytes]) -> None:
+    (tmp_path / daemon.STATE).write_text(noted(bystander.pid, daemon.started(bystander.pid)))
+    assert daemon.stop(tmp_path) is None  # nobody holds the lock
+    (tmp_path / daemon.STATE).write_text(noted(bystander.pid, "another moment"))
+    with (
+        atomic.locked(tmp_path / daemon.LOCK),
+        pytest.raises(ConfigError, match="does not say which process"),
+    ):
+        daemon.stop(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}", noted(0, ""), noted(-1, ""), '{"pid": "x"}'])
+def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / daemon.STATE).write_text(text)
+    assert daemon.stop(tmp_path) is None
+    with (
+        atomic.locked(tmp_path / daemon.LOCK),
+        pytest.raises(ConfigError, match="does not say which process"),
+    ):
+        daemon.find(tmp_path)
+
+
+def test_another_server_on_the_port_is_not_taken_for_it(tmp_path: Path) -> None:
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        running = Running(
+            os.getpid(), daemon.started(os.getpid()), "x", "127.0.0.1", mute.getsockname()[1], "now"
+        )
+        assert not daemon.is_well(running, wait_s=0.2)
+    assert not daemon.is_well(running, wait_s=0.2)
+
+
+def test_processes_are_told_by_when_they_were_started(bystander: subprocess.Popen[bytes]) -> None:
+    assert daemon.started(os.getpid()) == daemon.started(os.getpid()) != ""
+    assert daemon.started(2**22 + 5) == ""
+
+
+def test_a_read_only_workspace_is_noted_in_the_cache(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    found = paths.server_folder(paths.Workspace(workspace))
+    assert paths.user_cache_dir() in found.parents

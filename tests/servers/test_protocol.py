@@ -1,0 +1,282 @@
+"""The protocol without a wire: handshakes, both manners of asking, batches, and whatever else is sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import Memory
+from commonplace.servers import protocol
+from commonplace.servers.methods import METHODS, described
+from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
+from commonplace.servers.service import Service
+
+MODERN = {
+    VERSION_KEY: "2026-07-28",
+    CAPABILITIES_KEY: {},
+    "io.modelcontextprotocol/clientInfo": {"name": "t"},
+}
+
+
+def asked(method: object, params: object = None, id: object = 1) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": {} if params is None else params}
+
+
+def respond(service: Service, message: object, connection: Connection | None = None) -> Any:
+    return protocol.respond(message, connection or Connection(), service, METHODS)
+
+
+# --- handshakes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "spoken"),
+    [(version, version) for version in protocol.HANDSHAKE]
+    + [("2026-07-28", "2025-11-25"), ("2031-01-01", "2025-11-25"), ("", "2025-11-25")],
+)
+def test_a_handshake_settles_the_revision(service: Service, wanted: str, spoken: str) -> None:
+    connection = Connection()
+    params = {
+        "protocolVersion": wanted,
+        "capabilities": {},
+        "clientInfo": {"name": "a b<!-- x", "version": "1"},
+    }
+    answer = respond(service, asked("initialize", params), connection)
+    assert answer["result"]["protocolVersion"] == spoken == connection.version
+    assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
+    assert answer["result"]["serverInfo"]["name"] == "commonplace"
+    assert "memory_search" in answer["result"]["instructions"]
+    assert connection.client == "a-b-----x"
+
+
+def test_a_handshake_without_a_revision_is_refused(service: Service) -> None:
+    assert respond(service, asked("initialize"))["error"]["code"] == protocol.PARAMS
+
+
+def test_the_newest_revision_needs_no_handshake(service: Service) -> None:
+    found = respond(service, asked("server/discover", {"_meta": MODERN}))["result"]
+    assert found["supportedVersions"] == ["2026-07-28"]
+    assert (found["resultType"], found["cacheScope"]) == ("complete", "private")
+    assert found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "commonplace"
+    listed = respond(service, asked("tools/list", {"_meta": MODERN}))["result"]
+    assert listed["ttlMs"] > 0
+    called = asked("tools/call", {"name": "memory_status", "arguments": {}, "_meta": MODERN})
+    result = respond(service, called)["result"]
+    assert result["resultType"] == "complete"
+    assert "ttlMs" not in result
+
+
+@pytest.mark.parametrize(
+    ("meta", "code"),
+    [
+        ({VERSION_KEY: "2026-07-28"}, protocol.PARAMS),
+        ({VERSION_KEY: 7, CAPABILITIES_KEY: {}}, protocol.PARAMS),
+        ({VERSION_KEY: "2027-01-01", CAPABILITIES_KEY: {}}, protocol.VERSION),
+        ({VERSION_KEY: "2025-11-25", CAPABILITIES_KEY: {}}, protocol.VERSION),
+    ],
+)
+def test_a_request_that_says_wrongly_what_it_speaks(service: Service, meta: object, code: int) -> None:
+    error = respond(service, asked("tools/list", {"_meta": meta}))["error"]
+    assert error["code"] == code
+    if code == protocol.VERSION:
+        assert error["data"]["supported"] == ["2026-07-28"]
+
+
+@pytest.mark.parametrize(("method", "meta"), [("ping", MODERN), ("server/discover", {}), ("initialise", {})])
+def test_methods_of_the_other_manner_are_not_found(service: Service, method: str, meta: object) -> None:
+    error = respond(service, asked(method, {"_meta": meta}))["error"]
+    assert (error["code"], method in error["message"]) == (protocol.NO_METHOD, True)
+
+
+# --- messages -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "id", "code"),
+    [
+        (5, None, protocol.INVALID),
+        ("ping", None, protocol.INVALID),
+        (None, None, protocol.INVALID),
+        ({}, None, protocol.INVALID),
+        ({"jsonrpc": "1.0", "id": 3, "method": "ping"}, 3, protocol.INVALID),
+        ({"jsonrpc": "2.0", "id": 3}, 3, protocol.INVALID),
+        (asked("ping", id=None), None, protocol.INVALID),
+        (asked("ping", id=True), None, protocol.INVALID),
+        (asked("ping", id=1.5), None, protocol.INVALID),
+        (asked("ping", id=[1]), None, protocol.INVALID),
+        (asked(7, id="a"), "a", protocol.INVALID),
+        (asked("ping", [1], id=4), 4, protocol.PARAMS),
+        (asked("nothing", id=4), 4, protocol.NO_METHOD),
+        ([], None, protocol.INVALID),
+    ],
+)
+def test_what_is_no_request_is_refused_with_its_id(
+    service: Service, message: object, id: object, code: int
+) -> None:
+    answer = respond(service, message)
+    assert (answer["id"], answer["error"]["code"], answer["jsonrpc"]) == (id, code, "2.0")
+
+
+def test_ids_come_back_as_they_were(service: Service) -> None:
+    assert [respond(service, asked("ping", id=id))["id"] for id in (0, -7, "", "1", 2**70)] == [
+        0,
+        -7,
+        "",
+        "1",
+        2**70,
+    ]
+
+
+def test_answers_and_notifications_are_not_answered(service: Service) -> None:
+    silent = [
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "method": "notifications/nobody/knows", "params": {"x": 1}},
+        {
+            "jsonrpc": "2.0",
+            "method": "tools/call",
+            "params": {"name": "memory_write", "arguments": {"text": "x"}},
+        },
+    ]
+    assert [respond(service, message) for message in silent] == [None] * len(silent)
+    assert not list(service.memory.workspace.memory_dir.glob("20[3-9]*"))
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"", b"\xff", b'"\\ud8', b"[" * 100_000, b"NaN", b"1" * 5000, b"{'a': 1}"]
+)
+def test_what_is_no_json_is_refused(data: bytes) -> None:
+    with pytest.raises(Refusal) as refusal:
+        protocol.decode(data)
+    assert refusal.value.code == protocol.PARSE
+
+
+@pytest.mark.parametrize("value", ["茶", "\ud800", "\u2028", "a\nb"])
+def test_any_text_goes_out_as_one_line_of_utf8(value: str) -> None:
+    line = protocol.encode({"text": value})
+    assert b"\n" not in line
+    assert json.loads(line.decode()) == {"text": value}
+
+
+def test_batches_where_a_revision_has_them(service: Service) -> None:
+    batch = [asked("ping", id=1), {"jsonrpc": "2.0", "method": "notifications/x"}, asked("no", id=2), 7]
+    for version in protocol.BATCHED:
+        answers = respond(service, batch, Connection(version))
+        assert [(one["id"], "error" in one) for one in answers] == [(1, False), (2, True), (None, True)]
+        assert respond(service, batch[1:2], Connection(version)) is None
+        full = respond(service, [asked("ping")] * (protocol.MOST_IN_BATCH + 1), Connection(version))
+        assert full["error"]["code"] == protocol.INVALID
+    for version in protocol.HANDSHAKE[2:]:
+        assert respond(service, batch, Connection(version))["error"]["code"] == protocol.INVALID
+
+
+def test_a_fault_inside_is_told_to_nobody_but_the_owner(workspace: Path) -> None:
+    told: list[str] = []
+
+    def broken() -> Memory:
+        raise RuntimeError("the secret is 12345")
+
+    answer = respond(Service(broken, tell=told.append), asked("resources/list"))
+    assert answer["error"] == {"code": protocol.INTERNAL, "message": "internal error"}
+    assert told == ["RuntimeError while answering a request"]
+
+
+# --- tools, as they are listed and called ---------------------------------------------------------------
+
+
+def test_the_list_of_tools_is_short(service: Service) -> None:
+    result = respond(service, asked("tools/list", {"_meta": MODERN}))["result"]
+    assert len(protocol.encode(result)) <= 4096
+    assert len(json.dumps({"tools": result["tools"]})) <= 4096
+    hints = {tool["name"]: tool["annotations"] for tool in result["tools"]}
+    assert hints.pop("memory_write") == {"readOnlyHint": False, "destructiveHint": False}
+    assert set(map(str, hints.values())) == {str({"readOnlyHint": True, "destructiveHint": False})}
+    assert [described(tool)["inputSchema"]["type"] for tool in _tools()] == ["object"] * len(hints) + [
+        "object"
+    ]
+
+
+def _tools() -> Any:
+    from commonplace.agent.tools import TOOLS
+
+    return TOOLS
+
+
+def test_a_call_answers_text_and_data(service: Service) -> None:
+    params = {"name": "memory_search", "arguments": {"query": "deploy", "limit": 1}}
+    result = respond(service, asked("tools/call", params))["result"]
+    assert result["isError"] is False
+    assert result["structuredContent"]["hits"][0]["citation"] in result["content"][0]["text"]
+    wrong = {"name": "memory_search", "arguments": {"query": "deploy", "limt": 1}}
+    result = respond(service, asked("tools/call", wrong))["result"]
+    assert result["isError"] is True
+    assert "'limt' is not allowed; allowed are query, limit" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"name": 5}, {"name": "no"}, {"name": "memory_status", "arguments": [1]}]
+)
+def test_calls_of_nothing_are_refused(service: Service, params: object) -> None:
+    error = respond(service, asked("tools/call", params))["error"]
+    assert error["code"] == protocol.PARAMS
+    assert "memory_search" in error["message"] or "object" in error["message"]
+
+
+def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> None:
+    connection = Connection()
+    greeting = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "claude-code"}}
+    respond(service, asked("initialize", greeting), connection)
+    params = {"name": "memory_write", "arguments": {"text": "Tea at four."}}
+    result = respond(service, asked("tools/call", params), connection)["result"]
+    note = (workspace / result["structuredContent"]["path"]).read_text()
+    assert "Tea at four. <!-- by: agent; agent: claude-code; at: " in note
+
+
+# --- whatever is sent -----------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from([*METHODS, "tools/none", ""])
+PARAMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["memory_search", "memory_get", "memory_timeline", "memory_status", "recall"]) | JSON,
+        "arguments": st.dictionaries(
+            st.sampled_from(["query", "path", "anchor", "limit", "from", "lines", "before", "after", "layer"]),
+            JSON | st.text(st.characters()), max_size=3,
+        ) | JSON,
+        "uri": st.text() | st.builds("commonplace://memory/{}".format, st.text()) | JSON,
+        "cursor": JSON,
+        "protocolVersion": JSON,
+        "_meta": st.just(MODERN) | JSON,
+    },
+)  # fmt: skip
+MESSAGES = JSON | st.fixed_dictionaries(
+    {
+        "jsonrpc": st.just("2.0"),
+        "id": st.integers() | st.text() | JSON,
+        "method": NAMES,
+        "params": PARAMS | JSON,
+    }
+)
+
+
+@given(message=MESSAGES, version=st.sampled_from(["", *protocol.HANDSHAKE]))
+def test_whatever_is_sent_is_answered_properly(service: Service, message: object, version: str) -> None:
+    told: list[str] = []
+    service.tell = told.append
+    answer = respond(service, message, Connection(version))
+    assert told == []
+    for one in answer if isinstance(answer, list) else [answer] if answer is not None else []:
+        assert one["jsonrpc"] == "2.0"
+        assert ("result" in one) != ("error" in one)
+        json.loads(protocol.encode(one))
