@@ -163,11 +163,12 @@ def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: R
             parts["speaker"] = settings.speaker
         elif not persons and not OWNER.isdisjoint(said_by[own]):
             parts["speaker"] = settings.owner
-        if near := _near(candidate, evidence):
+        if evidence.days is not None and (near := _near(candidate, evidence)):
             parts["date"] = settings.dated * near
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
-    return [item._replace(score=math.fsum(item.parts.values())) for item in ranked]
+    # Made anew rather than by `_replace`, which takes several times as long, for hundreds of candidates.
+    return [Ranked(own, math.fsum(parts.values()), parts, relevance) for own, _, parts, relevance in ranked]
 
 
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
@@ -176,20 +177,24 @@ def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
     best = _best_of_sections(ranked)
     for item in ranked:
         own = item.candidate
-        beside, beyond = (
-            [
-                other.parts["words"]
-                for away in (-steps, steps)
-                if (other := places.get(own.id + away)) and other.candidate.section_id == own.section_id
-            ]
-            for steps in (1, 2)
-        )
+        beside = _around(places, own, 1)
+        # Only in a conversation do passages further away say anything.
+        beyond = _around(places, own, 2) if own.turns else []
         if beside or beyond:
             near = settings.turns * max(beside, default=0.0) + settings.beyond * max(beyond, default=0.0)
             item.parts["neighbours"] = own.turns * near + TIE * sum(beside)
         if own.turns and settings.section:
             others = [other.relevance for other in best[own.section_id] if other is not item]
             item.parts["section"] = settings.section * own.turns * max(others, default=0.0)
+
+
+def _around(places: Mapping[int, Ranked], own: Candidate, steps: int) -> list[float]:
+    """The words of the candidates so many passages before and after one, in its section."""
+    found = []
+    for other in (places.get(own.id - steps), places.get(own.id + steps)):
+        if other is not None and other.candidate.section_id == own.section_id:
+            found.append(other.parts["words"])
+    return found
 
 
 def _best_of_sections(ranked: Sequence[Ranked]) -> dict[int, list[Ranked]]:
@@ -215,8 +220,8 @@ def _vector_weight(candidate: Candidate, evidence: Evidence, settings: RankSetti
     """The weight of meaning for one candidate: less the more CJK, none where no vectors are asked."""
     if not evidence.semantic:
         return 0.0
-    latin = (1 - evidence.query.wide) * (1 - lexicon.cjk_share(candidate.text))
-    return settings.vector * latin
+    share = 0.0 if candidate.text.isascii() else lexicon.cjk_share(candidate.text)
+    return settings.vector * ((1 - evidence.query.wide) * (1 - share))
 
 
 def _near(candidate: Candidate, evidence: Evidence) -> float:
