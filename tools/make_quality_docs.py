@@ -77,15 +77,21 @@ def ask(name: str, asked: QuestionSet, step: Step) -> Evaluation:
 class Measured:
     """Runs of one question set, each made once."""
 
-    def __init__(self, name: str, asked: QuestionSet) -> None:
+    def __init__(self, name: str, asked: QuestionSet, fewer: int | None = None) -> None:
+        """Take a set; parts of the default are left out over `fewer` of its questions, if so many are named."""
         self.name = name
         self.asked = asked
+        self.ablated = sampled(asked, fewer) if fewer else asked
         self.runs: dict[str, Evaluation] = {}
+
+    def questions(self, step: Step) -> QuestionSet:
+        """The questions that are asked in one configuration."""
+        return self.ablated if step in ABLATION else self.asked
 
     def run(self, step: Step) -> Evaluation:
         """Ask the set in one configuration."""
         if step.name not in self.runs:
-            self.runs[step.name] = ask(self.name, self.asked, step)
+            self.runs[step.name] = ask(self.name, self.questions(step), step)
         return self.runs[step.name]
 
     def mean(self, step: Step, figure: str) -> float:
@@ -94,8 +100,9 @@ class Measured:
 
     def difference(self, step: Step, figure: str) -> bootstrap.Difference:
         """What a step changes against the default, question by question."""
-        pairs = (self.run(PRESETS[0]).figures, self.run(step).figures)
-        first, second = ([figures[figure] for figures in one.values()] for one in pairs)
+        changed, usual = self.run(step).figures, self.run(PRESETS[0]).figures
+        second = [figures[figure] for figures in changed.values()]
+        first = [usual[question][figure] for question in changed]
         (found,) = bootstrap.paired(np.array(second)[:, None] - np.array(first)[:, None])
         return found
 
@@ -120,7 +127,7 @@ def run_all(measured: Sequence[Measured], pool: Executor) -> None:
     """Run every configuration of the page, large sets first, and what shares no passages before what does."""
     largest_first = sorted(measured, key=lambda one: -len(one.asked.questions))
     waiting = [
-        (one, step, pool.submit(ask, one.name, one.asked, step))
+        (one, step, pool.submit(ask, one.name, one.questions(step), step))
         for step in (*PRESETS, *reversed(ABLATION), BM25, VECTORS)
         for one in largest_first
     ]
@@ -151,7 +158,7 @@ def page(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> str:
         "## Presets, ndcg@10\n",
         table(["preset", *names(measured), "mean"], preset_rows(measured, "ndcg@10")),
         f"## What each step brings, {FIGURE}\n",
-        "One part of the default is left out or replaced at a time; cells are the change against the default, with a star"
+        f"One part of the default is left out or replaced at a time{of_fewer(measured)}; cells are the change against the default, with a star"
         " where its 95 % interval (paired bootstrap over the questions) leaves zero out.\n",
         table(["the default, but", *names(measured), "mean"], ablation_rows(measured)),
         "## Ahead of each, at every budget\n",
@@ -163,6 +170,14 @@ def page(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> str:
         *refusals(measured, refused),
     ]
     return "\n".join(parts)
+
+
+def of_fewer(measured: Sequence[Measured]) -> str:
+    """Say of how many questions the ablation is, where not of all."""
+    if all(one.ablated is one.asked for one in measured):
+        return ""
+    counts = ", ".join(f"{one.name} {len(one.run(ABLATION[0]).figures)}" for one in measured)
+    return f", over questions evenly taken ({counts})"
 
 
 def names(measured: Iterable[Measured]) -> list[str]:
@@ -312,7 +327,9 @@ def ends(wanted: Sequence[float]) -> list[float]:
 # --- the command ----------------------------------------------------------------------------------------
 
 
-def find(folder: Path, wanted: Sequence[str]) -> list[Measured]:
+def find(
+    folder: Path, wanted: Sequence[str], sample: int | None = None, ablated: int | None = None
+) -> list[Measured]:
     """Read the sets of a folder, those named or all."""
     found = []
     for one in sorted(path for path in folder.iterdir() if path.is_dir()):
@@ -320,7 +337,8 @@ def find(folder: Path, wanted: Sequence[str]) -> list[Measured]:
             (p for p in (one / "queries.jsonl", one / "dev" / "queries.jsonl") if p.is_file()), None
         )
         if queries is not None and (not wanted or one.name in wanted):
-            found.append(Measured(one.name, sets.read(queries)))
+            asked = sets.read(queries)
+            found.append(Measured(one.name, sampled(asked, sample) if sample else asked, ablated))
     missing = set(wanted) - {one.name for one in found}
     if missing or not found:
         raise SystemExit(f"no sets in {folder}: {', '.join(sorted(missing)) or 'none at all'}")
@@ -343,13 +361,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", default="", help="names of sets, with commas between; otherwise all")
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of quality.md and images/quality.svg")
     parser.add_argument("--sample", type=int, help="ask that many questions of a set, evenly taken, at most")
+    parser.add_argument("--ablated", type=int, help="the same for the table of what each step brings")
     parser.add_argument(
         "--jobs", type=int, default=1, help="processes, each with a set and a configuration of its own"
     )
     given = parser.parse_args(arguments)
-    measured = find(given.folder, [name for name in given.sets.split(",") if name])
-    if given.sample:
-        measured = [Measured(one.name, sampled(one.asked, given.sample)) for one in measured]
+    wanted = [name for name in given.sets.split(",") if name]
+    measured = find(given.folder, wanted, given.sample, given.ablated)
     alone = len(measured) < 2
     if given.jobs > 1:
         with ProcessPoolExecutor(given.jobs) as pool:
