@@ -20,7 +20,8 @@ from commonplace.agent.worker import IndexWorker
 from commonplace.atomic import locked
 from commonplace.errors import IndexUnavailable
 from commonplace.lifecycle.spool import Spool
-from commonplace.types import Entry, Provenance
+from commonplace.sessions.transcript import Transcript
+from commonplace.types import Entry, Provenance, Turn
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)
@@ -167,6 +168,23 @@ def test_a_sync_of_another_process_is_waited_for_by_nobody_else(memory: Memory, 
         one.submit(entry("written meanwhile"))
         until(lambda: "written meanwhile" in note(memory))
     until(lambda: memory.status().notes == 1)
+
+
+def test_a_transcript_that_grows_is_not_read_again_with_every_entry(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_SESSIONS_INDEX", "true")
+    with Memory.open(memory.workspace.root) as opened:
+        transcript = Transcript.open(opened.workspace, "s1")
+        transcript.append(Turn("user", "Where does the walrus sleep?"))
+        opened.sync()
+        transcript.append(Turn("assistant", "Upon the pontoon."))
+        with IndexWorker(opened) as one:
+            one.submit(entry("a new observation"))
+        assert opened.search("a new observation").hits
+        assert not opened.search("pontoon").hits
+        opened.sync()
+        assert opened.search("pontoon").hits
 
 
 @pytest.mark.parametrize("state", ["missing", "damaged", "of another time"])

@@ -196,7 +196,7 @@ class IndexWorker:
         if self._leaving:
             return True
         try:
-            self._memory.sync(stop=lambda: time.monotonic() > self._deadline)
+            self._memory.sync(stop=lambda: time.monotonic() > self._deadline, patient=True)
         except CommonplaceError as error:
             self._tell("index", str(error))
             return False
