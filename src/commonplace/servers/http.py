@@ -195,18 +195,29 @@ def _check_headers(message: object, version: str, headers: Mapping[str, str]) ->
     if not isinstance(message, dict) or "id" not in message or message.get("method") == "initialize":
         return
     params = message.get("params")
-    meta = params.get("_meta") if isinstance(params, dict) else None
+    params = params if isinstance(params, dict) else {}
+    meta = params.get("_meta")
     told = meta.get(protocol.VERSION_KEY) if isinstance(meta, dict) else None
-    if told is None and version in MODERN:
+    if told is not None:
+        _check_same(message, params, told, version, headers)
+    elif version in MODERN:
         raise Refusal(protocol.PARAMS, f"params._meta lacks {protocol.VERSION_KEY}")
-    if told is None:
-        return
+
+
+def _check_same(
+    message: Mapping[str, object],
+    params: Mapping[str, object],
+    told: object,
+    version: str,
+    headers: Mapping[str, str],
+) -> None:
+    """Refuse a request whose headers differ from what its body says."""
     if told != version:
         raise Refusal(protocol.HEADERS, "MCP-Protocol-Version and the body differ")
     if headers.get("mcp-method") != message.get("method"):
         raise Refusal(protocol.HEADERS, "Mcp-Method and the body differ")
     name = _NAMED.get(str(message.get("method")))
-    wanted = params.get(name) if name and isinstance(params, dict) else None
+    wanted = params.get(name) if name else None
     if wanted is not None and _decoded(headers.get("mcp-name", "")) != wanted:
         raise Refusal(protocol.HEADERS, "Mcp-Name and the body differ")
 
