@@ -88,15 +88,17 @@ def test_a_server_that_answers_is_used(root: Path, server: Server) -> None:
 
 
 def test_one_that_cannot_be_reached_is_not_waited_for(root: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with Memory.open(root, overrides=named(url)) as memory:
-        report = memory.sync()
-        assert (report.embedded, report.pending) == (1, 0)
-        assert "cannot be reached" in report.warnings[0]
-        assert "stands in" in report.warnings[0]
-        found = memory.search("walnut desk")
-        assert (found.level, found.hits[0].path) == (0, "memory/a.md")
+    # Bound for as long as the test goes, and not listening: nobody else is given the port.
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with Memory.open(root, overrides=named(url)) as memory:
+            report = memory.sync()
+            assert (report.embedded, report.pending) == (1, 0)
+            assert "cannot be reached" in report.warnings[0]
+            assert "stands in" in report.warnings[0]
+            found = memory.search("walnut desk")
+            assert (found.level, found.hits[0].path) == (0, "memory/a.md")
 
 
 def test_an_outage_does_not_throw_away_vectors(root: Path, server: Server) -> None:
