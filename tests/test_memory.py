@@ -20,6 +20,7 @@ from commonplace import Memory, config, errors
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import store, vectors
+from commonplace.memory import estimate
 from commonplace.search import disclose, pipeline
 
 if TYPE_CHECKING:
@@ -637,7 +638,7 @@ def test_contexts_are_embedded_by_choice(tmp_path: Path) -> None:
     def sync(contexts: bool) -> tuple[int, int]:
         overrides = {"embedding.provider": "fake", "embedding.contexts": contexts}
         with Memory.open(root, overrides=overrides) as memory:
-            estimated = memory.estimate().texts
+            estimated = estimate(memory).texts
             return estimated, memory.sync().embedded
 
     assert sync(False) == (1, 1)

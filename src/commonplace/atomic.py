@@ -69,6 +69,27 @@ def replace(
     raise NoteUnreadable(paths.shown(path), "another program keeps changing it; try again")
 
 
+def exchange(path: Path, before: bytes | None, after: bytes | None, *, lock: Path) -> bool:
+    """Put a file in the place of another one, under a lock that the caller holds; None stands for no file.
+
+    False, and nothing is done, unless the file is as `before` says; true at once where it is as `after` says.
+    Raises NoteUnreadable.
+    """
+    target = Path(os.path.realpath(path))
+    with _translated(path):
+        original = _read(target)
+        found = None if original.status is None else original.data
+        if found == after:
+            return True
+        if found != before:
+            return False
+        if after is not None:
+            return _swap(target, original, after, lock)
+        target.unlink()
+        sync_folder(target.parent)
+        return True
+
+
 @contextmanager
 def _held(path: Path, deadline: float) -> Iterator[None]:
     with _translated(path):
@@ -117,7 +138,7 @@ def _swap(target: Path, original: _Original, after: bytes, lock: Path) -> bool:
     finally:
         with suppress(OSError):
             temporary.unlink()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
     return True
 
 
@@ -153,7 +174,7 @@ def _is_same(target: Path, before: os.stat_result | None) -> bool:
     return marks[0] == marks[1]
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the new name last through a power cut, where the system can."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -20,7 +20,8 @@ from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import Source, sources
+from commonplace.notes import scan
+from commonplace.notes.scan import Source
 from commonplace.search import places
 from commonplace.search.answering import Answerer
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
@@ -95,7 +96,7 @@ class Memory:
             os.fspath(path),
             lambda: os.fspath(paths.fallback_index(self.workspace.root)),
             os.fspath(lock),
-            self.sources(),
+            sources(self),
             self._chunks,
             scout,
             self.settings.contexts if self.settings.embedding.contexts else {},
@@ -274,7 +275,7 @@ class Memory:
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
             form = places.format_of(self._store, shown)
-        data = paths.read_contained(Path(absolute), [Path(source.root) for source in self.sources()])
+        data = paths.read_contained(Path(absolute), [Path(source.root) for source in sources(self)])
         return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
@@ -340,21 +341,6 @@ class Memory:
         warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
-    def estimate(self, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
-        """Bring the text up to date, and say what embedding the rest would take, and these questions.
-
-        Raises as `sync` does, but for what a model may fail with.
-        """
-        from commonplace.embedding import configured
-        from commonplace.types import Estimate
-
-        with self._syncing, self._store_to_sync() as store:
-            model, texts = store.estimate(self._model_for_sync, progress)
-        warnings = tuple(filter(None, [self._current.trouble]))
-        if model is None:
-            return Estimate("none", 0, warnings=warnings)
-        return configured.estimate(model, texts, questions, warnings)
-
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
         from commonplace.search import standing
@@ -378,10 +364,6 @@ class Memory:
             notes = listing.notes(index)
         now = time.time()  # of what was read in the moment it was written no time is noted
         return summary.of(self._journal, [(note, times[note.path] or now) for note in notes], days)
-
-    def sources(self) -> list[Source]:
-        """The workspace's own notes and every collection, as they stand on disk."""
-        return sources(os.fspath(self.workspace.root), self.settings)
 
     # --- inside -------------------------------------------------------------------------------------
 
@@ -410,3 +392,24 @@ def warm(memory: Memory) -> None:
     Raises IndexUnavailable, ProviderError, ConfigError.
     """
     memory._answerer.warm()
+
+
+def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progress = silent) -> Estimate:
+    """Bring the text up to date, and say what embedding the rest would take, and these questions.
+
+    Raises as `Memory.sync` does, but for what a model may fail with.
+    """
+    from commonplace.embedding import configured
+    from commonplace.types import Estimate
+
+    with memory._syncing, memory._store_to_sync() as store:
+        model, texts = store.estimate(memory._model_for_sync, progress)
+    warnings = tuple(filter(None, [memory._current.trouble]))
+    if model is None:
+        return Estimate("none", 0, warnings=warnings)
+    return configured.estimate(model, texts, questions, warnings)
+
+
+def sources(memory: Memory) -> list[Source]:
+    """The workspace's own notes and every collection, as they stand on disk."""
+    return scan.sources(os.fspath(memory.workspace.root), memory.settings)

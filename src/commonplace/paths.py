@@ -89,6 +89,11 @@ class Workspace:
         return self.derived / "spool"
 
     @property
+    def history(self) -> Path:
+        """The folder of generated changes, each with the bytes before and after it."""
+        return self.derived / "history"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

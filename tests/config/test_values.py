@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import config
-from commonplace.config.keys import KEYS, Key
+from commonplace.config.table import KEYS, Key
 from commonplace.errors import ConfigError
 
 

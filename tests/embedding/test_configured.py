@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.config.keys import EMBEDDERS
+from commonplace.config.table import EMBEDDERS
 from commonplace.embedding import configured, registry, remote
 from commonplace.embedding.base import Spec
 from commonplace.errors import ConfigError, ProviderError

@@ -19,6 +19,7 @@ from commonplace.embedding.guarded import GuardedEmbedder
 from commonplace.embedding.remote import RemoteEmbedder
 from commonplace.errors import BudgetExceeded, ProviderError
 from commonplace.index import sync
+from commonplace.memory import estimate
 from commonplace.paths import Workspace
 from tests.embedding import apis
 from tests.embedding.batch_apis import Batches, api
@@ -252,14 +253,14 @@ def _service(inputs: int) -> object:
 class TestEstimate:
     def test_nobody_is_asked(self, root: Path, server: Server, settings: dict[str, object]) -> None:
         with Memory.open(root, overrides=settings) as memory:
-            found = memory.estimate()
+            found = estimate(memory)
             assert (found.texts, found.known, found.local) == (NOTES, 0, False)
             assert server.requests == []
             assert found.dollars is not None
             memory.sync()
             taken = costs(root)["embed"]
             assert found.tokens / max(1, taken.tokens_in) > 0.2 or taken.tokens_in == 1
-            assert memory.estimate().texts == 0
+            assert estimate(memory).texts == 0
 
     def test_what_the_cache_knows_costs_nothing(
         self, root: Path, server: Server, settings: dict[str, object]
@@ -269,26 +270,26 @@ class TestEstimate:
         (root / ".commonplace" / "index.sqlite").unlink()
         (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
         with Memory.open(root, overrides=settings) as memory:
-            found = memory.estimate()
+            found = estimate(memory)
         assert (found.texts, found.known) == (NOTES + 1, NOTES)
 
     def test_batches_cost_half(self, root: Path, settings: dict[str, object]) -> None:
         prices = []
         for by_batches in (False, True):
             with Memory.open(root, overrides=settings | {"embedding.batch": by_batches}) as memory:
-                found = memory.estimate()
+                found = estimate(memory)
                 assert found.batched is by_batches
                 prices.append(found.dollars)
         assert prices[1] == pytest.approx(prices[0] / 2, rel=0.01)
 
     def test_a_model_of_this_process_costs_time_alone(self, root: Path) -> None:
         with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
-            found = memory.estimate()
+            found = estimate(memory)
             assert (found.texts, found.local, found.dollars) == (NOTES, True, 0.0)
             memory.sync()
-            assert memory.estimate().texts == 0
+            assert estimate(memory).texts == 0
         with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
-            assert (memory.estimate().texts, memory.estimate().model) == (0, "none")
+            assert (estimate(memory).texts, estimate(memory).model) == (0, "none")
 
 
 class TestBatches:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.config.keys import EMBEDDERS
+from commonplace.config.table import EMBEDDERS
 from commonplace.index import changes, scripts
 from commonplace.index.scripts import Shares
 from commonplace.index.sqlite import SqliteIndex

@@ -6,13 +6,13 @@ from importlib import import_module
 
 import pytest
 
-from commonplace.config import keys
+from commonplace.config import table
 from commonplace.errors import ConfigError
 from commonplace.reranking import opening, registry
 
 
 def test_the_settings_know_every_row() -> None:
-    assert set(keys.RERANKERS) == {*registry.PROVIDERS, opening.LLM}
+    assert set(table.RERANKERS) == {*registry.PROVIDERS, opening.LLM}
 
 
 @pytest.mark.parametrize("name", sorted(registry.PROVIDERS))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import turns as speakers
-from commonplace.config import keys
+from commonplace.config import table
 from commonplace.transcripts import formats, reading
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
@@ -38,7 +38,7 @@ def sample(request: pytest.FixtureRequest) -> Sample:
 
 
 def test_the_settings_know_every_format() -> None:
-    assert sorted(keys.TRANSCRIPTS) == sorted([formats.AUTO, *(row.name for row in formats.FORMATS)])
+    assert sorted(table.TRANSCRIPTS) == sorted([formats.AUTO, *(row.name for row in formats.FORMATS)])
     assert {made().format for made in SAMPLES.values()} == {row.name for row in formats.FORMATS}
 
 
@@ -176,7 +176,7 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(sample: Sample, share: float)
 @given(
     data=st.binary(max_size=400),
     ending=st.sampled_from([".jsonl", ".json", ".zip"]),
-    name=st.sampled_from(keys.TRANSCRIPTS),
+    name=st.sampled_from(table.TRANSCRIPTS),
 )
 def test_no_bytes_are_an_error(data: bytes, ending: str, name: str) -> None:
     note = reading.note(io.BytesIO(data), f"x{ending}", name)
@@ -203,7 +203,7 @@ VALUES = st.recursive(
 )
 
 
-@given(values=st.lists(VALUES, max_size=4), name=st.sampled_from(keys.TRANSCRIPTS))
+@given(values=st.lists(VALUES, max_size=4), name=st.sampled_from(table.TRANSCRIPTS))
 def test_no_value_of_another_shape_is_an_error(values: list[object], name: str) -> None:
     rows = "\n".join(map(json.dumps, values)).encode()
     assert len(reading.note(io.BytesIO(rows), "x.jsonl", name).lines) == len(values)

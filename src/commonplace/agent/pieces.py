@@ -19,7 +19,7 @@ from commonplace.chunking import sections
 from commonplace.chunking.annotated import Said
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.errors import NoteNotFound, NoteUnreadable
-from commonplace.memory import Memory
+from commonplace.memory import Memory, sources
 from commonplace.notes.layout import kind_of
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import Globs
@@ -54,7 +54,7 @@ def read(memory: Memory, path: str) -> Note:
 
     Raises NoteNotFound, OutsideRoots for a link that leaves the workspace, NoteUnreadable.
     """
-    own = next(source for source in memory.sources() if source.name == WORKSPACE_COLLECTION)
+    own = next(source for source in sources(memory) if source.name == WORKSPACE_COLLECTION)
     if own.ignore and Globs(own.ignore)(path):
         raise NoteNotFound(path, reason="left out by index.ignore")
     return parse(decode(paths.read_contained(Path(path), [memory.workspace.root])), path)

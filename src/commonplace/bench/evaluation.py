@@ -19,7 +19,8 @@ from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
 from commonplace.embedding import automatic
 from commonplace.index.progress import Progress, silent
-from commonplace.memory import Memory
+from commonplace.memory import Memory, sources
+from commonplace.memory import estimate as expected
 from commonplace.types import Mode
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     found = []
     for name, group in datasets.by_workspace(asked).items():
         with open_workspace(datasets.workspace_folder(workspaces, name), options) as memory:
-            found.append(memory.estimate([question.text for question in group]))
+            found.append(expected(memory, [question.text for question in group]))
     return _total(found)
 
 
@@ -187,7 +188,7 @@ class _Run:
     def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
         """Index one workspace and ask its questions."""
         with open_workspace(folder, self.options) as memory:
-            sizes = datasets.line_sizes(folder, {source.name: source.root for source in memory.sources()[1:]})
+            sizes = datasets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
             self._sync(memory)
             for place, question in enumerate(questions):
                 answer = self._ask(memory, question)

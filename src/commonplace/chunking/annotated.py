@@ -17,7 +17,9 @@ from commonplace.types import Note
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 # Lines that differ in one of these are not put into one passage: it would be trusted, or not, as a whole.
-_STANDING = ("status", "superseded-by", "valid-until", "by", "agent", "session", "project")
+_STANDING = (
+    "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "until", "pinned",
+)  # fmt: skip
 
 
 class Said:
@@ -65,8 +67,9 @@ def _valid(found: Mapping[str, str]) -> dict[str, str]:
     kept = {key: value for key, value in found.items() if value}
     if (told := kept.pop("importance", "")) and told.isascii() and told.isdigit():
         kept["importance"] = str(min(10, max(1, int(told))))
-    if (day := kept.get("valid-until")) and not _is_day(day):
-        del kept["valid-until"]
+    for key in ("valid-until", "since", "until"):
+        if (day := kept.get(key)) and not _is_day(day):
+            del kept[key]
     return kept
 
 

@@ -66,8 +66,10 @@ def _tell_of_vectors(ctx: click.Context) -> None:
 @click.pass_context
 def check(ctx: click.Context, form: str) -> None:
     """List the collections and top folders of notes that no context describes."""
+    from commonplace.memory import sources
+
     memory = session.open_memory(ctx)
-    collections = {source.name for source in memory.sources()[1:]}
+    collections = {source.name for source in sources(memory)[1:]}
     bare = _undescribed(memory.notes(), collections, [one for one in memory.settings.contexts if one])
     if form == "json":
         session.write(render.to_json([{"prefix": prefix, "notes": count} for prefix, count in bare.items()]))

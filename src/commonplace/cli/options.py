@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.config.keys import READERS
+from commonplace.config.table import READERS
 
 if TYPE_CHECKING:
     from datetime import date

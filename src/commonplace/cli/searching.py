@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.cli import failures, session
-from commonplace.config.keys import READERS
+from commonplace.config.table import READERS
 
 if TYPE_CHECKING:
     from datetime import date

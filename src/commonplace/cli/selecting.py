@@ -216,9 +216,11 @@ def _say_what_follows(ctx: click.Context, chosen: tuple[Embedding, str], *, sync
 
 
 def _say_what_a_sync_takes(memory: Memory, meanwhile: str) -> None:
+    from commonplace.memory import estimate
+
     try:
         with progress.shown() as told:
-            found = memory.estimate(progress=told)
+            found = estimate(memory, progress=told)
     except CommonplaceError as error:
         failures.warn(f"what a sync takes is not known ({error})")
         return

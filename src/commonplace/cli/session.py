@@ -142,7 +142,9 @@ def _color_by_default(terminal: bool) -> bool:
 
 def locator(memory: Memory) -> Locate:
     """Return what finds the file of a hit on disk."""
-    roots = {source.name: source.root for source in memory.sources()}
+    from commonplace.memory import sources
+
+    roots = {source.name: source.root for source in sources(memory)}
     own = os.fspath(memory.workspace.root)
 
     def locate(hit: Hit) -> str:

@@ -11,7 +11,7 @@ from commonplace import render, screen
 from commonplace.cli import session
 from commonplace.cli.groups import Group
 from commonplace.cli.options import command, format_option, option
-from commonplace.config.keys import TRANSCRIPTS
+from commonplace.config.table import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from commonplace.sessions.following import Session

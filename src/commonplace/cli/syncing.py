@@ -48,8 +48,10 @@ def sync(
 
 
 def _estimate(memory: Memory, form: str) -> None:
+    from commonplace.memory import estimate
+
     with progress.shown() as told:
-        found = memory.estimate(progress=told)
+        found = estimate(memory, progress=told)
     for message in found.warnings:
         failures.warn(message)
     if form == "json":
@@ -108,6 +110,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
     import threading
     from pathlib import Path
 
+    from commonplace.memory import sources
     from commonplace.notes import watch as watching
 
     memory = session.open_memory(ctx)
@@ -124,7 +127,7 @@ def watch(ctx: click.Context, no_embed: bool) -> None:
 
     again()
     watching.watch(
-        [Path(source.root) for source in memory.sources()],
+        [Path(source.root) for source in sources(memory)],
         again,
         debounce_s=settings.debounce_s,
         interval_s=settings.interval_s,

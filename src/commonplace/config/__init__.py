@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from commonplace.config.collections import by_default, contexts_for
-from commonplace.config.keys import KEYS, Key
 from commonplace.config.loading import AGENT_VARIABLE, Loaded, load, trace, user_file
 from commonplace.config.settings import Collection, Settings
+from commonplace.config.table import KEYS, Key
 
 if TYPE_CHECKING:
     from commonplace.config.editing import (

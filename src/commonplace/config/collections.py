@@ -11,6 +11,7 @@ from typing import Any
 from commonplace import paths
 from commonplace.config import keys
 from commonplace.config.settings import DEFAULT_GLOBS, WORKSPACE_COLLECTION, Collection, Settings
+from commonplace.config.table import TRANSCRIPTS
 from commonplace.errors import ConfigError
 
 _NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
@@ -83,8 +84,8 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
 
 def check_format(value: object, key: str = FORMAT, where: str = "") -> str:
     """Return a format of transcripts, or the empty one of notes. Raises ConfigError."""
-    if value != "" and value not in keys.TRANSCRIPTS:
-        told = f"it must be one of {', '.join(keys.TRANSCRIPTS)}"
+    if value != "" and value not in TRANSCRIPTS:
+        told = f"it must be one of {', '.join(TRANSCRIPTS)}"
         raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
     return str(value)
 

@@ -12,6 +12,7 @@ from commonplace import paths
 from commonplace.config import keys
 from commonplace.config.collections import collections_in, contexts_in, table, updates_in, with_updates
 from commonplace.config.settings import GROUPS, Settings
+from commonplace.config.table import KEYS
 from commonplace.errors import CommonplaceError, ConfigError
 
 AGENT_VARIABLE = "COMMONPLACE_AGENT"
@@ -73,7 +74,7 @@ def trace(
     user, workspace = _files(root, environ)
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
     layers = [
-        Layer({}, {key.name: key.default for key in keys.KEYS}),
+        Layer({}, {key.name: key.default for key in KEYS}),
         *_layers(user, workspace, name),
         _environment(environ),
         _flags(overrides or {}),
@@ -224,7 +225,7 @@ def _check_place(group: str, content: object, file: File) -> None:
 
 
 def _environment(environ: Mapping[str, str]) -> Layer:
-    found = {key: environ[key.variable] for key in keys.KEYS if environ.get(key.variable)}
+    found = {key: environ[key.variable] for key in KEYS if environ.get(key.variable)}
     values = {key.name: keys.from_text(key, text, f"in {key.variable}") for key, text in found.items()}
     return Layer({key.name: key.variable for key in found}, values)
 

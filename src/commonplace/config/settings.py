@@ -224,6 +224,29 @@ class Observe(NamedTuple):
     enrich_deadline_s: float
 
 
+class Consolidate(NamedTuple):
+    """Settings of what is refined into long-term memory."""
+
+    days: int
+    max_chars: int
+    every_hours: float
+    max_tokens: int
+    deadline_s: float
+
+
+class Rollup(NamedTuple):
+    """Settings of daily notes that become monthly ones."""
+
+    older_than_days: int
+
+
+class History(NamedTuple):
+    """Settings of the record of generated changes."""
+
+    git: str
+    keep_days: int
+
+
 class Collection(NamedTuple):
     """A further folder of notes, code or transcripts; `path` is absolute.
 
@@ -262,6 +285,9 @@ class Settings(NamedTuple):
     hooks: Hooks
     server: Server
     observe: Observe
+    consolidate: Consolidate
+    rollup: Rollup
+    history: History
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -285,4 +311,7 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "hooks": Hooks,
     "server": Server,
     "observe": Observe,
+    "consolidate": Consolidate,
+    "rollup": Rollup,
+    "history": History,
 }

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from commonplace import config, paths, screen
 from commonplace.config import Loaded
-from commonplace.config.keys import Key
 from commonplace.config.loading import AGENT_VARIABLE
+from commonplace.config.table import Key
 from commonplace.costs import prices
 from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.errors import CommonplaceError

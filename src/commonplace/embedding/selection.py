@@ -8,6 +8,7 @@ from typing import Any
 
 from commonplace.config import keys
 from commonplace.config.settings import Embedding
+from commonplace.config.table import EMBEDDERS
 from commonplace.embedding import automatic, configured, registry
 from commonplace.embedding.automatic import AUTO
 from commonplace.errors import CommonplaceError, ConfigError
@@ -80,7 +81,7 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
         return chosen, f"the vectors of {named(former)} answer until then"
     if trouble := _trouble(former):
         return chosen, f"full text answers until then ({named(former)} cannot: {trouble})"
-    if provider not in keys.EMBEDDERS or any(getattr(former, key) for key in (*_PLACE, "dimensions")):
+    if provider not in EMBEDDERS or any(getattr(former, key) for key in (*_PLACE, "dimensions")):
         told = "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
         return chosen, f"full text answers until then ({named(former)} cannot: {told})"
     name = named(former)

@@ -7,7 +7,7 @@ ordinary text it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,20 +16,28 @@ if TYPE_CHECKING:
 Annotations = Mapping[str, str]
 
 STATUSES = ("tentative", "superseded")
+PINNED = "pinned"
 WRITERS = ("owner", "agent", "tool", "untrusted")
 # Keys with a value of their own, and the most characters of it that are kept.
 _LONGEST = {"importance": 4, "trigger": 500, "project": 100, "superseded-by": 300, "valid-until": 10}
+# What code says of a line that it wrote or struck (`<!-- cp: from=memory/2026-02-13.md#L12 since=… -->`), and
+# the most characters of each. `by` and `agent` are who struck it, not who said it.
+MARKS = {"from": 2000, "since": 10, "until": 10, "by": 20, "agent": 60, "to": 300}
+_MARK_NAMES = {"by": "struck-by", "agent": "struck-agent", "to": "superseded-by"}
+_MARK = re.compile(rf"(?:^|\s)({'|'.join(MARKS)})=(\S+)")
+_ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 # What may stand behind the writer, in this order, and the most characters of each that are kept.
 PROVENANCE = {"agent": 60, "session": 100, "at": 40}
 _FURTHER = rf"(?:;\s*+(?:{'|'.join(PROVENANCE)})\s*+:(?:(?!-->)[^;<>])*+)"
 # A comment does not hold another: a line full of openings would take a time that grows with its square.
 _COMMENT = re.compile(
     rf"<!--\s*+(?:(?P<key>{'|'.join(_LONGEST)})\s*+:(?P<value>(?:(?!<!--|-->).)*+)"
+    rf"|cp\s*+:(?P<cp>(?:(?!<!--|-->).)*+)|(?P<pinned>{PINNED})\s*+"
     rf"|(?:status\s*+:\s*+)?(?P<status>{'|'.join(STATUSES)})\s*+"
     rf"|(?:by|source|provenance)\s*+:\s*+(?P<by>{'|'.join(WRITERS)})\s*+(?P<further>{_FURTHER}*+);?\s*+)-->",
     re.IGNORECASE,
 )
-_WRITER = re.compile(r"<!(?=--\s*+(?:by|source|provenance)\s*+:)", re.IGNORECASE)
+_WRITER = re.compile(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
 _OPENING = re.compile(r"<!(?=--)")
 
 
@@ -46,6 +54,11 @@ def take(lines: list[str]) -> dict[int, dict[str, str]]:
 def _pairs(comment: re.Match[str]) -> Iterator[tuple[str, str]]:
     if comment["status"]:
         yield "status", comment["status"].lower()
+    elif comment["pinned"]:
+        yield PINNED, "true"
+    elif comment["cp"] is not None:
+        for key, value in _MARK.findall(comment["cp"]):
+            yield _MARK_NAMES.get(key, key), _decoded(value)[: MARKS[key]]
     elif comment["by"]:
         yield "by", comment["by"].lower()
         for part in filter(None, comment["further"].split(";")):
@@ -70,6 +83,45 @@ def of_provenance(provenance: Provenance) -> str:
         if value := _value(getattr(provenance, key), longest):
             told.append(f"{key}: {value}")
     return f"<!-- {'; '.join(told)} -->"
+
+
+def of_marks(**marks: str) -> str:
+    """Write what code says of a line as the comment that `take` reads back; empty values are left out.
+
+    `from_` and `to` are references, `since` and `until` days; see `MARKS`. Blanks and what would end the
+    comment are written as %20 and so on. Raises ValueError for a name that is none.
+    """
+    named = {name.rstrip("_"): value for name, value in marks.items() if value}
+    if unknown := named.keys() - MARKS.keys():
+        raise ValueError(f"no mark of ours: {', '.join(sorted(unknown))}")
+    told = (f"{name}={_encoded(named[name][: MARKS[name]])}" for name in MARKS if name in named)
+    return f"<!-- cp: {' '.join(told)} -->"
+
+
+def of_sources(references: Iterable[str]) -> str:
+    """Write references as the one value of `from`, which `sources` takes apart again."""
+    return ",".join(reference.replace("%", "%25").replace(",", "%2C") for reference in references)
+
+
+def sources(said: Mapping[str, str]) -> list[str]:
+    """Return the references that a generated line rests on, as its comment names them."""
+    return [_decoded(reference) for reference in said.get("from", "").split(",") if reference]
+
+
+def _encoded(value: str) -> str:
+    def percent(character: str) -> str:
+        plain = character.isprintable() and not character.isspace() and character not in "%<>"
+        return (
+            character if plain else "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "replace"))
+        )
+
+    return re.sub("-(?=-)", "%2D", "".join(map(percent, value)))
+
+
+def _decoded(value: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(value) if _ENCODED.search(value) else value
 
 
 def _value(text: str, longest: int) -> str:
@@ -101,6 +153,8 @@ def _read(key: str, value: object) -> Iterator[tuple[str, str]]:
     text = text.strip()
     if key in _LONGEST and text:
         yield key, text[: _LONGEST[key]]
+    elif key == PINNED and value is True:
+        yield key, "true"
     elif (key == "status" and text.lower() in STATUSES) or (key in STATUSES and value is True):
         yield "status", text.lower() if key == "status" else key
     elif key in ("by", "source", "provenance") and text.lower() in WRITERS:

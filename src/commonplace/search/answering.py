@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace import config
-from commonplace.config.keys import READERS
+from commonplace.config.table import READERS
 from commonplace.errors import ConfigError, IndexUnavailable, UnknownCollection
 from commonplace.index import scope
 from commonplace.index.sqlite import DOCID

@@ -63,7 +63,9 @@ def read(memory: Memory, uri: str) -> dict[str, Any]:
     collection, _, path = uri.removeprefix(SCHEME).partition("/")
     if not uri.startswith(SCHEME) or not path:
         raise NoteNotFound(uri, reason=f"an address is {SCHEME}collection/path")
-    known = [source.name for source in memory.sources()]
+    from commonplace.memory import sources
+
+    known = [source.name for source in sources(memory)]
     if collection not in known:
         raise NoteNotFound(uri, reason=f"no such collection; there are {', '.join(known)}")
     path = unquote(path, errors="surrogateescape")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import config, paths
-from commonplace.config.keys import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
+from commonplace.config.table import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
 from commonplace.sessions.cleaning import cleaned
@@ -73,8 +73,10 @@ def unfollow(root: Path, name: str, *, environ: Mapping[str, str] | None = None)
 
 def sessions(memory: Memory) -> list[Session]:
     """Return the workspace's own transcripts and those that are followed, that written to last first."""
+    from commonplace.memory import sources
+
     own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), formats.AUTO)
-    followed = [source for source in memory.sources() if source.format and source.name != own.name]
+    followed = [source for source in sources(memory) if source.format and source.name != own.name]
     found = [_session(state) for state in scan([own, *followed]) if state.format]
     return sorted(found, key=lambda one: (-one.written, one.id))
 
@@ -137,7 +139,9 @@ def _by_end(known: Mapping[str, Session], session: str) -> Session:
 
 
 def _source(memory: Memory, session: Session) -> Source:
-    return next(source for source in memory.sources() if source.name == session.collection)
+    from commonplace.memory import sources
+
+    return next(source for source in sources(memory) if source.name == session.collection)
 
 
 def _inner(session: Session) -> str:

@@ -33,11 +33,16 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
+    from commonplace.types.revisions import About, Change, ChangedFile, Run, RunKind, RunState
+    from commonplace.types.statements import Statement
     from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
     "LEVEL_NAMES",
+    "About",
     "Call",
+    "Change",
+    "ChangedFile",
     "CollectionInfo",
     "CompactionEvent",
     "Entry",
@@ -61,11 +66,15 @@ __all__ = [
     "Place",
     "Provenance",
     "Recall",
+    "Run",
+    "RunKind",
+    "RunState",
     "SearchResult",
     "Section",
     "SessionEvent",
     "Speaker",
     "State",
+    "Statement",
     "Status",
     "SyncReport",
     "Timeline",
@@ -103,6 +112,8 @@ _MODULES = {
         "SyncReport",
         "Written",
     },
+    "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
+    "statements": {"Statement"},
     "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }
 

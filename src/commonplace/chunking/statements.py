@@ -1,0 +1,121 @@
+"""A note taken apart into what it states: list items one by one, turns, paragraphs.
+
+Fences, tables, headings, rules and front matter state nothing that could be struck or refined by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from commonplace.chunking import sections, turns
+from commonplace.chunking.annotated import Said
+from commonplace.types import Note
+from commonplace.types.statements import Statement
+
+_ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+_HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
+_RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
+_COMMENT = re.compile(r"<!--.*?-->")
+STRUCK = re.compile(r"~~(?=\S)((?:(?!~~).)*\S)~~")
+
+
+class _Open:
+    """A statement whose lines are being gathered; `indent` is -1 for a paragraph."""
+
+    __slots__ = ("end", "first", "indent", "last")
+
+    def __init__(self, number: int, indent: int) -> None:
+        self.first = self.last = self.end = number
+        self.indent = indent
+
+
+def read(note: Note) -> list[Statement]:
+    """Return the statements of a note in the order of their first lines."""
+    said = Said(note)
+    fenced = {number for first, last in note.fences for number in range(first, last + 1)}
+    found: list[Statement] = []
+    for section in sections.split(note):
+        if note.front_matter and section.start_line == 1:
+            continue
+        skipped = sections.heading_lines(note, section)
+        numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
+        found += (
+            _statement(note, place, section.headings, said) for place in _gather(note.lines, numbers, fenced)
+        )
+    return [statement for statement in found if statement.text]
+
+
+def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[_Open]:
+    """The places of a section's statements, in order."""
+    found: list[_Open] = []
+    stack: list[_Open] = []  # the statements that a line may still belong to, outermost first
+    gap = True
+    for number in numbers:
+        line = lines[number - 1]
+        inside = number in fenced and number - 1 in fenced
+        if not line.strip() and not inside:
+            gap = True
+            continue
+        item = None if number in fenced else _ITEM.match(line)
+        silent = number in fenced or _states_nothing(line)
+        if not inside and (gap or item or silent or turns.speaker(line) is not None):
+            stack = [place for place in stack if 0 <= place.indent < _indent(line)]
+        if not silent:
+            if gap or item or not stack or turns.speaker(line) is not None:
+                stack.append(_Open(number, _indent(line) if item else -1))
+                found.append(stack[-1])
+            stack[-1].last = number
+        gap = silent
+        for place in stack:
+            place.end = number
+    return found
+
+
+def _states_nothing(line: str) -> bool:
+    return line.lstrip().startswith("|") or _RULE.match(line) is not None
+
+
+def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) -> Statement:
+    own = list(note.lines[place.first - 1 : place.last])
+    mark = _ITEM.match(own[0]) if place.indent >= 0 else None
+    item = mark[0] if mark else own[0][: len(own[0]) - len(own[0].lstrip())]
+    own[0] = own[0][len(item) :]
+    clock = _HOUR.match(own[0])
+    if clock:
+        own[0] = own[0][clock.end() :]
+    told = [_COMMENT.sub("", line).strip() for line in own]
+    told = [line for line in told if line]
+    struck = bool(told) and all(STRUCK.fullmatch(line) for line in told)
+    if struck:
+        told = [line[2:-2] for line in told]
+    return Statement(
+        path=note.path,
+        first=place.first,
+        last=place.last,
+        end=place.end,
+        text="\n".join(told),
+        headings=headings,
+        said=said.of(place.first, place.first) or {},
+        struck=struck,
+        item=item,
+        hour=clock["hour"] if clock else "",
+    )
+
+
+def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
+    """Yield the statements that are nested in the one at a place."""
+    for statement in statements[at + 1 :]:
+        if statement.first > statements[at].end:
+            return
+        yield statement
+
+
+def is_pinned(said: Mapping[str, str]) -> bool:
+    """Whether nothing generated may touch what is said so of."""
+    return "pinned" in said
+
+
+def _indent(line: str) -> int:
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
