@@ -1,72 +1,98 @@
 """Death at every step: files are old or new, the next command carries on, and nothing is left lying about.
 
-A child patches what it asks of the system and kills itself at the n-th call, for n = 1, 2, 3 … until it lives.
+Children patch what they ask of the system and kill themselves before or after the n-th call, each in a copy of
+the workspace, for n = 1, 2, 3 … until one lives.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory, paths
+from commonplace.config.settings import History
 from commonplace.history import applying, runs, undoing
 from tests.cli.conftest import environment
 
-CHILD = """
-import os, signal, sys
+CHILDREN = """
+import os, shutil, signal, sys
 from pathlib import Path
-
-def fatal(name):
-    real = getattr(os, name)
-    def step(*arguments, **named):
-        global left
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        done = real(*arguments, **named)
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return done
-    setattr(os, name, step)
-
 from commonplace import paths
 from commonplace.config.settings import History
-from commonplace.history import applying, undoing
+from commonplace.history import applying, committing, undoing
 from commonplace.types.revisions import About, Change
 
-workspace, what, left = paths.Workspace(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
-for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
-    fatal(name)
-settings = History("off", 3650)
-if what == "undo":
-    undoing.undo(workspace, settings=settings)
-else:
+start, places, what, git = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+left = 0
+
+def fatal(module, name):
+    real = getattr(module, name)
+    def step(*arguments, **named):
+        die()
+        done = real(*arguments, **named)
+        die()
+        return done
+    setattr(module, name, step)
+
+def die():
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def work(workspace):
+    settings = History(git, 3650)
+    if what == "undo":
+        undoing.undo(workspace, settings=settings)
+        return
     changes = [
         Change("memory/归档 é.md", None, "- one\\n".encode()),
         Change("MEMORY.md", b"# Memory\\n\\n- one\\n- two\\n", b"# Memory\\n\\n- two\\n"),
         Change("memory/old.md", b"old\\n", None),
     ]
-    applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what == "keep", settings=settings)
+    applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
+
+if git == "auto":
+    import subprocess
+    fatal(subprocess, "run")
+else:
+    for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
+        fatal(os, name)
+for step in range(1, 400):
+    place = places / f"{step:03}"
+    shutil.copytree(start, place)
+    child = os.fork()
+    if not child:
+        left = step
+        work(paths.Workspace(place))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        assert status == 0
+        break
 print("lived")
 """
 OLD = {"MEMORY.md": b"# Memory\n\n- one\n- two\n", "memory/old.md": b"old\n"}
 NEW = {"MEMORY.md": b"# Memory\n\n- two\n", "memory/归档 é.md": b"- one\n"}
+ORDER = ["memory/归档 é.md", "MEMORY.md", "memory/old.md"]
 
 
 def lay_out(root: Path) -> paths.Workspace:
-    shutil.rmtree(root, ignore_errors=True)
     for path, data in OLD.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(data)
     return paths.Workspace(root)
+
+
+def moved(workspace: paths.Workspace) -> None:
+    """Do as the children do, and live."""
+    changes = [applying.Change(path, OLD.get(path), NEW.get(path)) for path in ORDER]
+    assert applying.apply(workspace, changes, applying.About("rollup", "move", "a test"))
 
 
 def notes(workspace: paths.Workspace) -> dict[str, bytes]:
@@ -81,31 +107,35 @@ def litter(workspace: paths.Workspace) -> list[str]:
     return [str(path) for path in workspace.root.rglob("*.tmp")]
 
 
-def dies(workspace: paths.Workspace, what: str, step: int) -> bool:
-    """Let a child do it that dies at a step; whether it came so far."""
+def deaths(start: Path, what: str, git: str = "off") -> list[paths.Workspace]:
+    """The workspace after each death, the last one after none."""
+    places = start.with_name(f"{start.name}-deaths")
     done = subprocess.run(
-        [sys.executable, "-c", CHILD, str(workspace.root), what, str(step)],
-        capture_output=True, env=environment(), timeout=60, check=False,
+        [sys.executable, "-c", CHILDREN, str(start), str(places), what, git],
+        capture_output=True, env=environment(), timeout=300, check=False,
     )  # fmt: skip
-    if done.returncode == 0:
-        assert done.stdout == b"lived\n"
-        return False
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-    return True
+    assert (done.returncode, done.stdout) == (0, b"lived\n"), done.stderr.decode()
+    found = [paths.Workspace(path) for path in sorted(places.iterdir())]
+    assert len(found) > 20
+    return found
 
 
-def deaths(root: Path, what: str) -> Iterator[paths.Workspace]:
-    """The workspace after each death, ending with one that was survived; each half a call is a step."""
-    for step in range(1, 400):
-        workspace = lay_out(root)
-        if what == "undo":
-            assert not dies(workspace, "keep", 0)
-        died = dies(workspace, what, step)
-        yield workspace
-        if not died:
-            assert step > 20
-            return
-    pytest.fail("it never came to an end")
+@pytest.fixture(scope="module")
+def moving(tmp_path_factory: pytest.TempPathFactory) -> list[paths.Workspace]:
+    """A workspace after each death amid a change."""
+    start = tmp_path_factory.mktemp("moving") / "notes"
+    lay_out(start)
+    return deaths(start, "keep")
+
+
+@pytest.fixture
+def killed(moving: list[paths.Workspace], tmp_path: Path) -> paths.Workspace:
+    """A workspace whose first file is exchanged and whose run is begun."""
+    for workspace in moving:
+        begun = any(run.state == "begun" for run in runs.listed(workspace))
+        if begun and [notes(workspace).get(path) == NEW.get(path) for path in ORDER] == [True, False, False]:
+            return paths.Workspace(Path(shutil.copytree(workspace.root, tmp_path / "killed")))
+    pytest.fail("nobody died there")
 
 
 def assert_each_old_or_new(workspace: paths.Workspace) -> None:
@@ -117,6 +147,7 @@ def assert_each_old_or_new(workspace: paths.Workspace) -> None:
 
 @pytest.mark.parametrize("what", ["keep", "forget"])
 def test_killed_at_any_step_of_a_change(tmp_path: Path, what: str) -> None:
+    lay_out(tmp_path / "notes")
     for workspace in deaths(tmp_path / "notes", what):
         assert_each_old_or_new(workspace)
         written = bool(runs.names(workspace))
@@ -135,6 +166,7 @@ def test_killed_at_any_step_of_a_change(tmp_path: Path, what: str) -> None:
 
 
 def test_killed_at_any_step_of_an_undo(tmp_path: Path) -> None:
+    moved(lay_out(tmp_path / "notes"))
     for workspace in deaths(tmp_path / "notes", "undo"):
         assert_each_old_or_new(workspace)
         begun = len(runs.names(workspace)) == 2
@@ -152,80 +184,102 @@ def test_killed_at_any_step_of_an_undo(tmp_path: Path) -> None:
         assert notes(workspace) == OLD
 
 
-def killed_after(root: Path, exchanged: int) -> paths.Workspace:
-    """A workspace whose first files are exchanged and whose run is begun."""
-    for workspace in deaths(root, "keep"):
-        begun = any(run.state == "begun" for run in runs.listed(workspace))
-        if begun and sum(notes(workspace).get(p) == NEW.get(p) for p in OLD | NEW) == exchanged:
-            return workspace
-    raise AssertionError(exchanged)
-
-
-def test_a_file_that_somebody_changed_before_recovery_is_left(tmp_path: Path) -> None:
-    workspace = killed_after(tmp_path / "notes", 1)
-    workspace.memory_file.write_bytes(b"the owner's\n")
-    (run,) = applying.recover(workspace)
+def test_a_file_that_somebody_changed_before_recovery_is_left(killed: paths.Workspace) -> None:
+    killed.memory_file.write_bytes(b"the owner's\n")
+    (run,) = applying.recover(killed)
     assert (run.state, [bool(file.left) for file in run.files]) == ("partial", [False, True, False])
-    assert notes(workspace) == {"MEMORY.md": b"the owner's\n", "memory/归档 é.md": b"- one\n"}
-    assert applying.recover(workspace) == []
-    undoing.undo(workspace)  # as far as it went
-    assert notes(workspace) == {"MEMORY.md": b"the owner's\n", "memory/old.md": b"old\n"}
+    assert notes(killed) == {"MEMORY.md": b"the owner's\n", "memory/归档 é.md": b"- one\n"}
+    assert applying.recover(killed) == []
+    undoing.undo(killed)  # as far as it went
+    assert notes(killed) == {"MEMORY.md": b"the owner's\n", "memory/old.md": b"old\n"}
 
 
-def test_bytes_that_were_tampered_with_are_not_written(tmp_path: Path) -> None:
-    workspace = killed_after(tmp_path / "notes", 1)
-    (name,) = runs.names(workspace)
-    (workspace.history / name / "1.after").write_bytes(b"tampered")
-    assert ["damaged" in told for told in applying.warnings(workspace)] == [True]
-    assert workspace.memory_file.read_bytes() == OLD["MEMORY.md"]
-    assert litter(workspace) == []
+def test_bytes_that_were_tampered_with_are_not_written(killed: paths.Workspace) -> None:
+    (name,) = runs.names(killed)
+    (killed.history / name / "1.after").write_bytes(b"tampered")
+    assert ["damaged" in told for told in applying.warnings(killed)] == [True]
+    assert killed.memory_file.read_bytes() == OLD["MEMORY.md"]
+    assert litter(killed) == []
 
 
-def test_a_record_that_was_tampered_with_reaches_nothing_outside(tmp_path: Path) -> None:
-    workspace = killed_after(tmp_path / "notes", 1)
+def test_a_record_that_was_tampered_with_reaches_nothing_outside(
+    killed: paths.Workspace, tmp_path: Path
+) -> None:
     outside = tmp_path / "outside.md"
     outside.write_bytes(OLD["MEMORY.md"])
-    (name,) = runs.names(workspace)
-    record = workspace.history / name / "run.json"
+    (name,) = runs.names(killed)
+    record = killed.history / name / "run.json"
     record.write_bytes(record.read_bytes().replace(b'"MEMORY.md"', b'"../outside.md"'))
-    (run,) = applying.recover(workspace)
+    (run,) = applying.recover(killed)
     assert run.files[1].left
     assert outside.read_bytes() == OLD["MEMORY.md"]
 
 
-def test_a_file_that_became_a_link_outwards_or_a_folder_is_left(tmp_path: Path) -> None:
-    for place, make in enumerate((lambda path: path.symlink_to(tmp_path / "outside.md"), Path.mkdir)):
-        workspace = killed_after(tmp_path / f"notes{place}", 1)
-        (tmp_path / "outside.md").write_bytes(OLD["MEMORY.md"])
-        workspace.memory_file.unlink()
-        make(workspace.memory_file)
-        (run,) = applying.recover(workspace)
-        assert [bool(file.left) for file in run.files] == [False, True, False]
-        assert (tmp_path / "outside.md").read_bytes() == OLD["MEMORY.md"]
+@pytest.mark.parametrize("becomes", ["link", "folder"])
+def test_a_file_that_became_a_link_outwards_or_a_folder_is_left(
+    killed: paths.Workspace, tmp_path: Path, becomes: str
+) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_bytes(OLD["MEMORY.md"])
+    killed.memory_file.unlink()
+    if becomes == "link":
+        killed.memory_file.symlink_to(outside)
+    else:
+        killed.memory_file.mkdir()
+    (run,) = applying.recover(killed)
+    assert [bool(file.left) for file in run.files] == [False, True, False]
+    assert outside.read_bytes() == OLD["MEMORY.md"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"about": 3}', b"\xff" * 9, b"[" * 100_000])
-def test_a_damaged_record_stops_nobody(tmp_path: Path, damage: bytes) -> None:
-    workspace = killed_after(tmp_path / "notes", 1)
-    (name,) = runs.names(workspace)
-    (workspace.history / name / "run.json").write_bytes(damage)
-    assert applying.recover(workspace) == []
-    assert runs.damaged(workspace) == [name]
-    before = applying.read(workspace, "MEMORY.md")
+def test_a_damaged_record_stops_nobody(killed: paths.Workspace, damage: bytes) -> None:
+    (name,) = runs.names(killed)
+    (killed.history / name / "run.json").write_bytes(damage)
+    assert applying.recover(killed) == []
+    assert runs.damaged(killed) == [name]
+    before = applying.read(killed, "MEMORY.md")
     run = applying.apply(
-        workspace, [applying.Change("MEMORY.md", before, b"new\n")], applying.About("write", "new")
+        killed, [applying.Change("MEMORY.md", before, b"new\n")], applying.About("write", "new")
     )
     assert run is not None
-    undoing.undo(workspace)
-    assert workspace.memory_file.read_bytes() == before
+    undoing.undo(killed)
+    assert killed.memory_file.read_bytes() == before
     with pytest.raises(undoing.NotUndone, match="damaged"):
-        undoing.undo(workspace, name)
+        undoing.undo(killed, name)
 
 
-def test_a_sync_carries_on_and_says_what_was_left(tmp_path: Path) -> None:
-    workspace = killed_after(tmp_path / "notes", 1)
-    workspace.memory_file.write_bytes(b"the owner's\n")
-    with Memory.open(workspace.root, overrides={"embedding.provider": "none"}) as memory:
+def test_a_sync_carries_on_and_says_what_was_left(killed: paths.Workspace) -> None:
+    killed.memory_file.write_bytes(b"the owner's\n")
+    with Memory.open(killed.root, overrides={"embedding.provider": "none"}) as memory:
         (warning,) = memory.sync().warnings
         assert warning.startswith("MEMORY.md was changed by somebody else")
         assert memory.sync().warnings == ()
+
+
+def test_killed_at_any_step_of_a_commit(tmp_path: Path) -> None:
+    start = tmp_path / "notes"
+    lay_out(start)
+    (start / "staged.txt").write_text("staged\n")
+    for words in (["init", "-q"], ["add", "staged.txt"]):
+        subprocess.run(["git", "-C", str(start), *words], check=True)
+    for workspace in deaths(start, "keep", "auto"):
+        assert notes(workspace).items() >= NEW.items()
+        changes = [applying.Change("memory/more.md", None, b"more\n")]
+        about, settings = applying.About("write", "more"), History("auto", 3650)
+        more = applying.apply(workspace, changes, about, settings=settings)
+        assert more is not None
+        subjects = git(workspace, "log", "--format=%s").splitlines()
+        if subjects[0] == "commonplace: more":
+            assert subjects[1:] == ["commonplace: move", "commonplace: edits found before move"]
+            assert {run.commit != "" for run in runs.listed(workspace)} == {True}
+            assert git(workspace, "status", "--short") == "A  staged.txt\n"
+        else:
+            assert more.uncommitted
+            assert (workspace.root / ".git" / "index.lock").exists()
+
+
+def git(workspace: paths.Workspace, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(workspace.root), *words], capture_output=True, text=True, check=False
+    )
+    return done.stdout
