@@ -132,11 +132,14 @@ class Repository:
         data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
         return self.asked("-C", str(self.top), *arguments, data=data).split("\0") if data else []
 
-    def found(self, commit: str, words: str) -> str:
-        """Return the newest commit of the last hundred whose message has these words, empty for none."""
-        recent = self.asked("log", "--max-count=100", "--format=%H", commit) if commit else ""
-        wanted = ("log", "--no-walk", "--max-count=1", "--format=%H", "--fixed-strings", f"--grep={words}")
-        return self.asked(*wanted, *recent.split()) if recent else ""
+    def found(self, commit: str, line: str) -> str:
+        """Return the newest commit of the last hundred whose message has this line, empty for none."""
+        told = self.asked("log", "--max-count=100", "--format=%H%n%B%x00", commit) if commit else ""
+        for message in told.split("\0"):
+            name, *lines = message.strip("\n").split("\n")
+            if line in lines:
+                return name
+        return ""
 
     def kept(self, path: str, data: bytes) -> str:
         """Put the bytes of a file into git's store, its line ends as git wants them; return their name."""
