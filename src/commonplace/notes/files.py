@@ -13,7 +13,8 @@ from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
 __all__ = [
-    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "insert_entry", "locked", "replace",
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry",
+    "locked", "replace",
 ]  # fmt: skip
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
@@ -45,6 +46,12 @@ def decode(path: Path, data: bytes) -> str:
         return data[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError as error:
         raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
+
+
+def encode(text: str, like: bytes) -> bytes:
+    """Encode a text as the note is whose bytes are given, its mark included; see `decode`."""
+    mark, encoding, errors = _codec(like)
+    return mark + text.encode(encoding, errors)
 
 
 def append(
