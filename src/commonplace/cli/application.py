@@ -39,6 +39,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Refine": {
         "rollup": ("rollups:rollup", "Turn daily notes that are old into monthly ones."),
         "schedule": ("scheduling:schedule", "Refine the memory every night, or no longer."),
+        "log": ("revisions:log", "List generated changes of notes, and show them."),
+        "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
     },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),

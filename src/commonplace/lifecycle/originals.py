@@ -120,7 +120,7 @@ def _without(path: str, gone: Sequence[str], read: Read) -> list[Change]:
             if original.rpartition("/")[2] in after:
                 after = references.shifted(after, original, lambda _: None)
         if after != text:
-            return [Change(path, before, files.encode(after, before))]
+            return [Change(path, before, files.encode(before, after))]
     return []
 
 

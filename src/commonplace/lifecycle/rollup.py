@@ -266,13 +266,13 @@ def _following(path: str, moved: Mapping[str, Moved], read: Read) -> list[Change
         text = files.decode(Path(path), before or b"")
         after = moves.follow(text, path, moved)
         if after != text:
-            return [Change(path, before, files.encode(after, before or b""))]
+            return [Change(path, before, files.encode(before or b"", after))]
     return []
 
 
 def _encoded(month: str, text: str, like: bytes) -> bytes:
     try:
-        return files.encode(text, like)
+        return files.encode(like, text)
     except UnicodeEncodeError as error:
         raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
 
