@@ -43,7 +43,10 @@ _VALUE_WORDS, _VALUE_SIGNS = frozenset("how when what which".split()), "多几�
 
 
 class Request(NamedTuple):
-    """What is asked for besides the question; `lines` stand in its place where it is made of several."""
+    """What is asked for besides the question; `lines` stand in its place where it is made of several.
+
+    `history` takes in struck text, `as_of` what held on a day and nothing later.
+    """
 
     limit: int = 10
     mode: Mode = "hybrid"
@@ -55,6 +58,8 @@ class Request(NamedTuple):
     expand: str = "off"
     diversity: float = 1.0
     lines: tuple[Line, ...] = ()
+    history: bool = False
+    as_of: date | None = None
 
 
 class Outcome:
