@@ -211,18 +211,22 @@ class Memory:
         now: date | None = None,
         rerank: str | None = None,
         expand: bool | None = None,
+        history: bool = False,
+        as_of: date | None = None,
     ) -> SearchResult:
         """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
         reads the best hits again, and `expand` lets a language model widen the question (default:
-        `search.rerank`, `search.expand`). Always answers from what works; `level` and `warnings` say what
-        did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is
+        `search.rerank`, `search.expand`). With `history` struck text is found as well, below what replaced
+        it; with `as_of` what held on that day. Always answers from what works; `level` and `warnings` say
+        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is
         not, and for a query document with a mistake.
         """
         started = time.perf_counter()
         request = self._answerer.request(limit, mode, collections, min_score, now, rerank, expand)
+        request = request._replace(history=history, as_of=as_of)
         result = self._answerer.answer(text, request)
         self._journal.asked("search", result, started)
         return result
@@ -237,11 +241,12 @@ class Memory:
         now: date | None = None,
         rerank: str | None = None,
         expand: bool | None = None,
+        as_of: date | None = None,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
-        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now` and
-        `rerank` and `expand` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for
+        `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`,
+        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for
         a layer.
         """
         from commonplace.search import layers
@@ -252,7 +257,7 @@ class Memory:
         request = self._answerer.request(
             RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank, expand=expand
         )
-        result = self._answerer.answer(text, request)
+        result = self._answerer.answer(text, request._replace(as_of=as_of))
         recall = layers.recalled(result, budget, compose(result.hits, budget, text))
         self._journal.asked("recall", recall, started)
         return recall

@@ -37,6 +37,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {
+        "rollup": ("rollups:rollup", "Turn daily notes that are old into monthly ones."),
+        "schedule": ("scheduling:schedule", "Refine the memory every night, or no longer."),
         "log": ("revisions:log", "List generated changes of notes, and show them."),
         "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
     },

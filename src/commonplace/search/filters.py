@@ -1,5 +1,6 @@
 """Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
 
+`as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
 `by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from commonplace.index.sqlite import SqliteIndex
 
 DATES = ("after", "before", "on")
-BUILT_IN = frozenset({"in", "path", "type", *DATES})
+AS_OF = "as-of"
+BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
 _COLUMNS = {"in": "n.collection", "type": "n.kind"}
@@ -113,8 +115,10 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
             raise ConfigError("type", f"{item.value!r} is not allowed; it must be one of {', '.join(TYPES)}")
         if item.key == "path" and not item.value:
             raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
-        if item.key in DATES:
+        if item.key in DATES or item.key == AS_OF:
             _span(item, now)
+        if item.key == AS_OF and item.negative:
+            raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 
 def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
@@ -122,8 +126,10 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
     found = scope.ALL
     told: dict[tuple[str, str, bool], list[Filter]] = {}
     for item in filters:
+        if item.key == AS_OF and item.sign == ":":
+            continue
         if item.key in DATES and item.sign == ":":
-            found &= _dated(item, now)
+            found &= _dated(index, item, now)
         else:
             told.setdefault((item.key, item.sign, item.negative), []).append(item)
     noted: list[Sequence[Filter]] = []
@@ -169,15 +175,31 @@ def _span(item: Filter, now: date) -> tuple[str, str]:
     return span.first.isoformat(), span.last.isoformat()
 
 
-def _dated(item: Filter, now: date) -> Scope:
+def as_of(filters: Sequence[Filter], now: date) -> date | None:
+    """The last day of the time that a question is to be answered for, the earliest of several; None for now."""
+    from datetime import date
+
+    days = [_span(item, now)[1] for item in filters if item.key == AS_OF and item.sign == ":"]
+    return date.fromisoformat(min(days)) if days else None
+
+
+def day(text: str, now: date) -> date:
+    """The last day of a date as filters take it. Raises ConfigError."""
+    from datetime import date
+
+    return date.fromisoformat(_span(Filter(AS_OF, text), now)[1])
+
+
+def _dated(index: SqliteIndex, item: Filter, now: date) -> Scope:
     """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
     first, last = _span(item, now)
     sql, days = {
-        "after": ("n.date >= ?", (first,)),
-        "before": ("n.date <= ?", (last,)),
-        "on": ("n.date BETWEEN ? AND ?", (first, last)),
+        "after": (">= ?", (first,)),
+        "before": ("<= ?", (last,)),
+        "on": ("BETWEEN ? AND ?", (first, last)),
     }[item.key]
-    return Scope(f"{'NOT ' * item.negative}coalesce({sql}, FALSE)", days)
+    found = scope.of_days(index, sql, days)
+    return found._replace(sql=f"NOT {found.sql}") if item.negative else found
 
 
 def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:
