@@ -94,6 +94,11 @@ class Workspace:
         return self.derived / "history"
 
     @property
+    def consolidated(self) -> Path:
+        """The record of the last consolidation, even if it changed nothing."""
+        return self.derived / "consolidated.json"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

@@ -1,0 +1,1 @@
+"""Daily notes refined into MEMORY.md: every promoted line rests on a living one, and code writes it."""

@@ -1,0 +1,158 @@
+"""Statements of the recent daily notes that may be refined into long-term memory, without a model.
+
+Durable ones, those that were recalled often, and those marked important. What tools brought home, what
+strangers wrote, what is struck, tentative or over, and what we wrote ourselves are none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.chunking import statements
+from commonplace.lifecycle import parts
+from commonplace.lifecycle.consolidation import durable, recalled
+from commonplace.lifecycle.consolidation.durable import Kind
+from commonplace.notes import comments, layout
+from commonplace.notes.parse import decode, parse
+from commonplace.types.statements import Statement
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import Note
+
+IMPORTANT = 7
+OBSERVATIONS = frozenset({"observations", "观察", "观察记录", "tool observations"})
+_SUMMARIES = frozenset(parts.HEADINGS.values())
+# Of a summary, what was decided and learned; the rest is what happened.
+_KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
+_LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
+_EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
+_HIDDEN = re.compile(r"\[REDACTED:|�")
+_STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement that may be kept: what it says, the day of its note, its kind and its worth (1 to 10).
+
+    `asked` is how many different questions found it and were followed by a look at it.
+    """
+
+    statement: Statement
+    text: str
+    day: date
+    kind: Kind
+    importance: int = 5
+    asked: int = 0
+
+    @property
+    def label(self) -> str:
+        """How it is named in the prompt: the note and its first line."""
+        return f"{self.statement.path}#L{self.statement.first}"
+
+
+def read(memory: Memory, days: int, now: datetime) -> list[Candidate]:
+    """Return the candidates of the notes of the last `days`, today included, in their order.
+
+    A note that cannot be read is passed over; the index says so elsewhere.
+    """
+    from commonplace import paths
+    from commonplace.errors import CommonplaceError
+
+    first = now.date() - timedelta(days - 1)
+    often = recalled.often(memory)
+    found: list[Candidate] = []
+    for path, day in daily(memory, first, now.date()):
+        try:
+            data = paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
+        except CommonplaceError:
+            continue
+        found += of_note(path, data, day, now.date(), often)
+    return found
+
+
+def daily(memory: Memory, first: date, last: date) -> list[tuple[str, date]]:
+    """The daily notes between two days, by path, those that the settings leave out left out."""
+    from commonplace.memory import sources
+    from commonplace.notes import scan
+
+    found = []
+    for state in scan.scan(sources(memory)[:1]):
+        told = layout.date_of(state.path) if layout.kind_of(state.path) == "daily" else None
+        if told and first <= (day := date.fromisoformat(told)) <= last:
+            found.append((state.path, day))
+    return sorted(found, key=lambda pair: (pair[1], pair[0]))
+
+
+def of_note(
+    path: str, data: bytes, day: date, today: date, often: Mapping[str, recalled.Lines] | None = None
+) -> list[Candidate]:
+    """The candidates of one note."""
+    note = parse(decode(data), path)
+    lines = (often or {}).get(path, ())
+    made = (_candidate(note, statement, day, today, lines) for statement in statements.read(note))
+    return [candidate for candidate in made if candidate]
+
+
+def _candidate(
+    note: Note, statement: Statement, day: date, today: date, often: recalled.Lines
+) -> Candidate | None:
+    if not is_eligible(note, statement, today):
+        return None
+    text = worded(statement)
+    kind = durable.kind_of(text, day)
+    importance = int(statement.said.get("importance", "5"))
+    asked = max((count for first, last, count in often if first <= statement.last and last >= statement.first), default=0)
+    if kind is None:
+        kept = (asked >= recalled.OFTEN or importance >= IMPORTANT) and _states(text, day)
+        kind = "recalled" if kept else None
+    return Candidate(statement, text, day, kind, importance, asked) if kind else None
+
+
+def worded(statement: Statement) -> str:
+    """What a statement says, on one line, without the label of a summary's part."""
+    return _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+
+
+def _states(text: str, day: date) -> bool:
+    return len(text) <= durable.LONGEST and not durable.is_noise(text) and not durable.is_over(text, day)
+
+
+def is_eligible(note: Note, statement: Statement, today: date) -> bool:
+    """Whether a statement may be a source at all, whatever it says."""
+    said = statement.said
+    if statement.struck or _STRUCK.search(statement.text) or said.get("status") or "superseded-by" in said:
+        return False
+    if said.get("valid-until", "9999-12-31") < today.isoformat() or "until" in said:
+        return False
+    if said.get("by") in layout.FOREIGN or "from" in said or _HIDDEN.search(statement.text):
+        return False
+    return not _is_ours(statement) and not _is_cut(note, statement)
+
+
+def _is_ours(statement: Statement) -> bool:
+    """Whether we wrote it out of something else: observations, extracts, what a summary says was done."""
+    headings = [heading.strip().casefold() for heading in statement.headings]
+    if not OBSERVATIONS.isdisjoint(headings):
+        return True
+    summary = not _SUMMARIES.isdisjoint(statement.headings)
+    if summary and not _KEPT_LABELS.match(statement.text):
+        return True
+    return bool(_LABELS.match(statement.text)) or statement.text.startswith(_EXTRACTS)
+
+
+def _is_cut(note: Note, statement: Statement) -> bool:
+    """Whether a recalled block stands in it, which is memory already."""
+    from commonplace.notes.recalled import strip_recalled
+
+    return strip_recalled(statement.text) != statement.text
+
+
+def shown(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield candidates as a model is to see them: the newest and most recalled first."""
+    yield from sorted(candidates, key=lambda c: (c.asked, c.day, c.importance, c.label), reverse=True)

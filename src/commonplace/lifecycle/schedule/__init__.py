@@ -1,0 +1,1 @@
+"""Consolidation every night: who starts it, whether it is due, never two at once."""
