@@ -7,7 +7,7 @@ about all that stands under the heading; any other about its entry. What stands 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 
 from commonplace.chunking import turns
@@ -18,8 +18,10 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 # Lines that differ in one of these are not put into one passage: it would be trusted, or not, as a whole.
 _STANDING = (
-    "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "until", "pinned",
+    "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "pinned",
 )  # fmt: skip
+# What is said of struck text alone, not of what is left of its line.
+_OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 
 
 class Said:
@@ -40,9 +42,18 @@ class Said:
 
     def of(self, first: int, last: int) -> Mapping[str, str] | None:
         """What is said of some lines: the greatest importance, every trigger, all else as in the first."""
+        return self._all(first, last, lambda own: own)
+
+    def still(self, first: int, last: int) -> Mapping[str, str] | None:
+        """What is said of what is not struck in some lines."""
+        return self._all(first, last, _still)
+
+    def _all(
+        self, first: int, last: int, read: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ) -> Mapping[str, str] | None:
         found: dict[str, str] = {}
         for number in range(first, last + 1):
-            for key, value in self._lines.get(number, self._note).items():
+            for key, value in read(self._lines.get(number, self._note)).items():
                 found[key] = _both(key, found[key], value) if key in found else value
         return found or None
 
@@ -50,8 +61,15 @@ class Said:
         """Whether two lines may not share a passage."""
         if not self._lines:
             return False
-        one, two = (self._lines.get(number, self._note) for number in (line, other))
+        one, two = (_still(self._lines.get(number, self._note)) for number in (line, other))
         return any(one.get(key) != two.get(key) for key in _STANDING)
+
+
+def _still(own: Mapping[str, str]) -> Mapping[str, str]:
+    """What is said of a line without what is said of its struck parts alone."""
+    if "until" not in own and "struck-by" not in own:
+        return own
+    return {key: value for key, value in own.items() if key not in _OF_STRUCK}
 
 
 def _both(key: str, one: str, other: str) -> str:

@@ -8,17 +8,19 @@ size; at the larger sizes of other systems, `window` and `fence` look for them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from commonplace.chunking import breakpoints, sections, turns
+from commonplace.chunking import breakpoints, sections, struck, turns
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.notes import languages
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
     from commonplace.chunking.annotated import Said
+    from commonplace.chunking.struck import Strikes
 
 Unit = tuple[int, int, int]  # first line, last line, size
 
@@ -27,12 +29,15 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     """Cut a note into sections and passages.
 
     Together the passages cover every non-blank line but the headings of sections that hold more than their
-    heading; those stand in the sections' heading paths. Code is cut by `code`, along its syntax.
+    heading; those stand in the sections' heading paths. What is struck is in none of them but the last, which
+    say so (`former`). Code is cut by `code`, along its syntax.
     """
     if languages.of(note.path) is not None:
         from commonplace.chunking import code
 
         return code.split(note, settings)
+    strikes = struck.of_note(note)
+    whole_note, note = note, struck.rest(note, strikes) if strikes else note
     found: list[Section] = []
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
@@ -43,8 +48,28 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
-            passages.extend(Passage(number, a, b, t, said.of(a, b) if said else None) for a, b, t in parts)
+            passages.extend(
+                Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts
+            )
+    if strikes:
+        _add_former(whole_note, strikes, settings, found, passages)
     return found, passages
+
+
+def _add_former(
+    note: Note, strikes: Strikes, settings: ChunkSettings, found: list[Section], passages: list[Passage]
+) -> None:
+    """Add what is struck behind all else, in sections of its own: it is beside nothing that stands."""
+    from commonplace.chunking import former
+
+    around = sections.split(note) if settings.by_heading else [Section((), 1, len(note.lines))]
+    last = -1
+    for one in former.split(note, strikes, settings):
+        place = bisect_right([section.start_line for section in around], one.first) - 1
+        if place != last:
+            found.append(around[place])
+            last = place
+        passages.append(Passage(len(found) - 1, *one))
 
 
 def _said(note: Note) -> Said | None:

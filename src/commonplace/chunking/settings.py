@@ -27,7 +27,7 @@ class ChunkSettings(NamedTuple):
     def fingerprint(self) -> str:
         """Changes whenever the same note would be cut differently; programs have their own."""
         values = (self.target, self.window, self.overlap, self.fence, self.line, self.piece, self.wide)
-        return f"passages-3:{values}:{self.by_heading}"
+        return f"passages-4:{values}:{self.by_heading}"
 
     @property
     def code_fingerprint(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from commonplace.chunking import sections, strikes, turns
+from commonplace.chunking import sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
 from commonplace.types import Note
 from commonplace.types.statements import Statement
@@ -107,6 +107,21 @@ def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
         if statement.first > statements[at].end:
             return
         yield statement
+
+
+def without_struck(text: str) -> str:
+    """Return Markdown without what is struck in it; a line that says nothing else is left out."""
+    from commonplace.notes.parse import structure
+
+    lines = text.split("\n")
+    headings, fences = structure(lines)
+    passed = {number for first, last in fences for number in range(first, last + 1)}
+    strikes = struck.of_lines(lines, passed | {heading.line for heading in headings})
+    told = [
+        struck.without(line, strikes[number]) if number in strikes else line
+        for number, line in enumerate(lines, 1)
+    ]
+    return "\n".join(line for number, line in enumerate(told, 1) if line or number not in strikes)
 
 
 def is_pinned(said: Mapping[str, str]) -> bool:

@@ -34,10 +34,11 @@ _ROWS = {
     "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
     "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
     " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
-    "passages are missing from the full text": "SELECT max(0, (SELECT count(*) FROM passages)"
-    " - (SELECT count(*) FROM passages_fts_docsize))",
-    "entries of the full text have no passage": "SELECT count(*) FROM passages_fts_docsize"
-    " WHERE id NOT IN (SELECT id FROM passages)",
+    "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
+    " (SELECT id FROM passages_fts_docsize UNION ALL SELECT id FROM struck_fts_docsize)",
+    "entries of the full text have no passage": "SELECT count(*) FROM (SELECT id, 0 AS struck FROM"
+    " passages_fts_docsize UNION ALL SELECT id, 1 FROM struck_fts_docsize) AS t"
+    " WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.id = t.id AND (p.until IS NOT NULL) = t.struck)",
     "passages have a vector that is missing": f"SELECT count(*) FROM passages WHERE vector_id > {UNSERVED}"
     " AND vector_id NOT IN (SELECT id FROM vectors)",
 }

@@ -10,6 +10,7 @@ from typing import Any
 import apsw
 
 from commonplace.index import lexicon
+from commonplace.notes.comments import STRUCK
 from commonplace.notes.scan import FileState
 from commonplace.types import Note, Passage, Section
 
@@ -27,12 +28,16 @@ class Entry:
 
 @dataclass(slots=True)
 class Rows:
-    """Rows of the four tables, in the order of their columns; `texts` feeds the full-text table."""
+    """Rows of the tables, in the order of their columns.
+
+    `texts` feeds the full-text table, `struck` that of what is struck.
+    """
 
     notes: list[tuple[Any, ...]] = field(default_factory=list)
     sections: list[tuple[Any, ...]] = field(default_factory=list)
     passages: list[tuple[Any, ...]] = field(default_factory=list)
     texts: list[tuple[int, str | None, str]] = field(default_factory=list)
+    struck: list[tuple[int, str | None, str]] = field(default_factory=list)
 
 
 def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> Rows:
@@ -48,10 +53,14 @@ def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> 
             section += 1
         for p in entry.passages:
             place = (p.start_line, p.end_line)
-            said = _compact(p.annotations) if p.annotations else None
-            rows.passages.append((passage, note, first_section + p.section, *place, p.text, said))
+            own = p.annotations or {}
+            said = _compact(own) if own else None
+            until = own.get("until", "") if STRUCK in own else None
+            days = own.get("since"), until
+            rows.passages.append((passage, note, first_section + p.section, *place, p.text, said, *days))
             body = lexicon.index_text(p.text)
-            rows.texts.append((passage, None if body is p.text else body, headers[p.section]))
+            texts = rows.texts if until is None else rows.struck
+            texts.append((passage, None if body is p.text else body, headers[p.section]))
             passage += 1
         rows.notes.append(_note(note, entry, (first_section, section - 1, first_passage, passage - 1)))
         note += 1
@@ -66,24 +75,28 @@ def insert(connection: apsw.Connection, rows: Rows) -> None:
     """Insert all but the full text, which waits in a temporary table for `publish`."""
     connection.execute("DELETE FROM meta WHERE key = 'scan'")
     connection.execute(
-        "CREATE TEMP TABLE IF NOT EXISTS fresh(id INTEGER PRIMARY KEY, body TEXT, header TEXT)"
+        "CREATE TEMP TABLE IF NOT EXISTS fresh("
+        "id INTEGER PRIMARY KEY, struck INTEGER NOT NULL, body TEXT, header TEXT)"
     )
     connection.executemany(f"INSERT INTO notes VALUES({', '.join('?' * 15)})", rows.notes)
     connection.executemany("INSERT INTO sections VALUES(?, ?, ?, ?, ?, ?)", rows.sections)
-    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL)", rows.passages)
-    connection.executemany("INSERT INTO temp.fresh VALUES(?, ?, ?)", rows.texts)
+    connection.executemany("INSERT INTO passages VALUES(?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)", rows.passages)
+    for struck, texts in enumerate((rows.texts, rows.struck)):
+        sql = f"INSERT INTO temp.fresh VALUES(?, {struck}, ?, ?)"
+        connection.executemany(sql, texts)
 
 
 def publish(connection: apsw.Connection) -> None:
-    """Feed the full-text table with what was inserted, in one statement.
+    """Feed the full-text tables with what was inserted, each in one statement.
 
     FTS5 then tokenises a whole batch without coming back to Python, so another thread can cut the next
     files meanwhile. Text that was not rewritten is read from the passages themselves.
     """
-    connection.execute(
-        "INSERT INTO passages_fts(rowid, body, header) SELECT f.id, coalesce(f.body, p.text), f.header"
-        " FROM temp.fresh f JOIN passages p ON p.id = f.id ORDER BY f.id"
-    )
+    for struck, table in enumerate(("passages_fts", "struck_fts")):
+        connection.execute(
+            f"INSERT INTO {table}(rowid, body, header) SELECT f.id, coalesce(f.body, p.text), f.header"
+            f" FROM temp.fresh f JOIN passages p ON p.id = f.id WHERE f.struck = {struck} ORDER BY f.id"
+        )
     connection.execute("DELETE FROM temp.fresh")
 
 

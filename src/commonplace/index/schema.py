@@ -3,7 +3,9 @@
 Invariants: passages and sections of a note have consecutive ids, named by the note's ranges, so that a
 note is replaced without any further index; the text of a passage is stored once (the full-text table is
 contentless); a vector is stored once per embedded text and shared by all passages that say the same;
-`annotations` is JSON, NULL where a note says nothing of a passage.
+`annotations` is JSON, NULL where a note says nothing of a passage; `day` is the day that a passage says it
+holds since. What is struck has the day until which it held in `until`, empty where nobody knows it, and a
+full text of its own, so that whoever does not ask for it finds and counts everything as if it were gone.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import apsw
 from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
 
-VERSION = "schema-3"
+VERSION = "schema-4"
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
@@ -27,6 +29,9 @@ _WRITING_PRAGMAS = ("journal_mode=wal", "synchronous=normal", "wal_autocheckpoin
 WITH_TRIGGER = """instr(annotations, '"trigger":') > 0"""
 # Filters ask who wrote what; in a memory without captured entries this index is empty as well.
 WITH_WRITER = """instr(annotations, '"by":') > 0"""
+# Nearly all passages stand; every question asks whether there are others, so the index over those is small.
+STRUCK = "until IS NOT NULL"
+WITH_DAY = "day IS NOT NULL"
 
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
@@ -44,16 +49,20 @@ CREATE TABLE sections(
 CREATE TABLE passages(
     id INTEGER PRIMARY KEY, note_id INTEGER NOT NULL, section_id INTEGER NOT NULL,
     start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL, annotations TEXT,
-    vector_id INTEGER);
+    vector_id INTEGER, day TEXT, until TEXT);
 CREATE INDEX passages_by_vector ON passages(vector_id);
 CREATE INDEX passages_with_trigger ON passages(annotations) WHERE {WITH_TRIGGER};
 CREATE INDEX passages_with_writer ON passages(annotations) WHERE {WITH_WRITER};
+CREATE INDEX passages_struck ON passages(until) WHERE {STRUCK};
+CREATE INDEX passages_with_day ON passages(day) WHERE {WITH_DAY};
 CREATE TABLE vectors(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
 CREATE VIRTUAL TABLE passages_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
+CREATE VIRTUAL TABLE struck_fts USING fts5(
+    body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
-NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts")
+NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts", "struck_fts")
 
 
 def connect(path: str, *, readonly: bool = False) -> apsw.Connection:

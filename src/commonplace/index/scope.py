@@ -34,6 +34,7 @@ class Scope(NamedTuple):
 
 
 ALL = Scope()
+DAY = "coalesce(s.day, n.date)"
 WRITER_KEYS = frozenset({"by", "agent", "session"})  # of what is said of single entries
 
 
@@ -79,18 +80,32 @@ def of_passages(ids: Iterable[int], notes: Iterable[int], without: Iterable[int]
     return Scope(f"s.id {values} OR (n.id {values} AND s.id NOT {values})", bound, single=True)
 
 
-def newest(index: SqliteIndex, scope: Scope, limit: int, excluded: str | None = None) -> list[int]:
-    """Passages of the newest notes first, in the order of their lines, without what an expression matches.
+def of_days(index: SqliteIndex, condition: str, days: Sequence[str]) -> Scope:
+    """The passages whose day meets a condition, such as `>= ?`; that of their note, unless they say so."""
+    rows = index._rows(f"SELECT 1 FROM passages WHERE {schema.WITH_DAY} LIMIT 1")
+    if not rows:  # whole notes cost less
+        return Scope(f"coalesce(n.date {condition}, FALSE)", tuple(days))
+    return Scope(f"coalesce({DAY} {condition}, FALSE)", tuple(days), single=True)
 
-    A note without a date is as old as its last change.
+
+def newest(
+    index: SqliteIndex, scope: Scope, limit: int, excluded: str | None = None, *, struck: bool = False
+) -> list[int]:
+    """The newest passages first, of one day in the order of their lines, without what an expression matches.
+
+    What has no date is as old as the last change of its note.
     """
-    without = (
-        "AND s.id NOT IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?)" if excluded else ""
-    )
+    without = ""
+    if excluded:
+        tables = ("passages_fts", "struck_fts")[: 1 + struck]
+        without = "".join(
+            f" AND s.id NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" for table in tables
+        )
+    stands = "TRUE" if struck else "s.until IS NULL"
     rows = index._rows(
-        f"SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE TRUE {scope.where()} {without}"
-        " ORDER BY coalesce(n.date, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, s.id"
+        f"SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE {stands} {scope.where()}{without}"
+        f" ORDER BY coalesce({DAY}, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, s.id"
         " LIMIT ?",
-        (*scope.bindings, *filter(None, [excluded]), limit),
+        (*scope.bindings, *[excluded] * without.count("MATCH"), limit),
     )
     return [row[0] for row in rows]

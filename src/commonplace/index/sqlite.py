@@ -35,7 +35,10 @@ class Known(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Where a passage stands and what it says; `annotations` is JSON, see `chunking.annotated`."""
+    """Where a passage stands and what it says; `annotations` is JSON, see `chunking.annotated`.
+
+    `until` is None for what stands; for what is struck the day until which it held, or empty.
+    """
 
     id: int
     note_id: int
@@ -45,6 +48,7 @@ class Candidate(NamedTuple):
     text: str
     turns: float
     annotations: str | None = None
+    until: str | None = None
 
 
 class Source(NamedTuple):
@@ -93,6 +97,7 @@ class SqliteIndex:
         self._orphans: set[int] = set()
         self._counted: tuple[int, int, int, dict[str, int]] = (-1, 0, 0, {})
         self.triggers: tuple[int, Sequence[tuple[int, str]]] = (-1, ())  # of a version, see `annotated`
+        self._struck: tuple[int, frozenset[int]] = (-1, frozenset())
         try:
             with schema.translated(path):
                 self._check_identity()
@@ -207,6 +212,14 @@ class SqliteIndex:
         """The largest passage id, 0 where there is none."""
         return int(self._rows("SELECT coalesce(max(id), 0) FROM passages")[0][0])
 
+    def struck(self) -> frozenset[int]:
+        """The passages of what is struck, by id; remembered until a change."""
+        version = self.version()
+        if self._struck[0] != version:
+            rows = self._rows(f"SELECT id FROM passages WHERE {schema.STRUCK}")
+            self._struck = (version, frozenset(row[0] for row in rows))
+        return self._struck[1]
+
     def take_orphans(self) -> set[int]:
         """Vectors that lost a passage since they were last taken; other passages may use them still."""
         with self._lock:
@@ -242,12 +255,13 @@ class SqliteIndex:
         return [NoteRow(*row) for row in self._rows(f"SELECT {columns} FROM notes ORDER BY collection, path")]
 
     def passages_of(self, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
-        """First and last line, text and headings of a file's passages, in order."""
+        """First and last line, text and headings of what stands in a file of its `date`, in order."""
         rows = self._rows(
             "SELECT p.start_line, p.end_line, p.text, s.headings FROM passages p"
-            " JOIN sections s ON s.id = p.section_id WHERE p.id BETWEEN ? AND ?"
+            " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id"
+            " WHERE p.id BETWEEN ? AND ? AND p.until IS NULL AND coalesce(p.day, n.date) IS ?"
             " ORDER BY p.start_line, p.id",
-            (note.first_passage, note.last_passage),
+            (note.first_passage, note.last_passage, note.date),
         )
         with schema.translated(self.path):
             return [(start, end, text, tuple(json.loads(headings))) for start, end, text, headings in rows]
@@ -332,6 +346,9 @@ class SqliteIndex:
             # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
             rows = [(rowid,) for rowid in range(first_passage, last_passage + 1)]
             self.connection.executemany("DELETE FROM passages_fts WHERE rowid = ?", rows)
+            struck = f"SELECT id FROM passages WHERE id BETWEEN ? AND ? AND {schema.STRUCK}"
+            gone = self._rows(struck, passages)
+            self.connection.executemany("DELETE FROM struck_fts WHERE rowid = ?", gone)
             vectors = "SELECT vector_id FROM passages WHERE id BETWEEN ? AND ? AND vector_id > 0"
             self._orphans.update(row[0] for row in self._rows(vectors, passages))
             self.connection.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", passages)
@@ -356,7 +373,7 @@ class SqliteIndex:
         )
 
     def frequencies(self, expressions: Sequence[str]) -> tuple[list[int], int]:
-        """How many passages match each FTS5 expression, and how many there are; remembered until a change."""
+        """How many passages match each FTS5 expression, and how many stand; remembered until a change."""
         _, total, _, known = self._count()
         sql = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ?"
         for expression in expressions:
@@ -374,29 +391,34 @@ class SqliteIndex:
             sums = (
                 "SELECT coalesce(sum(last_passage - first_passage + 1), 0), coalesce(sum(size), 0) FROM notes"
             )
-            self._counted = (version, *self._rows(sums)[0], {})
+            passages, size = self._rows(sums)[0]
+            self._counted = (version, passages - len(self.struck()), size, {})
         return self._counted
 
     def matching(self, ids: Sequence[int], expression: str) -> set[int]:
         """Which of these passages match an FTS5 expression."""
-        rows = self._rows(
-            "SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
-            " AND rowid IN (SELECT value FROM json_each(?))",
-            (expression, json.dumps(list(ids))),
-        )
-        return {row[0] for row in rows}
+        tables = ["passages_fts"] if self.struck().isdisjoint(ids) else ["passages_fts", "struck_fts"]
+        bound = (expression, json.dumps(list(ids)))
+        found = set()
+        for table in tables:
+            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid IN (SELECT value FROM json_each(?))"
+            found.update(row[0] for row in self._rows(sql, bound))
+        return found
 
     def candidates(self, ids: Sequence[int]) -> list[Candidate]:
         """Where passages stand and what they say, in no particular order."""
         rows = self._rows(
-            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations"
+            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations,"
+            " p.until"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id",
             (json.dumps(list(ids)),),
         )
         return [Candidate(*row) for row in rows]
 
-    def others(self, ids: Iterable[int], limit: int, scope: Scope | None = None) -> set[int]:
+    def others(
+        self, ids: Iterable[int], limit: int, scope: Scope | None = None, *, struck: bool = False
+    ) -> set[int]:
         """Up to `limit` further passages: neighbours of these first, then in the order of the notes.
 
         For those who want every passage ranked, also the ones that no list holds.
@@ -404,18 +426,19 @@ class SqliteIndex:
         known = set(ids)
         if limit <= 0:
             return set()
-        join, where = (scope.join("q.id"), scope.where("WHERE")) if scope else ("", "")
+        join, where = (scope.join("q.id"), scope.where()) if scope else ("", "")
+        stands = "TRUE" if struck else "q.until IS NULL"
         near = ", ".join(str(i + step) for i in sorted(known) for step in (-1, 1)) or "0"
         rows = self._rows(
-            f"SELECT q.id FROM passages q {join} {where} ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
+            f"SELECT q.id FROM passages q {join} WHERE {stands} {where} ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
             (*(scope.bindings if scope else ()), limit + len(known)),
         )
         return set([row[0] for row in rows if row[0] not in known][:limit])
 
     def dates(self, ids: Sequence[int]) -> dict[int, str | None]:
-        """The days of the notes that passages stand in, by passage id."""
+        """The days of passages, which are those of their notes unless they say so, by passage id."""
         rows = self._rows(
-            "SELECT p.id, n.date FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            "SELECT p.id, coalesce(p.day, n.date) FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
         )
@@ -424,7 +447,7 @@ class SqliteIndex:
     def sources(self, ids: Sequence[int]) -> dict[int, Source]:
         """The notes and sections around passages, by passage id."""
         rows = self._rows(
-            "SELECT p.id, n.collection, n.path, n.title, n.date, n.kind, n.hash, s.headings"
+            "SELECT p.id, n.collection, n.path, n.title, coalesce(p.day, n.date), n.kind, n.hash, s.headings"
             " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
             " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),

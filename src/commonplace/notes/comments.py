@@ -17,6 +17,7 @@ Annotations = Mapping[str, str]
 
 STATUSES = ("tentative", "superseded")
 PINNED = "pinned"
+STRUCK = "struck"  # what the chunker says of passages with struck text; no comment does
 WRITERS = ("owner", "agent", "tool", "untrusted")
 # Keys with a value of their own, and the most characters of it that are kept.
 _LONGEST = {"importance": 4, "trigger": 500, "project": 100, "superseded-by": 300, "valid-until": 10}

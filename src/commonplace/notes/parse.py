@@ -59,7 +59,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     front = _front_matter_range(lines)
     metadata = _front_matter(lines[1 : front[1] - 1]) if front else {}
     said = comments.take(lines) if "<!--" in text else {}
-    headings, fences = _structure(lines, front[1] if front else 0)
+    headings, fences = structure(lines, front[1] if front else 0)
     return Note(
         path=path,
         title=_title(metadata, headings, path),
@@ -74,7 +74,7 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     )
 
 
-def _structure(lines: Sequence[str], skip: int) -> tuple[list[Heading], list[tuple[int, int]]]:
+def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:
     """Find headings and fences below line `skip`."""
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []

@@ -123,7 +123,7 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
     told: dict[tuple[str, str, bool], list[Filter]] = {}
     for item in filters:
         if item.key in DATES and item.sign == ":":
-            found &= _dated(item, now)
+            found &= _dated(index, item, now)
         else:
             told.setdefault((item.key, item.sign, item.negative), []).append(item)
     noted: list[Sequence[Filter]] = []
@@ -169,15 +169,16 @@ def _span(item: Filter, now: date) -> tuple[str, str]:
     return span.first.isoformat(), span.last.isoformat()
 
 
-def _dated(item: Filter, now: date) -> Scope:
+def _dated(index: SqliteIndex, item: Filter, now: date) -> Scope:
     """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
     first, last = _span(item, now)
     sql, days = {
-        "after": ("n.date >= ?", (first,)),
-        "before": ("n.date <= ?", (last,)),
-        "on": ("n.date BETWEEN ? AND ?", (first, last)),
+        "after": (">= ?", (first,)),
+        "before": ("<= ?", (last,)),
+        "on": ("BETWEEN ? AND ?", (first, last)),
     }[item.key]
-    return Scope(f"{'NOT ' * item.negative}coalesce({sql}, FALSE)", days)
+    found = scope.of_days(index, sql, days)
+    return found._replace(sql=f"NOT {found.sql}") if item.negative else found
 
 
 def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:

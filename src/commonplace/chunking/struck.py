@@ -1,0 +1,224 @@
+"""What is struck out of a note (`~~…~~`): which characters of which lines, and the text without them.
+
+As GitHub's Markdown has it, within a paragraph, over its line ends too, but never inside code, addresses or
+comments. Unlike there, only what stands blank beside a mark keeps it from counting, since Chinese has no
+blanks around it, and one tilde strikes nothing: it says "about".
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from commonplace.chunking import sections, turns
+from commonplace.notes import languages
+from commonplace.types import Note
+
+MARK = "~~"
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+# What stays outside of the marks: quotation marks, the mark of a list, a box, the hour.
+_LEAD = re.compile(
+    r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*(?:\[[ xX]\](?:[ \t]+|$))?"
+    r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
+)
+# A line that is struck from end to end is so whatever stands in it: this is how corrections are written.
+_WHOLE = re.compile(r"(?<![~\\])~~(?=[^\s~])(?:(?!~~).)*(?<![\s~])~~(?!~)")
+# What may hide a mark begins with one of these; the others are the marks themselves.
+_SIGN = re.compile(
+    r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
+)
+_TAG = re.compile(r"<[^<>\n]{0,1000}>")
+_TARGET = re.compile(r"\]\([^()\s]{0,2000}(?:\([^()\s]{0,2000}\)[^()\s]{0,2000})?[^()\n]{0,200}\)")
+_ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
+_ADDRESS_END = re.compile(r"[?!.,:;*_~\"')\]]+\Z")
+_TICKS = re.compile(r"`+")
+_WORD = re.compile(r"[^\W_]")
+
+
+class Strike(NamedTuple):
+    """Struck characters of one line, marks included; `opens` and `closes` tell whether a mark is there."""
+
+    start: int
+    end: int
+    opens: bool = True
+    closes: bool = True
+
+
+Strikes = Mapping[int, Sequence[Strike]]  # by line, 1-based
+
+
+def of_note(note: Note) -> Strikes:
+    """Return what is struck in a note; nothing in programs, transcripts, fences, headings, front matter."""
+    marked = [number for number, line in enumerate(note.lines, 1) if MARK in line]
+    if not marked or note.kind == "session" or languages.of(note.path) is not None:
+        return {}
+    passed = {number for first, last in note.fences for number in range(first, last + 1)}
+    passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
+    for section in sections.split(note):
+        passed |= sections.heading_lines(note, section)
+    return of_lines(note.lines, passed)
+
+
+def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
+    """Return what is struck in lines, by line; those that are passed over (1-based) end a paragraph."""
+    found: dict[int, list[Strike]] = {}
+    whole = {
+        number: own
+        for number, line in enumerate(lines, 1)
+        if MARK in line and number not in passed and (own := _whole(line))
+    }
+    found.update(whole)
+    for first, last in _paragraphs(lines, {*passed, *whole}):
+        block = lines[first - 1 : last]
+        if sum(line.count(MARK) for line in block) < 2:
+            continue
+        for start, end in _pairs("\n".join(block)):
+            _spread(block, first, start, end, found)
+    return found
+
+
+def without(line: str, strikes: Sequence[Strike]) -> str:
+    """Return a line without what is struck in it; an empty one where nothing is said any more."""
+    for strike in reversed(strikes):
+        before, behind = line[: strike.start], line[strike.end :]
+        line = before + (behind if before and not before[-1].isspace() else behind.lstrip())
+    return line.rstrip() if says_something(line) else ""
+
+
+def unmarked(line: str, strikes: Sequence[Strike]) -> str:
+    """Return a line with what is struck in it, but without the marks."""
+    for strike in reversed(strikes):
+        if strike.closes:
+            line = line[: strike.end - len(MARK)] + line[strike.end :]
+        if strike.opens:
+            line = line[: strike.start] + line[strike.start + len(MARK) :]
+    return line
+
+
+def rest(note: Note, strikes: Strikes) -> Note:
+    """Return a note without what is struck; a line of which nothing is left is empty, as all keep their number."""
+    lines = list(note.lines)
+    for number, own in strikes.items():
+        lines[number - 1] = without(lines[number - 1], own)
+    return replace(note, lines=tuple(lines))
+
+
+def says_something(line: str) -> bool:
+    """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
+    words = line[_lead(line) :].strip()
+    return not _is_label(words) and _WORD.search(words) is not None
+
+
+def _lead(line: str) -> int:
+    found = _LEAD.match(line)
+    return found.end() if found else 0
+
+
+def _whole(line: str) -> list[Strike]:
+    """What is struck of a line that says nothing else; nothing for any other line."""
+    at = _lead(line)
+    found = [Strike(*match.span()) for match in _WHOLE.finditer(line, at)]
+    stands = line
+    for strike in reversed(found):
+        stands = stands[: strike.start] + stands[strike.end :]
+    # Only who speaks may stand beside it: what is left of `~~x~~` in backquotes says nothing either.
+    return found if found and (not stands[at:].strip() or _is_label(stands[at:].strip())) else []
+
+
+def _is_label(words: str) -> bool:
+    return turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
+
+
+def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple[int, int]]:
+    """First and last line of what may be struck in one."""
+    first = 0
+    for number, line in enumerate(lines, 1):
+        skipped = number in passed or not line or line.isspace()
+        if first and (skipped or _begins(line) or lines[number - 2].lstrip().startswith("|")):
+            yield first, number - 1
+            first = 0
+        if not first and not skipped:
+            first = number
+    if first:
+        yield first, len(lines)
+
+
+def _begins(line: str) -> bool:
+    return _ITEM.match(line) is not None or line.lstrip().startswith("|") or turns.speaker(line) is not None
+
+
+def _pairs(text: str) -> list[tuple[int, int]]:
+    """Where what is struck in a paragraph begins and ends, marks included; outermost pairs alone."""
+    opened: list[int] = []
+    found: list[tuple[int, int]] = []
+    for start in _marks(text):
+        end = start + len(MARK)
+        closes = start > 0 and not text[start - 1].isspace()
+        if closes and opened:
+            begun = opened.pop()
+            found = [pair for pair in found if pair[0] < begun] if found and found[-1][0] > begun else found
+            found.append((begun, end))
+        elif end < len(text) and not text[end].isspace():
+            opened.append(start)
+    return found
+
+
+def _marks(text: str) -> Iterator[int]:
+    """Where marks stand: two tildes, no more, outside of what hides them."""
+    ticks = _Ticks(text)
+    at = 0
+    while found := _SIGN.search(text, at):
+        sign, start, at = found[0], found.start(), found.end()
+        if sign[0] == "~":
+            if sign == MARK:
+                yield start
+        elif sign[0] == "`":
+            at = ticks.closing(start, at) or at
+        elif sign == "<!--":
+            at = max(at, text.find("-->", at))
+        elif sign in ("<", "]("):
+            hidden = (_TAG if sign == "<" else _TARGET).match(text, start)
+            at = hidden.end() if hidden else at
+        elif sign[0] != "\\":
+            at = _end_of_address(text, at)
+
+
+def _end_of_address(text: str, at: int) -> int:
+    """Where an address ends whose scheme ends at a place: signs at its end are the sentence's."""
+    found = _ADDRESS.match(text, at)
+    if found is None:
+        return at
+    return at + len(_ADDRESS_END.sub("", found[0]))
+
+
+class _Ticks:
+    """The runs of backquotes of a text, by length."""
+
+    def __init__(self, text: str) -> None:
+        self._runs: dict[int, list[int]] = {}
+        for run in _TICKS.finditer(text):
+            self._runs.setdefault(len(run[0]), []).append(run.start())
+
+    def closing(self, start: int, end: int) -> int:
+        """Where the code ends that begins here, 0 where nothing closes it."""
+        runs = self._runs[end - start] if end - start in self._runs else []
+        place = bisect_left(runs, end)
+        return runs[place] + end - start if place < len(runs) else 0
+
+
+def _spread(
+    block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]
+) -> None:
+    """Note a pair of marks in a paragraph on each of its lines."""
+    offset = 0
+    for number, line in enumerate(block, first):
+        stop = offset + len(line)
+        if start < stop and end > offset:
+            margin = len(line) - len(line.lstrip(" \t>"))
+            begun = start - offset if start >= offset else margin
+            own = Strike(begun, min(end, stop) - offset, start >= offset, end <= stop)
+            found.setdefault(number, []).append(own)
+        offset = stop + 1
