@@ -1,0 +1,199 @@
+"""Thirty nights of consolidation: nothing lost, nothing invented, nothing pinned touched, each night taken back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.history import undoing
+from commonplace.lifecycle.consolidation import Consolidation, consolidate
+from commonplace.lifecycle.rollup import rollup
+from commonplace.llm.client import Client
+from commonplace.llm.fake import FakeModel
+
+from . import checks, generated
+from .checks import ARCHIVE, MEMORY
+from .planner import Planner
+
+NIGHTS = 30
+START = """# Memory
+
+## Health
+
+- Allergic to penicillin. <!-- pinned -->
+- 对青霉素过敏，任何时候都不能用。 <!-- pinned -->
+
+## Work
+
+- The project is called Kestrel.
+"""
+
+
+@dataclass
+class Life:
+    """A workspace that is consolidated every night, and what it was like before each."""
+
+    root: Path
+    memory: Memory
+    model: Callable[..., str]
+    before: dict[str, dict[str, bytes]] = field(default_factory=dict)  # by the run of the night
+    said: set[str] = field(default_factory=set)  # all that long-term memory ever said
+
+    @property
+    def cap(self) -> int:
+        return self.memory.settings.consolidate.max_chars
+
+    def night(self, number: int) -> Consolidation:
+        """Consolidate, and check what must hold of every night."""
+        before, pinned = generated.tree(self.root), checks.pinned(self.root)
+        self.said |= checks.kept(self.root)
+        now = datetime.combine(generated.FIRST + timedelta(days=number), time(23, 30))
+        done = consolidate(self.memory, Client(FakeModel(self.model)), now=now)
+        self.check(before, pinned)
+        if done.run is not None:
+            self.before[done.run.id] = before
+        return done
+
+    def check(self, before: dict[str, bytes], pinned: list[bytes]) -> None:
+        after = generated.tree(self.root)
+        assert len((self.root / MEMORY).read_text("utf-8")) <= self.cap
+        assert checks.pinned(self.root) == pinned
+        changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+        assert changed <= {MEMORY, ARCHIVE}
+        checks.check_sources(self.root)
+        checks.check_well_formed(self.root)
+        assert self.said <= checks.kept(self.root)
+
+
+Lives = Callable[..., Life]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Lives]:
+    opened: list[Memory] = []
+
+    def start(planner: Planner, cap: int = 10_000) -> Life:
+        root = tmp_path / "notes"
+        (root / "memory").mkdir(parents=True)
+        (root / MEMORY).write_text(START, "utf-8")
+        settings = {
+            "embedding.provider": "none", "usage.record": False, "consolidate.max_chars": cap,
+            "history.keep_days": 36500,
+        }  # fmt: skip
+        opened.append(Memory.open(root, overrides=settings))
+        return Life(root, opened[-1], planner)
+
+    yield start
+    for memory in opened:
+        memory.close()
+
+
+def undone(life: Life, run: str, folder: Path) -> dict[str, bytes]:
+    """Take back a night, and all after it, on a copy; return the files of the copy."""
+    copy = folder / run
+    shutil.copytree(life.root, copy)
+    with Memory.open(copy, overrides={"embedding.provider": "none"}) as memory:
+        undoing.undo(memory.workspace, run, since=True, settings=memory.settings.history)
+    found = generated.tree(copy)
+    shutil.rmtree(copy)
+    return found
+
+
+def files(tree: dict[str, bytes]) -> dict[str, bytes]:
+    return {path: data for path, data in tree.items() if path in (MEMORY, ARCHIVE)}
+
+
+@pytest.mark.parametrize(("cap", "seed"), [(10_000, None), (10_000, 3), (2_500, 4)])
+def test_thirty_nights_and_each_taken_back(begin: Lives, tmp_path: Path, cap: int, seed: int | None) -> None:
+    life = begin(Planner(seed), cap)
+    accepted = rejected = 0
+    for number in range(NIGHTS):
+        generated.write(life.memory, number)
+        done = life.night(number)
+        accepted, rejected = accepted + len(done.accepted), rejected + len(done.rejected)
+    assert accepted > NIGHTS
+    assert (rejected > NIGHTS) is (seed is not None)
+    assert (life.root / ARCHIVE).exists() is (cap < 10_000)
+    assert len(life.before) >= NIGHTS // 2
+    after = files(generated.tree(life.root))
+    for run, before in life.before.items():
+        assert files(undone(life, run, tmp_path / "copies")) == files(before), run
+    assert files(generated.tree(life.root)) == after
+    last = list(life.before)[-1]
+    undoing.undo(life.memory.workspace, settings=life.memory.settings.history)
+    assert files(generated.tree(life.root)) == files(life.before[last])
+
+
+def test_what_changed_is_known_by_its_last_state(begin: Lives) -> None:
+    life = begin(Planner())
+    latest: dict[str, str] = {}
+    for number in range(NIGHTS):
+        latest |= {said.topic: said.text for said in generated.write(life.memory, number) if said.topic}
+        life.night(number)
+    standing = checks.standing(life.root)
+    preferences = [text for text in latest.values() if text in standing]
+    assert len(preferences) >= len(latest) - 1  # of those that are proposed, a quarter may change in a night
+    noise = ("haha", "今天天气", "Error:", "Ran pytest", "connection refused")
+    assert not [text for text in checks.kept(life.root) if any(word in text for word in noise)]
+
+
+def test_the_owner_edits_in_between(begin: Lives, tmp_path: Path) -> None:
+    life = begin(Planner(7))
+    for number in range(NIGHTS):
+        generated.write(life.memory, number)
+        edit(life, number)
+        life.night(number)
+    assert len(checks.pinned(life.root)) == 2 + len(range(3, NIGHTS, 7))
+    for run, before in life.before.items():
+        try:
+            found = undone(life, run, tmp_path / "copies")
+        except undoing.NotUndone as error:
+            assert "changed since" in str(error)
+            continue
+        # What the nights made is gone, and what the owner wrote since is there.
+        own = set(checks_lines(life.root)) - generated_lines(life.root)
+        left = set(found[MEMORY].decode().splitlines())
+        assert own <= left, run
+        assert set(before[MEMORY].decode().splitlines()) - set(checks_lines(life.root)) <= left
+
+
+def checks_lines(root: Path) -> list[str]:
+    return [line for line in (root / MEMORY).read_text("utf-8").splitlines() if line.strip()]
+
+
+def generated_lines(root: Path) -> set[str]:
+    return {line for line in checks_lines(root) if "<!-- cp:" in line or line.startswith("#")}
+
+
+def edit(life: Life, number: int) -> None:
+    """What the owner does to notes by hand, some days."""
+    page = life.root / MEMORY
+    text = page.read_text("utf-8")
+    if number % 7 == 3:
+        page.write_text(text.replace("## Work", f"- Room {number} is the quiet one. <!-- pinned -->\n\n## Work"), "utf-8")
+    if number % 6 == 4:
+        page.write_text(f"{text.rstrip()}\n\n## By hand {number}\n\n- The key of locker {number} hangs on hook {number}.\n")
+    if number % 5 == 2:
+        note = life.memory.workspace.daily(generated.FIRST + timedelta(days=number))
+        note.write_text(note.read_text("utf-8") + f"- 22:50 Page {number} of the manual is wrong.\n", "utf-8")
+
+
+def test_old_notes_become_monthly_ones_in_between(begin: Lives) -> None:
+    life = begin(Planner(9))
+    for number in range(NIGHTS):
+        generated.write(life.memory, number)
+        life.night(number)
+        if number in (12, 24):
+            now = datetime.combine(generated.FIRST + timedelta(days=number), time(23, 45))
+            kept, pinned = checks.kept(life.root), checks.pinned(life.root)
+            done = rollup(life.memory, None, older_than_days=5, now=now)
+            assert done is not None
+            assert checks.pinned(life.root) == pinned
+            assert kept <= checks.kept(life.root)
+            assert checks.check_sources(life.root)
