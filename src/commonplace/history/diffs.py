@@ -81,7 +81,7 @@ def _shown(data: bytes | None) -> str | None:
 
 
 def _diff(before: str, after: str, names: Sequence[str]) -> Iterator[str]:
-    for line in unified_diff(_lines(before), _lines(after), *names, n=CONTEXT, lineterm=""):
+    for line in unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm=""):
         text, mark, _ = line.partition(_NO_END)
         yield screen.clean(text)
         if mark:

@@ -1,4 +1,4 @@
-"""The `git` program and its store of objects: no hooks, no signing, no prompt, no network, no endless wait."""
+"""The `git` program and its store of objects: no hooks, no signing, no prompt, no network."""
 
 from __future__ import annotations
 

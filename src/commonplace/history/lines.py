@@ -74,13 +74,9 @@ def _place(own: Hunk, since: Sequence[Hunk]) -> int:
     moved = 0
     for later in since:
         if _overlap(own, later):
-            last = max(later.other_first + 1, later.other_last)
-            where = (
-                f"line {last}"
-                if last - later.other_first <= 1
-                else f"lines {later.other_first + 1} to {last}"
-            )
-            raise Overlap(f"{where} changed since, where it had changed something")
+            first, last = later.other_first + 1, max(later.other_first + 1, later.other_last)
+            where = f"line {first}" if first == last else f"lines {first} to {last}"
+            raise Overlap(f"{where}, where it had changed something")
         if later.last <= own.first:
             moved += (later.other_last - later.other_first) - (later.last - later.first)
     return own.first + moved
@@ -125,7 +121,7 @@ def _is_unmistakable(own: Hunk, place: int, made: _Text, current: _Text) -> bool
 
 
 def _contexts(own: Hunk) -> Iterator[tuple[int, int]]:
-    """How many lines before and after may be looked at, fewest first; both sides for a place between lines."""
+    """How many lines before and after are looked at, fewest first; a place between lines needs both."""
     least = 1 if own.first == own.last else 0
     several = range(least, CONTEXT + 1)
     yield from sorted(product(several, several), key=sum)

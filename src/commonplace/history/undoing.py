@@ -51,8 +51,8 @@ def undo(
 ) -> tuple[Run, ...]:
     """Take back a run by its name or the beginning of it, the newest one that stands unless it is named.
 
-    With `since`, everything generated after it is taken back first, newest first. Each taking back is a run of
-    its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed.
+    With `since`, everything generated after it is taken back first, newest first. Each taking back is a run
+    of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed.
     """
     made = []
     for run, _ in planned(workspace, name, since=since):
@@ -71,9 +71,9 @@ def undo(
 
 
 def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) -> tuple[Undoing, ...]:
-    """Return what `undo` would take back, in its order, with the changes; nothing is changed but what was begun.
+    """Return what `undo` would take back, in its order, with the changes.
 
-    Raises NotUndone, NoteUnreadable.
+    Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
     """
     applying.recover(workspace)
     run = find(workspace, name)
@@ -111,14 +111,13 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
             if run.about.kind != "undo" and not run.undone:
                 return run
         raise NothingToUndo
-    named = [found for found in runs.names(workspace) if found.startswith(name)]
+    named = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(named) > 1:
         raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
-    run = runs.load(workspace, named[0]) if named else None
-    if run is None:
-        told = "what is kept of it is damaged" if named else f"no such run; {LOG}"
-        raise NotUndone(name, told)
-    return run
+    found = runs.load(workspace, named[0]) if named else None
+    if found is None:
+        raise NotUndone(name, "what is kept of it is damaged" if named else f"no such run; {LOG}")
+    return found
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:

@@ -165,3 +165,8 @@ def _rest(wanted: Sentence, said: Sentence, end: int) -> str:
     if wanted.forms & now and not said.forms & now and said.forms & then:
         return "makes what was into what is"
     return ""
+
+
+def says(wanted: Sentence, source: Sequence[Sentence]) -> bool:
+    """Whether one of a source's sentences says what is wanted."""
+    return any(not _compare(wanted, said)[0] for said in source)
