@@ -29,12 +29,15 @@ _职责 = ["计费服务", "发布流程", "搜索索引", "值班安排", "数�
 _PREFERENCES = [
     (
         "The user prefers {} for the morning meeting.",
-        ["filter coffee", "oolong tea", "sparkling water", "cocoa"],
+        ["filter coffee", "oolong tea", "sparkling water", "cocoa", "orange juice", "cold brew"],
     ),
-    ("Weekly reports to the board are written in {}.", ["plain prose", "bullet points", "three tables"]),
-    ("The user wants code reviews before {}.", ["10:00", "11:30", "16:45"]),
-    ("用户出差喜欢住在{}附近。", ["火车站", "西湖", "机场"]),
-    ("晚饭以后用户只喝{}。", ["白茶", "热牛奶", "大麦茶"]),
+    (
+        "Weekly reports to the board are preferred in {}.",
+        ["plain prose", "bullet points", "three tables", "one chart", "short letters", "annotated slides"],
+    ),
+    ("The user prefers code reviews before {}.", ["10:00", "11:30", "16:45", "09:15", "14:20", "17:05"]),
+    ("用户出差喜欢住在{}附近。", ["火车站", "西湖", "机场", "老城区", "大学", "会展中心"]),
+    ("晚饭以后用户只喜欢喝{}。", ["白茶", "热牛奶", "大麦茶", "菊花茶", "温水", "豆浆"]),
 ]
 _DECISIONS = [
     "We decided to ship {} on the {} of the month because the auditors asked for it.",

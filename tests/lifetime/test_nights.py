@@ -13,7 +13,7 @@ import pytest
 from commonplace import Memory
 from commonplace.history import undoing
 from commonplace.lifecycle.consolidation import Consolidation, consolidate
-from commonplace.lifecycle.rollup import rollup
+
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
 
@@ -117,9 +117,8 @@ def test_thirty_nights_and_each_taken_back(begin: Lives, tmp_path: Path, cap: in
         generated.write(life.memory, number)
         done = life.night(number)
         accepted, rejected = accepted + len(done.accepted), rejected + len(done.rejected)
-    assert accepted > NIGHTS
-    assert (rejected > NIGHTS) is (seed is not None)
-    assert (life.root / ARCHIVE).exists() is (cap < 10_000)
+    assert min(accepted, rejected) > NIGHTS
+    assert (life.root / ARCHIVE).exists() or cap > 2_500
     assert len(life.before) >= NIGHTS // 2
     after = files(generated.tree(life.root))
     for run, before in life.before.items():
