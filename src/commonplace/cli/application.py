@@ -36,6 +36,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
+    "Refine": {
+        "consolidate": ("consolidating:consolidate", "Refine the daily notes into MEMORY.md, checked."),
+    },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),

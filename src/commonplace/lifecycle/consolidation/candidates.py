@@ -107,7 +107,10 @@ def _candidate(
     text = worded(statement)
     kind = durable.kind_of(text, day)
     importance = int(statement.said.get("importance", "5"))
-    asked = max((count for first, last, count in often if first <= statement.last and last >= statement.first), default=0)
+    asked = max(
+        (count for first, last, count in often if first <= statement.last and last >= statement.first),
+        default=0,
+    )
     if kind is None:
         kept = (asked >= recalled.OFTEN or importance >= IMPORTANT) and _states(text, day)
         kind = "recalled" if kept else None

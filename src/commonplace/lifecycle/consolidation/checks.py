@@ -18,7 +18,9 @@ from commonplace.revision import contradictions
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
 _COMMENT = re.compile(r"<!--|-->|<!")
-_LEAD = re.compile(r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$|\d\d:\d\d \S)")
+_LEAD = re.compile(
+    r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$|\d\d:\d\d \S)"
+)
 _MARKS = ("**", "__", "`", "](", "![", "[[", "<", ">", "|", "~~", "http:", "https:", "www.", "@", "\\", "$$")
 _ENDS = re.compile(
     r"\b(?:no longer|cancel+ed|ended|ends|over|stopped|left|sold|closed|expired|finished|done|gone|dropped|removed|retired|"
@@ -108,7 +110,9 @@ def _checked(
     found, reason = _looked_up(operation, ground, touched)
     if found is None:
         return None, reason
-    reason = {"add": _added, "merge": _merged, "supersede": _superseded, "expire": _expired}[operation.op](found, ground)
+    reason = {"add": _added, "merge": _merged, "supersede": _superseded, "expire": _expired}[operation.op](
+        found, ground
+    )
     if not reason and operation.op != "expire":
         reason = faults(operation.text, found, ground.today) or _repeated(found, ground, standing)
     return (None, reason) if reason else (found, "")

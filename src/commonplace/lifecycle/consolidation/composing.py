@@ -95,7 +95,9 @@ def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
     lines = striking.split(memory)
     for number, told in moves.items():
         for old, new in told.items():
-            written = comments.of_marks(from_=comments.of_sources([old]))[len("<!-- cp: from=") : -len(" -->")]
+            written = comments.of_marks(from_=comments.of_sources([old]))[
+                len("<!-- cp: from=") : -len(" -->")
+            ]
             fresh = comments.of_marks(from_=comments.of_sources([new]))[len("<!-- cp: from=") : -len(" -->")]
             lines[number - 1] = lines[number - 1].replace(written, fresh)
     return "".join(lines)
@@ -123,7 +125,9 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
     _insert(draft, lines, added, places)
 
 
-def _insert(draft: Draft, lines: list[str], added: Mapping[int, list[str]], places: Mapping[str, int]) -> None:
+def _insert(
+    draft: Draft, lines: list[str], added: Mapping[int, list[str]], places: Mapping[str, int]
+) -> None:
     """Put entries below their lines, and let every reference follow."""
     ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     text: list[str] = []
@@ -155,7 +159,14 @@ def _follow(draft: Draft, path: str, before: str, after: str) -> None:
     """Let references follow the lines below what was inserted into a file."""
     old, new = before.split("\n"), after.split("\n")
     more = len(new) - len(old)
-    at = next((n for n, (one, other) in enumerate(zip(old, new, strict=False)) if one.rstrip("\r") != other.rstrip("\r")), len(old))
+    at = next(
+        (
+            n
+            for n, (one, other) in enumerate(zip(old, new, strict=False))
+            if one.rstrip("\r") != other.rstrip("\r")
+        ),
+        len(old),
+    )
     if more and at < len(old):
         draft.moved(path, lambda line: f"{path}#L{line + more if line > at else line}")
 

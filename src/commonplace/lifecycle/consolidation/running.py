@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -114,7 +114,9 @@ def consolidate(
         run, outcome = _carried_out(memory, planned, days, now, writes=writes)
         result = _result(planned, run, outcome)
         if not dry_run:
-            due.note_run(memory, now, _told(result), seen=seen, failed=llm is not None and bool(planned.warnings))
+            due.note_run(
+                memory, now, _told(result), seen=seen, failed=llm is not None and bool(planned.warnings)
+            )
     return result
 
 
@@ -132,7 +134,9 @@ def span(last: date, days: int) -> str:
     first = last - timedelta(days - 1)
     if first == last:
         return last.isoformat()
-    shared = 8 if (first.year, first.month) == (last.year, last.month) else 5 if first.year == last.year else 0
+    shared = (
+        8 if (first.year, first.month) == (last.year, last.month) else 5 if first.year == last.year else 0
+    )
     return f"{first.isoformat()}..{last.isoformat()[shared:]}"
 
 
@@ -179,7 +183,13 @@ def _carried_out(
     if not writes:
         compose(lambda path: applying.read(memory.workspace, path))
         return None, outcome
-    about = About("consolidate", f"consolidate {span(now.date(), days)}", _why(planned), by="agent", agent=composing.AGENT)
+    about = About(
+        "consolidate",
+        f"consolidate {span(now.date(), days)}",
+        _why(planned),
+        by="agent",
+        agent=composing.AGENT,
+    )
     run = applying.rewrite(memory.workspace, compose, about, now=now, settings=memory.settings.history)
     if run is not None:
         try:
@@ -190,7 +200,11 @@ def _carried_out(
 
 
 def _why(planned: _Planned) -> str:
-    return "planned by a language model" if planned.by_model else "proposed without a language model, and accepted"
+    return (
+        "planned by a language model"
+        if planned.by_model
+        else "proposed without a language model, and accepted"
+    )
 
 
 def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read, outcome: _Outcome) -> None:
@@ -229,7 +243,9 @@ def _settle(outcome: _Outcome, draft: composing.Draft, most_chars: int) -> None:
     """Tell what did not fit."""
     for item in draft.left_out:
         outcome.checked.accepted.remove(item)
-        outcome.checked.rejected.append(Rejection(item.operation, f"does not fit into {most_chars:,} characters"))
+        outcome.checked.rejected.append(
+            Rejection(item.operation, f"does not fit into {most_chars:,} characters")
+        )
     if len(draft.memory) > most_chars:
         outcome.warnings.append(
             f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars ({most_chars:,}); "
@@ -264,7 +280,9 @@ def _sources(
         path = candidate.statement.path
         if path not in fresh:
             data = read(path)
-            fresh[path] = candidates.of_note(path, data, candidate.day, today, often) if data is not None else []
+            fresh[path] = (
+                candidates.of_note(path, data, candidate.day, today, often) if data is not None else []
+            )
         same = [other for other in fresh[path] if other.text == candidate.text]
         if same:
             found[candidate.label] = min(
@@ -273,7 +291,9 @@ def _sources(
     return found
 
 
-def _contradictions(page: Page, found: Mapping[str, Candidate] | Sequence[Candidate], accepted: Sequence[Accepted]) -> list[Contradiction]:
+def _contradictions(
+    page: Page, found: Iterable[Candidate], accepted: Sequence[Accepted]
+) -> list[Contradiction]:
     """What the notes and entries say against each other, and no operation resolves."""
     replaced = {target.statement.first for item in accepted for target in item.targets}
     left = {entry.statement.first: entry for entry in page.labelled if entry.statement.first not in replaced}
@@ -282,7 +302,7 @@ def _contradictions(page: Page, found: Mapping[str, Candidate] | Sequence[Candid
         Contradiction(candidate, left[other.first])
         for candidate in found
         for other in contradictions.between(candidate.text, statements)
-    ]  # type: ignore[union-attr]
+    ]
 
 
 def _result(planned: _Planned, run: Run | None, outcome: _Outcome) -> Consolidation:

@@ -26,7 +26,9 @@ _LEAD = frozenset(
     finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday morning evening
     """.split()
 ) | frozenset("我们决定教训记住备注注意定商约学到结论：今")
-_IDLE = frozenset(map(words.stem, "really very just finally also actually already quite simply please".split()))
+_IDLE = frozenset(
+    map(words.stem, "really very just finally also actually already quite simply please".split())
+)
 _WEEKDAYS = frozenset(map(words.stem, "monday tuesday wednesday thursday friday saturday sunday".split()))
 # What, left out, would leave something else.
 _TURNS = frozenset(
@@ -40,7 +42,9 @@ _TURNS = frozenset(
     )
 ) | frozenset("不没无非未别勿莫否除只若如果但可能或许暂吧吗假谣")
 _REASONS = frozenset(map(words.stem, ("because", "so")))
-_PRONOUNS = frozenset(map(words.stem, "he she they him her them his their you your".split())) | frozenset("他她它你您")
+_PRONOUNS = frozenset(map(words.stem, "he she they him her them his their you your".split())) | frozenset(
+    "他她它你您"
+)
 _PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 
 
@@ -92,7 +96,13 @@ def _unsupported(statement: Sequence[Sentence], place: int, source: Sequence[Sen
     nearest = ""
     for number, said in enumerate(source):
         reason, reached = _compare(wanted, said)
-        if not reason and _hangs(wanted) and number and place and not _precedes(statement, place, source, number):
+        if (
+            not reason
+            and _hangs(wanted)
+            and number
+            and place
+            and not _precedes(statement, place, source, number)
+        ):
             reason = "does not say who"
         if not reason and _hangs(wanted) and number and not place:
             reason = "does not say who"
