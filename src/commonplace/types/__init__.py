@@ -33,8 +33,17 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
-    from commonplace.types.revisions import About, Change, ChangedFile, Run, RunKind, RunState
-    from commonplace.types.statements import Statement
+    from commonplace.types.revisions import (
+        About,
+        Change,
+        ChangedFile,
+        Confirmed,
+        Corrected,
+        Run,
+        RunKind,
+        RunState,
+    )
+    from commonplace.types.statements import Cited, Statement
     from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
@@ -43,8 +52,11 @@ __all__ = [
     "Call",
     "Change",
     "ChangedFile",
+    "Cited",
     "CollectionInfo",
     "CompactionEvent",
+    "Confirmed",
+    "Corrected",
     "Entry",
     "Estimate",
     "Excerpt",
@@ -112,8 +124,8 @@ _MODULES = {
         "SyncReport",
         "Written",
     },
-    "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
-    "statements": {"Statement"},
+    "revisions": {"About", "Change", "ChangedFile", "Confirmed", "Corrected", "Run", "RunKind", "RunState"},
+    "statements": {"Cited", "Statement"},
     "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }
 
