@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Cited,
+        Corrected,
         Entry,
         Estimate,
         Excerpt,
@@ -212,18 +214,20 @@ class Memory:
             self.settings,
             correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance),
             redact=self.settings.remember.redact,
-            ask=self._says_elsewhere,
+            ask=self._near,
             dry_run=dry_run,
         )
         if not dry_run:
             self._store.written()
         return found
 
-    def _says_elsewhere(self, text: str) -> list[Cited]:
-        """What collections and transcripts say that holds nearly the words of a text."""
-        from commonplace.revision import likeness
-        from commonplace.search import places
-        from commonplace.types import Cited
+    def _near(self, text: str, own: bool) -> list[Cited]:
+        """What the index finds near a text; without `own` only what no correction reaches."""
+        from commonplace.revision import elsewhere
+
+        if not own and len(sources(self)) == 1 and not self.settings.sessions.index:
+            return []
+        return elsewhere.hits(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.

@@ -15,15 +15,16 @@ from commonplace.revision import finding, likeness, striking
 from commonplace.revision.drafts import Draft
 from commonplace.revision.finding import Match, StatementNotFound, Words
 from commonplace.revision.shelf import Shelf
+from commonplace.types.corrections import Corrected
 from commonplace.types.entries import Provenance
-from commonplace.types.revisions import About, Change, Corrected
+from commonplace.types.revisions import About, Change
 from commonplace.types.statements import Cited, Statement
 
 MOST_SIMILAR = 10
 _NOT_STANDING = ("tentative", "superseded")
 
-# What of other sources says nearly the same (collections, transcripts), and which notes may hold near misses.
-Ask = Callable[[str], Sequence[Cited]]
+# What the index finds near a text: in collections and transcripts, or, if that is true, in any note.
+Ask = Callable[[str, bool], Sequence[Cited]]
 
 
 class Correction(NamedTuple):
@@ -50,7 +51,7 @@ def correct(
     wanted: Correction,
     *,
     redact: bool = True,
-    ask: Ask = lambda _: (),
+    ask: Ask = lambda text, own: (),
     dry_run: bool = False,
 ) -> Corrected:
     """Strike what a text names wherever the workspace's notes say it, and write the new statement beside it.
@@ -59,7 +60,7 @@ def correct(
     new statement that is none, NoteUnreadable, with nothing written.
     """
     body, redacted = _fit(wanted, redact)
-    elsewhere = tuple(ask(wanted.old))
+    elsewhere = tuple(ask(wanted.old, False))
     composed: list[_Composed] = []
 
     def compose(read: applying.Read) -> Sequence[Change]:
@@ -76,7 +77,8 @@ def correct(
                 settings=settings.history,
             )  # fmt: skip
     except StatementNotFound as error:
-        raise _with_near_misses(error, elsewhere) from None
+        near = error.near or ask(wanted.old, True)[: finding.MOST_NEAR]
+        raise StatementNotFound(wanted.old, error.reason, near) from None
     found = composed[0].found
     return Corrected(
         run.id if run else "",
@@ -205,10 +207,3 @@ def _rests_on(statement: Statement, gone: set[tuple[str, int]]) -> bool:
         if any((wanted.path, line) in gone for line in lines):
             return True
     return False
-
-
-def _with_near_misses(error: StatementNotFound, elsewhere: Sequence[Cited]) -> StatementNotFound:
-    """Add what the index finds in other sources, where the notes have nothing near."""
-    if error.near or not elsewhere:
-        return error
-    return StatementNotFound(error.path, error.reason, elsewhere)

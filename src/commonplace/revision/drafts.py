@@ -12,6 +12,7 @@ from commonplace.notes.parse import parse
 from commonplace.revision import references, striking
 from commonplace.revision.finding import Match
 from commonplace.revision.shelf import Shelf
+from commonplace.types.results import cite
 from commonplace.types.revisions import Change
 from commonplace.types.statements import Statement
 
@@ -65,7 +66,7 @@ class Draft:
             added.append("")
         self._inserted[statement.path] = _Inserted(statement.end, tuple(added))
         first = statement.end + 1 + plain
-        return cited(statement.path, first, first + len(entry) - 1)
+        return cite(statement.path, first, first + len(entry) - 1)
 
     def moved(self, path: str, line: int) -> int:
         """Where a line of a note will stand."""
@@ -75,7 +76,7 @@ class Draft:
     def citation(self, statement: Statement) -> str:
         """Where a statement will stand, as hits cite it."""
         lines = (self.moved(statement.path, n) for n in (statement.first, statement.last))
-        return cited(statement.path, *lines)
+        return cite(statement.path, *lines)
 
     def changes(self) -> list[Change]:
         """Return the changes, those of references in other notes included.
@@ -111,7 +112,7 @@ class Draft:
         return text
 
     def _reference(self, path: str) -> Callable[[int], str]:
-        return lambda line: cited(path, self.moved(path, line), 0)
+        return lambda line: cite(path, self.moved(path, line), self.moved(path, line))
 
     def _check(self, path: str, text: str) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
@@ -123,11 +124,6 @@ class Draft:
             if now is None or not _as_meant(statement, now, match):
                 line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
-
-
-def cited(path: str, first: int, last: int) -> str:
-    """Write where lines stand, as hits cite them."""
-    return f"{path}#L{first}-L{last}" if last > first else f"{path}#L{first}"
 
 
 def _covers(match: Match, statement: Statement) -> bool:

@@ -1,4 +1,4 @@
-"""What the index finds near some words: in collections and transcripts, which are never changed, or anywhere."""
+"""What the index finds near some words: in collections and transcripts, which are never changed, or all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.errors import CommonplaceError
-from commonplace.notes import layout
+from commonplace.notes.scan import TRANSCRIPTS
 from commonplace.revision import finding, likeness
 from commonplace.search.answering import Answerer
 from commonplace.types.statements import Cited
@@ -22,7 +22,7 @@ def hits(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited]:
     """
     words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])  # no text of a note is a query
     try:
-        request = answerer.request(_LOOKED_AT, "hybrid" if own else "lexical", rerank="none", expand=False)
+        request = answerer.request(_LOOKED_AT, "hybrid" if own else "lexical", rerank="off", expand=False)
         found = answerer.answer(words, request).hits
     except CommonplaceError:
         return []
@@ -31,6 +31,6 @@ def hits(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited]:
     return [
         Cited(hit.citation, finding.shortened(hit.text))
         for hit in found
-        if (hit.collection != WORKSPACE_COLLECTION or layout.kind_of(hit.path) == "session")
+        if (hit.collection != WORKSPACE_COLLECTION or hit.path.endswith(TRANSCRIPTS))
         and likeness.share(text, hit.text) >= likeness.SAID
     ]

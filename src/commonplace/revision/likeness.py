@@ -8,6 +8,7 @@ from commonplace import characters
 from commonplace.search import wording
 
 NEAR = 0.6  # share of the words of the shorter one that makes two statements nearly the same
+SAID = 0.9  # the same share where a passage is taken to say what the statement does
 LEAST = 1.5  # words that they must share; a CJK character counts half
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 

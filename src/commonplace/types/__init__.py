@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ToolExecution,
         Turn,
     )
+    from commonplace.types.corrections import Confirmed, Corrected
     from commonplace.types.entries import Entry, Provenance, Writer
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
         About,
         Change,
         ChangedFile,
-        Confirmed,
-        Corrected,
         Run,
         RunKind,
         RunState,
@@ -109,6 +108,7 @@ _MODULES = {
         "ToolExecution",
         "Turn",
     },
+    "corrections": {"Confirmed", "Corrected"},
     "entries": {"Entry", "Provenance", "Writer"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
@@ -124,7 +124,7 @@ _MODULES = {
         "SyncReport",
         "Written",
     },
-    "revisions": {"About", "Change", "ChangedFile", "Confirmed", "Corrected", "Run", "RunKind", "RunState"},
+    "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
     "statements": {"Cited", "Statement"},
     "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from commonplace.types.statements import Cited
+from typing import Literal
 
 RunKind = Literal["consolidate", "rollup", "correct", "confirm", "forget", "write", "undo"]
 RunState = Literal["begun", "done", "partial"]
@@ -45,13 +42,15 @@ class ChangedFile:
     """A file that a run changed: SHA-256 of its bytes before and after, empty for no file.
 
     `left` says why it was not changed after all, where somebody else had changed it when a run that was
-    killed was carried on.
+    killed was carried on; `added` and `removed` count lines.
     """
 
     path: str
     before: str
     after: str
     left: str = ""
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,8 @@ class Run:
     """One generated change, as it is kept: `id` sorts by time, `at` is ISO 8601 to the second.
 
     `kept` says whether the bytes before and after are kept, so that it can be shown and undone; `undone` is
-    the run that took it back, `commit` that of git, both empty where there is none.
+    the run that took it back, `commit` that of git, both empty where there is none; `uncommitted` says why
+    git was to keep it and did not.
     """
 
     id: str
@@ -70,31 +70,4 @@ class Run:
     kept: bool = True
     undone: str = ""
     commit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """What a correction did; citations are those of the notes as they are after it.
-
-    `run` is empty where nothing was written yet (`dry_run`). `struck` are the statements that were struck,
-    `written` is where the new one stands, empty for none; `similar` say nearly the same and still stand.
-    `redacted` are the kinds of secrets that the new one lost, `diff` is what changed as it may be shown.
-    """
-
-    run: str
-    struck: tuple[str, ...]
-    written: str = ""
-    similar: tuple[Cited, ...] = ()
-    redacted: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    diff: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """Tentative statements that hold from now on, or were struck as rejected; see `Corrected`."""
-
-    run: str
-    statements: tuple[str, ...]
-    rejected: bool = False
-    diff: str = ""
+    uncommitted: str = ""
