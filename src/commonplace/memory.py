@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Cited,
+        Corrected,
         Entry,
         Estimate,
         Excerpt,
@@ -185,6 +187,47 @@ class Memory:
             times=self.settings.remember.times,
             provenance=provenance,
         )
+
+    def correct(
+        self,
+        old: str,
+        new: str,
+        *,
+        why: str = "",
+        now: datetime | None = None,
+        provenance: Provenance | None = None,
+        dry_run: bool = False,
+    ) -> Corrected:
+        """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
+
+        `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
+        sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
+        named) touches what is pinned. With `dry_run` nothing is written. Raises StatementNotFound, with near
+        misses, ConfigError for a new statement that is none, NoteUnreadable.
+        """
+        from datetime import datetime
+
+        from commonplace.revision import correcting
+
+        found = correcting.correct(
+            self.workspace,
+            self.settings,
+            correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance),
+            redact=self.settings.remember.redact,
+            ask=self._near,
+            dry_run=dry_run,
+        )
+        if not dry_run:
+            self._store.written()
+        return found
+
+    def _near(self, text: str, own: bool) -> list[Cited]:
+        """What the index finds near a text; without `own` only what no correction reaches."""
+        from commonplace.revision import elsewhere
+
+        if not own and len(sources(self)) == 1 and not self.settings.sessions.index:
+            return []
+        return elsewhere.hits(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.

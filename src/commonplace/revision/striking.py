@@ -94,6 +94,23 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
     return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]
 
 
+def is_item(line: str) -> bool:
+    """Whether a line opens an item of a list."""
+    return _ITEM.match(line) is not None
+
+
+def with_entry(lines: Sequence[str], after: int, entry: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a file with new ones behind one of them, in the newlines that stand around it."""
+    above = lines[after - 1]
+    end = above[len(above.rstrip("\r\n")) :]
+    between = end or next((line[len(line.rstrip("\r\n")) :] for line in lines), "") or "\n"
+    yield from lines[: after - 1]
+    yield above if end else above + between
+    yield from (line + between for line in entry[:-1])
+    yield entry[-1] + end
+    yield from lines[after:]
+
+
 def _shown(lines: Sequence[str]) -> list[_Shown]:
     """What is shown of each line: all but private parts and whole comments."""
     text = "\n".join(lines)
