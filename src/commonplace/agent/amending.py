@@ -25,14 +25,14 @@ STALE = (
 
 def correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     """Strike a statement and put the new one beside it; what cannot be done is told with the near misses."""
-    from commonplace.errors import CommonplaceError
+    from commonplace.revision.finding import StatementNotFound
 
     try:
         done = memory.correct(
             given["old"], given.get("new", ""), why=given.get("why", ""), provenance=caller.provenance()
         )
-    except CommonplaceError as error:
-        return amendments.uncorrected(error)
+    except StatementNotFound as error:
+        return amendments.uncorrected(f"memory_correct: {error}", error.near)
     return amendments.corrected(done)
 
 
