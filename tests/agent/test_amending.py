@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory
+from commonplace import Memory, config
 from commonplace.agent import amending, confirmations
 from commonplace.agent.tools import Answer, call
 
@@ -115,8 +115,8 @@ def test_what_is_not_a_line_of_the_notes_is_not_corrected(root: Path, old: str) 
     code = root.parent / "code"
     code.mkdir()
     (code / "a.md").write_text("- Outside stays.\n", "utf-8")
-    settings = {"embedding.provider": "none", "collections": {"code": {"path": str(code)}}}
-    with Memory.open(root, overrides=settings) as memory:
+    config.add_collection(root, "code", str(code))
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         before = tree(root.parent)
         answer = correct(memory, old, "Outside is mine.")
     assert answer.is_error

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
+LONGEST_REASON = 500  # characters
 _LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?")
 _NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
 STALE = (
@@ -29,11 +30,22 @@ def correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
 
     try:
         done = memory.correct(
-            given["old"], given.get("new", ""), why=given.get("why", ""), provenance=caller.provenance()
+            given["old"],
+            given.get("new", ""),
+            why=_reason(given.get("why", "")),
+            provenance=caller.provenance(),
         )
     except StatementNotFound as error:
         return amendments.uncorrected(f"memory_correct: {error}", error.near)
     return amendments.corrected(done)
+
+
+def _reason(why: str) -> str:
+    """A reason as the record may keep it: one line of words, without secrets and private parts."""
+    from commonplace import screen
+    from commonplace.notes.redact import redact, strip_private
+
+    return screen.one_line(redact(strip_private(why))[0])[:LONGEST_REASON]
 
 
 def forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
