@@ -126,8 +126,8 @@ def _entries(page: Page) -> list[str]:
             told.append(f"## {dialogue.unframed(section)}")
         marks = [name for name, is_so in (("pinned", entry.pinned), ("fixed", entry.fixed)) if is_so]
         marks += [f"since {entry.since}"] if entry.since else []
-        marked = f" ({', '.join(marks)})" if marks else ""
-        told.append(f"{entry.label}{marked}: {dialogue.unframed(entry.text)}")
+        said = f" ({', '.join(marks)})" if marks else ""
+        told.append(f"{entry.label}{said}: {dialogue.unframed(entry.text)}")
     return told or ["(empty)"]
 
 
