@@ -16,6 +16,8 @@ from commonplace.types.results import cite
 from commonplace.types.revisions import Change
 from commonplace.types.statements import Statement
 
+Edit = Callable[[Sequence[str]], list[str]]
+
 
 class _Inserted(NamedTuple):
     """Lines put into a note behind one of its lines, without their ends."""
@@ -30,34 +32,28 @@ class Draft:
     def __init__(self, shelf: Shelf) -> None:
         """Begin with the notes as they stand."""
         self.shelf = shelf
-        self._lines: dict[str, list[str]] = {}
+        self._edits: dict[str, list[Edit]] = {}
         self._inserted: dict[str, _Inserted] = {}
         self._struck: dict[str, list[Match]] = {}
 
-    def lines(self, path: str) -> list[str]:
-        """The lines of a note so far, without what is put in. Raises NoteUnreadable."""
-        if path not in self._lines:
-            self._lines[path] = striking.split(self.shelf.raw(path))
-        return self._lines[path]
-
-    def put(self, path: str, lines: Sequence[str]) -> None:
-        """Let a note have these lines, as many as before."""
-        self._lines[path] = list(lines)
+    def edit(self, path: str, edit: Edit) -> None:
+        """Let the lines of a note become others, as many as before."""
+        self._edits.setdefault(path, []).append(edit)
 
     def strike(self, match: Match, *, until: str, by: str, agent: str, to: str = "") -> None:
         """Strike a statement, or the part of it that is meant."""
-        path = match.statement.path
-        self.put(
-            path,
-            striking.struck(
-                self.lines(path), match.statement, until=until, by=by, agent=agent, to=to, only=match.part
-            ),
-        )
-        self._struck.setdefault(path, []).append(match)
+
+        def struck(lines: Sequence[str]) -> list[str]:
+            return striking.struck(
+                lines, match.statement, until=until, by=by, agent=agent, to=to, only=match.part
+            )
+
+        self.edit(match.statement.path, struck)
+        self._struck.setdefault(match.statement.path, []).append(match)
 
     def insert(self, statement: Statement, entry: Sequence[str]) -> str:
         """Put a new entry behind a statement, once in a note; return where it will stand."""
-        lines = self.lines(statement.path)
+        lines = striking.split(self.shelf.raw(statement.path))
         plain = not statement.item.strip()
         is_item = striking.is_item(entry[0])
         added = ["", *entry] if plain else list(entry)
@@ -86,21 +82,22 @@ class Draft:
         made: list[Change] = []
         for path in self.shelf.paths:
             data = self.shelf.data(path)
-            if data is None or not (path in self._lines or self._may_refer(data)):
+            if data is None or not (path in self._edits or self._may_refer(data)):
                 continue
-            text = self._moved_references("".join(self._composed(path)))
-            if path in self._lines:
+            text = self._composed(path)
+            if path in self._edits:
                 self._check(path, text)
             if (after := files.encode(text, data)) != data:
                 made.append(Change(path, data, after))
         return made
 
-    def _composed(self, path: str) -> list[str]:
-        lines = self.lines(path)
+    def _composed(self, path: str) -> str:
+        """A note with its references moved first: those that the edits write are of the notes to come."""
+        lines = striking.split(self._moved_references(self.shelf.raw(path)))
+        for edit in self._edits.get(path, ()):
+            lines = edit(lines)
         inserted = self._inserted.get(path)
-        if inserted is None:
-            return lines
-        return [*striking.with_entry(lines, inserted.after, inserted.lines)]
+        return "".join(striking.with_entry(lines, inserted.after, inserted.lines) if inserted else lines)
 
     def _may_refer(self, data: bytes) -> bool:
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -135,7 +132,7 @@ def _as_meant(before: Statement, after: Statement, match: Match | None) -> bool:
     if match is None:
         return (before.text, before.struck) == (after.text, after.struck)
     if match.part:
-        return not after.struck and _plain(after.text) == _plain(before.text)
+        return _plain(after.text) == _plain(before.text)
     return after.struck and _plain(after.text) == _plain(before.text)
 
 
