@@ -164,11 +164,13 @@ class Memory:
         redact: bool | None = None,
         now: datetime | None = None,
         provenance: Provenance | None = None,
+        tentative: bool = False,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
         Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        in the note who wrote it, `tentative` that it is a guess. What it contradicts is said in the answer.
+        Raises ConfigError for empty text, NoteUnreadable if the file cannot be
         written.
         """
         from datetime import datetime
@@ -186,6 +188,7 @@ class Memory:
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
             provenance=provenance,
+            tentative=tentative,
         )
 
     def correct(

@@ -35,10 +35,13 @@ class Draft:
         self._edits: dict[str, list[Edit]] = {}
         self._inserted: dict[str, _Inserted] = {}
         self._struck: dict[str, list[Match]] = {}
+        self._shortened: set[tuple[str, int]] = set()
 
-    def edit(self, path: str, edit: Edit) -> None:
-        """Let the lines of a note become others, as many as before."""
+    def edit(self, path: str, edit: Edit, changed: Statement | None = None) -> None:
+        """Let the lines of a note become others, as many as before; one statement may then say less."""
         self._edits.setdefault(path, []).append(edit)
+        if changed is not None:
+            self._shortened.add((path, changed.first))
 
     def strike(self, match: Match, *, until: str, by: str, agent: str, to: str = "") -> None:
         """Strike a statement, or the part of it that is meant."""
@@ -84,7 +87,13 @@ class Draft:
             data = self.shelf.data(path)
             if data is None or not (path in self._edits or self._may_refer(data)):
                 continue
-            text = self._composed(path)
+            try:
+                text = self._composed(path)
+            except NoteUnreadable as error:
+                if path in self._edits:
+                    raise
+                self.shelf.unreadable.append(str(error))
+                continue
             if path in self._edits:
                 self._check(path, text)
             if (after := files.encode(text, data)) != data:
@@ -118,7 +127,11 @@ class Draft:
         for statement in statements.read(parse(self.shelf.raw(path), path)):
             now = found.get(self.moved(path, statement.first))
             match = next((m for m in struck if _covers(m, statement)), None)
-            if now is None or not _as_meant(statement, now, match):
+            shorter = (path, statement.first) in self._shortened
+            as_meant = now is not None and (
+                statement.text.endswith(now.text) if shorter else _as_meant(statement, now, match)
+            )
+            if not as_meant:
                 line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
 
