@@ -36,6 +36,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
+    "Refine": {
+        "log": ("revisions:log", "List generated changes of notes, and show them."),
+        "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
+    },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),

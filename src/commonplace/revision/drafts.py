@@ -96,7 +96,7 @@ class Draft:
                 continue
             if path in self._edits:
                 self._check(path, text)
-            if (after := files.encode(text, data)) != data:
+            if (after := files.encode(data, text)) != data:
                 made.append(Change(path, data, after))
         return made
 
