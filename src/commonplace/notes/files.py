@@ -13,7 +13,8 @@ from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
 __all__ = [
-    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked", "replace",
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked",
+    "replace",
 ]  # fmt: skip
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
