@@ -164,11 +164,13 @@ class Memory:
         redact: bool | None = None,
         now: datetime | None = None,
         provenance: Provenance | None = None,
+        tentative: bool = False,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
         Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        in the note who wrote it, `tentative` that it is a guess. What it contradicts is said in the answer.
+        Raises ConfigError for empty text, NoteUnreadable if the file cannot be
         written.
         """
         from datetime import datetime
@@ -186,6 +188,7 @@ class Memory:
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
             provenance=provenance,
+            tentative=tentative,
         )
 
     def correct(
@@ -377,11 +380,15 @@ class Memory:
         """
         started = time.perf_counter()
         pulled: list[str] = []
+        if self.workspace.history.is_dir():
+            from commonplace.history import applying
+
+            pulled += applying.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
                 from commonplace.notes import updates
 
-                pulled = updates.run_all(self.settings.collections.values())
+                pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
             report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":

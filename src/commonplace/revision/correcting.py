@@ -77,7 +77,8 @@ def correct(
                 settings=settings.history,
             )  # fmt: skip
     except StatementNotFound as error:
-        near = error.near or ask(wanted.old, True)[: finding.MOST_NEAR]
+        searched = error.near or error.reason != finding.NOWHERE
+        near = error.near if searched else ask(wanted.old, True)
         raise StatementNotFound(wanted.old, error.reason, near) from None
     found = composed[0].found
     return Corrected(
@@ -132,7 +133,7 @@ def _compose(shelf: Shelf, wanted: Correction, body: str, elsewhere: Sequence[Ci
             agent=given.agent if given else "",
             to="" if match is anchor and not standing else written,
         )
-    old = Words.of(matches[0].part or matches[0].statement.text)
+    old = Words.of(matches[0].text)
     found = Corrected(
         "",
         tuple(draft.citation(match.statement) for match in matches),
@@ -164,7 +165,7 @@ def _standing(shelf: Shelf, new: Words, matches: Sequence[Match]) -> Statement |
         )
         plain = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
         verbatim = not found.part and finding.is_verbatim(statement, new)
-        if free and plain and verbatim and finding.agree(statement, matches[0].statement):
+        if free and plain and verbatim and finding.agree(found, matches[0]):
             return statement
     return None
 

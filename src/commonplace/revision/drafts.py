@@ -16,6 +16,8 @@ from commonplace.types.results import cite
 from commonplace.types.revisions import Change
 from commonplace.types.statements import Statement
 
+Edit = Callable[[Sequence[str]], list[str]]
+
 
 class _Inserted(NamedTuple):
     """Lines put into a note behind one of its lines, without their ends."""
@@ -30,34 +32,31 @@ class Draft:
     def __init__(self, shelf: Shelf) -> None:
         """Begin with the notes as they stand."""
         self.shelf = shelf
-        self._lines: dict[str, list[str]] = {}
+        self._edits: dict[str, list[Edit]] = {}
         self._inserted: dict[str, _Inserted] = {}
         self._struck: dict[str, list[Match]] = {}
+        self._shortened: set[tuple[str, int]] = set()
 
-    def lines(self, path: str) -> list[str]:
-        """The lines of a note so far, without what is put in. Raises NoteUnreadable."""
-        if path not in self._lines:
-            self._lines[path] = striking.split(self.shelf.raw(path))
-        return self._lines[path]
-
-    def put(self, path: str, lines: Sequence[str]) -> None:
-        """Let a note have these lines, as many as before."""
-        self._lines[path] = list(lines)
+    def edit(self, path: str, edit: Edit, changed: Statement | None = None) -> None:
+        """Let the lines of a note become others, as many as before; one statement may then say less."""
+        self._edits.setdefault(path, []).append(edit)
+        if changed is not None:
+            self._shortened.add((path, changed.first))
 
     def strike(self, match: Match, *, until: str, by: str, agent: str, to: str = "") -> None:
         """Strike a statement, or the part of it that is meant."""
-        path = match.statement.path
-        self.put(
-            path,
-            striking.struck(
-                self.lines(path), match.statement, until=until, by=by, agent=agent, to=to, only=match.part
-            ),
-        )
-        self._struck.setdefault(path, []).append(match)
+
+        def struck(lines: Sequence[str]) -> list[str]:
+            return striking.struck(
+                lines, match.statement, until=until, by=by, agent=agent, to=to, only=match.part
+            )
+
+        self.edit(match.statement.path, struck)
+        self._struck.setdefault(match.statement.path, []).append(match)
 
     def insert(self, statement: Statement, entry: Sequence[str]) -> str:
         """Put a new entry behind a statement, once in a note; return where it will stand."""
-        lines = self.lines(statement.path)
+        lines = striking.split(self.shelf.raw(statement.path))
         plain = not statement.item.strip()
         is_item = striking.is_item(entry[0])
         added = ["", *entry] if plain else list(entry)
@@ -86,21 +85,28 @@ class Draft:
         made: list[Change] = []
         for path in self.shelf.paths:
             data = self.shelf.data(path)
-            if data is None or not (path in self._lines or self._may_refer(data)):
+            if data is None or not (path in self._edits or self._may_refer(data)):
                 continue
-            text = self._moved_references("".join(self._composed(path)))
-            if path in self._lines:
+            try:
+                text = self._composed(path)
+            except NoteUnreadable as error:
+                if path in self._edits:
+                    raise
+                self.shelf.unreadable.append(str(error))
+                continue
+            if path in self._edits:
                 self._check(path, text)
-            if (after := files.encode(text, data)) != data:
+            if (after := files.encode(data, text)) != data:
                 made.append(Change(path, data, after))
         return made
 
-    def _composed(self, path: str) -> list[str]:
-        lines = self.lines(path)
+    def _composed(self, path: str) -> str:
+        """A note with its references moved first: those that the edits write are of the notes to come."""
+        lines = striking.split(self._moved_references(self.shelf.raw(path)))
+        for edit in self._edits.get(path, ()):
+            lines = edit(lines)
         inserted = self._inserted.get(path)
-        if inserted is None:
-            return lines
-        return [*striking.with_entry(lines, inserted.after, inserted.lines)]
+        return "".join(striking.with_entry(lines, inserted.after, inserted.lines) if inserted else lines)
 
     def _may_refer(self, data: bytes) -> bool:
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -121,7 +127,11 @@ class Draft:
         for statement in statements.read(parse(self.shelf.raw(path), path)):
             now = found.get(self.moved(path, statement.first))
             match = next((m for m in struck if _covers(m, statement)), None)
-            if now is None or not _as_meant(statement, now, match):
+            shorter = (path, statement.first) in self._shortened
+            as_meant = now is not None and (
+                statement.text.endswith(now.text) if shorter else _as_meant(statement, now, match)
+            )
+            if not as_meant:
                 line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
 
@@ -135,7 +145,7 @@ def _as_meant(before: Statement, after: Statement, match: Match | None) -> bool:
     if match is None:
         return (before.text, before.struck) == (after.text, after.struck)
     if match.part:
-        return not after.struck and _plain(after.text) == _plain(before.text)
+        return _plain(after.text) == _plain(before.text)
     return after.struck and _plain(after.text) == _plain(before.text)
 
 

@@ -15,7 +15,18 @@ from commonplace.search import wording
 from commonplace.types.statements import Cited, Statement
 
 MOST_NEAR = 5  # near misses that are told
+NOWHERE = "no statement of the notes says that"
 _ALONE = 3  # words behind a name and a colon that are a statement without it
+_SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
+# What opens a statement about whoever the heading or the speaker is.
+_BARE = re.compile(
+    r"(?:i|my|me|we|our|us|he|his|she|her|they|their|it|its|this|that|these|those|prefers?|likes?|loves?|hates?"
+    r"|dislikes?|lives?|works?|runs?|uses?|has|have|is|are|was|were|owns?|wants?|needs?|plays?|speaks?|drinks?"
+    r"|eats?|drives?|stud(?:y|ies)|teach(?:es)?|leads?|manages?|maintains?|handles?|supports?|requires?|listens?"
+    r"|knows?|reports?|born|married|based|located|moved|allergic|responsible|not|never|no|always|usually)\b"
+    r"|[我你您他她它咱]|本人|自己|喜欢|偏好|讨厌|住在|使用|用|是|在|有|爱|想|要|会|不|没|负责|需要|位于|从不|总是",
+    re.IGNORECASE,
+)
 _LONGEST = 200  # characters of a near miss
 _REFERENCE = re.compile(r"(?P<path>[^\n]+?)(?:#L\d{1,9}(?:-L?\d{1,9})?|:\d{1,9}(?:-\d{0,9}|:\d{1,9})?)")
 _DOCID = re.compile(r"#[0-9a-f]{6,32}", re.IGNORECASE)
@@ -36,6 +47,11 @@ class Match(NamedTuple):
 
     statement: Statement
     part: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is meant of it."""
+        return self.part or self.statement.text
 
 
 class Words(NamedTuple):
@@ -62,7 +78,7 @@ def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> 
     wanted = _referred(shelf, named.strip())
     found = saying(shelf, Words.of(wanted.text if wanted else named))
     if wanted:
-        copies = [match for match in found if match.statement != wanted and agree(match.statement, wanted)]
+        copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
         found = [Match(wanted), *copies]
     if but is not None:
         found = [match for match in found if match.part or not is_verbatim(match.statement, but)]
@@ -71,7 +87,7 @@ def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> 
     free = [match for match in found if owner or not statements.is_pinned(match.statement.said)]
     if not free or (wanted and free[0].statement != wanted):
         raise StatementNotFound(named, "is pinned: only its owner changes it", cited(found))
-    if not wanted and not all(agree(free[0].statement, match.statement) for match in free[1:]):
+    if not wanted and not all(agree(free[0], match) for match in free[1:]):
         raise StatementNotFound(
             named, "is said of more than one thing; name one by its place", cited(free, MOST_NEAR * 4)
         )
@@ -133,11 +149,16 @@ def _nothing(shelf: Shelf, named: str) -> StatementNotFound:
     gone = [Match(s) for s in likely if s.struck and matched(s, words)]
     if gone:
         return StatementNotFound(named, "is struck already", cited(gone))
-    inside = [Match(s) for s in likely if not s.struck and _holds(_wording(s.text), words.said.tokens)]
+    inside = [Match(s) for s in likely if not s.struck and _holds(_standing(s), words.said.tokens)]
     if inside:
         why = "is less than a sentence of what is said; name the whole sentence, or its place"
         return StatementNotFound(named, why, cited(inside))
-    return StatementNotFound(named, "no statement of the notes says that", near(shelf, named))
+    return StatementNotFound(named, NOWHERE, near(shelf, named))
+
+
+def _standing(statement: Statement) -> tuple[str, ...]:
+    """The words of a statement without those that are struck."""
+    return _wording(strikes.STRUCK.sub(" … ", statement.text))
 
 
 def _holds(tokens: Sequence[str], some: Sequence[str]) -> bool:
@@ -161,9 +182,21 @@ def is_verbatim(statement: Statement, words: Words) -> bool:
     return _wording(statement.text) == words.said.tokens
 
 
-def agree(one: Statement, other: Statement) -> bool:
-    """Whether two statements of the same words are said of the same."""
-    return wording.agree(_about(one), _about(other), wording.read(one.text))
+def agree(one: Match, other: Match) -> bool:
+    """Whether two statements of the same words are said of the same.
+
+    Headings and speakers tell them apart within a note, and wherever the words name no subject.
+    """
+    if one.statement.path != other.statement.path and all(_names_its_subject(m.text) for m in (one, other)):
+        return True
+    return wording.agree(_about(one.statement), _about(other.statement), wording.read(one.text))
+
+
+def _names_its_subject(text: str) -> bool:
+    """Whether a statement is long enough, and begins as one that says what it is about."""
+    tokens = wording.read(text[strikes.lead(text, turn=True) :]).tokens
+    size = sum(0.5 if wording.is_wide(token) else 1.0 for token in tokens)
+    return size >= _SUBJECT and _BARE.match(text, strikes.lead(text, turn=True)) is None
 
 
 def _about(statement: Statement) -> tuple[str, ...]:

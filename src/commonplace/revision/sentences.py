@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_]*(?=\s)|[。！？…]+[”’』」）]*")
+_END = re.compile(r"[.!?…]+[\"'”’)\]*_~]*(?=\s)|[。！？…]+[”’』」）~]*")
 _SHORT = re.compile(
     r"(?:^|[\s(\[])(?:e\.g|i\.e|etc|vs|cf|ca|approx|no|nr|fig|mr|mrs|ms|dr|prof|st|inc|ltd|[a-z]|\d{1,3})\.$",
     re.IGNORECASE,
