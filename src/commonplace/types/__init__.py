@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Turn,
     )
     from commonplace.types.entries import Entry, Provenance, Writer
+    from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
@@ -46,6 +47,8 @@ __all__ = [
     "CollectionInfo",
     "CompactionEvent",
     "Entry",
+    "Erased",
+    "Erasure",
     "Estimate",
     "Excerpt",
     "Factor",
@@ -71,6 +74,7 @@ __all__ = [
     "RunState",
     "SearchResult",
     "Section",
+    "Selection",
     "SessionEvent",
     "Speaker",
     "State",
@@ -79,8 +83,10 @@ __all__ = [
     "SyncReport",
     "Timeline",
     "ToolExecution",
+    "Trace",
     "Turn",
     "Unanswered",
+    "Unreachable",
     "Usage",
     "UsageDay",
     "Writer",
@@ -98,6 +104,7 @@ _MODULES = {
         "Turn",
     },
     "entries": {"Entry", "Provenance", "Writer"},
+    "erasure": {"Erased", "Erasure", "Selection", "Trace", "Unreachable"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
