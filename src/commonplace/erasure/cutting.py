@@ -1,4 +1,4 @@
-"""What is forgotten taken out of one note: whole statements, lines, words; all other lines stay as they are."""
+"""What is forgotten taken out of one note: statements, lines, words; all other lines stay as they are."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from commonplace.types.statements import Statement
 _COMMENT = re.compile(r"<!--.*?-->")
 _TELLS = re.compile(r"[^\W_]")
 # Marks that stand around words, and say nothing around none.
-_PAIRS = (("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
-          ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"))  # fmt: skip
+_PAIRS = (
+    ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
+    ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
+)  # fmt: skip
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
 
 
@@ -78,7 +80,7 @@ def _found(page: Page, block: Block) -> range:
     """Where the lines of a block stand now, nearest to where they stood; nowhere once one of them is gone."""
     wanted = list(block.lines)
     places = [n for n in range(1, len(page.lines) - len(wanted) + 2) if _stands(page, n, wanted)]
-    if not places or len(places) < block.count:
+    if not places or len(places) < block.times:
         return range(0)
     first = min(places, key=lambda place: abs(place - block.first))
     return range(first, first + len(wanted))

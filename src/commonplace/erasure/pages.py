@@ -77,7 +77,7 @@ class Page:
         return next((s for s in self.statements if s.first <= number <= s.last), None)
 
     def unit(self, number: int) -> range:
-        """All that goes where a line goes whole: its statement, section, row, fence, entry of front matter."""
+        """All that goes where a line goes whole: its statement, section, row, fence, key of front matter."""
         front = self.note.front_matter
         if front and front[0] <= number <= front[1]:
             return self._front(number, *front)

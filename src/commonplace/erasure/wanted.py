@@ -14,12 +14,12 @@ from commonplace.types.entries import Provenance
 
 
 class Block(NamedTuple):
-    """Lines of a note as they stand there, without their ends; `count` is how often the note has them."""
+    """Lines of a note as they stand there, without their ends; `times` is how often the note has them."""
 
     path: str
     first: int
     lines: tuple[str, ...]
-    count: int
+    times: int
 
 
 class Known(NamedTuple):
@@ -94,12 +94,12 @@ def encode(wanted: Wanted) -> bytes:
 def decode(data: bytes) -> Wanted:
     """Read it back. Raises ValueError, TypeError, KeyError for what is none."""
     told: Mapping[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
-    lists = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
-    plain = {name: value for name, value in told.items() if not isinstance(value, list)}
+    lists: dict[str, Any] = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
+    plain: dict[str, Any] = {name: value for name, value in told.items() if not isinstance(value, list)}
     blocks = tuple(_block(*one) for one in lists.pop("blocks"))
     known = tuple(Known(*one) for one in lists.pop("known"))
     return Wanted(**lists, **plain, blocks=blocks, known=known)
 
 
-def _block(path: str, first: int, lines: Sequence[str], count: int) -> Block:
-    return Block(path, first, tuple(lines), count)
+def _block(path: str, first: int, lines: Sequence[str], times: int) -> Block:
+    return Block(path, first, tuple(lines), times)

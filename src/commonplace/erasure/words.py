@@ -7,6 +7,7 @@ the text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -49,14 +50,21 @@ class Words:
         if not self._words:
             return []
         folded = characters.fold(text)
-        plain = _plain(folded)
+        lower = _lower(folded)
+        near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
+        told = plain(folded) if near else ""
         found = [
             match.span()
-            for word in self._words
-            if any(core in plain for core in word.cores)
+            for word in near
+            if any(core in told for core in word.cores)
             for match in word.expression.finditer(folded)
         ]
         return _merged(found)
+
+    @property
+    def forms(self) -> frozenset[str]:
+        """How they may stand letter by letter in a file: as they are, folded, escaped, percent-encoded."""
+        return frozenset(form for word in self._words for form in word.forms)
 
     def found(self, text: str) -> bool:
         """Whether any of them stands in a text."""
@@ -77,10 +85,10 @@ class _Word:
         forms = [normalize("NFC", word), normalize("NFD", word)]
         self._forms = list(dict.fromkeys(map(characters.fold, forms)))
         self._written = list(dict.fromkeys([*forms, *self._forms]))
-        self.cores = {_plain(form) for form in self._forms}
-        if not word.isascii():
-            self.cores |= {_plain(_escaped(form)) for form in self._written}
-            self.cores |= {_plain(quote(form, safe="")) for form in self._written}
+        encoded = [] if word.isascii() else [way(form) for form in self._written for way in (_escaped, quote)]
+        self.forms = [*self._written, *encoded, *map(quote, self._written)]
+        self.cores = {plain(form) for form in (*self._forms, *encoded)}
+        self.pieces = {_longest(core) for core in self.cores}
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
@@ -115,14 +123,21 @@ def _percent_letter(character: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    import json
-
     return json.dumps(text)[1:-1]
 
 
-def _plain(text: str) -> str:
+def _longest(core: str) -> str:
+    """The longest part of a word that is written in one way only."""
+    return max(re.split(r"[\s\\]+", core), key=len)
+
+
+def _lower(text: str) -> str:
+    return text.lower().replace(_APOSTROPHES[1], _APOSTROPHES[0])
+
+
+def plain(text: str) -> str:
     """A text in lower case with single blanks, whatever blanks, hyphens and escapes it is written with."""
-    text = text.lower().replace(_APOSTROPHES[1], _APOSTROPHES[0])
+    text = _lower(text)
     if "\\" in text:
         text = _BACKSLASHES.sub(r"\\", text)
     return " ".join(_ESCAPED_BLANK.sub(" ", text).split())

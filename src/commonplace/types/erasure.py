@@ -61,7 +61,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """A copy that is not ours to remove, or that nobody can look into from here, and what the owner may do."""
+    """A copy that is not ours to remove, or cannot be looked into from here, and what the owner may do."""
 
     what: str
     remedy: str
