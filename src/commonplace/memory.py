@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Cited,
         Corrected,
         Entry,
+        Erasure,
         Estimate,
         Excerpt,
         Gathered,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         Provenance,
         Recall,
         SearchResult,
+        Selection,
         Status,
         SyncReport,
         Timeline,
@@ -243,6 +245,44 @@ class Memory:
 
         self._store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
+
+    def forget(
+        self,
+        what: Selection | Sequence[Selection],
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        agent: str = "",
+        session: str = "",
+    ) -> Erasure:
+        """Remove something for real: from notes, index, caches, transcripts, record of changes and spool.
+
+        Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed. Nothing at all
+        selected carries on what was killed before; `agent` and `session` are who asks, if not the owner.
+        Raises NoteNotFound, OutsideRoots, ConfigError for what cannot be selected, NoteUnreadable.
+        """
+        from commonplace.erasure import erasing
+        from commonplace.erasure.ground import Ground
+        from commonplace.revision.references import shifted
+        from commonplace.types import Selection
+
+        selections = [what] if isinstance(what, Selection) else list(what)
+        index = self._index_path or self.workspace.index
+        ground = Ground(
+            *(
+                self.workspace,
+                self.settings,
+                sources(self),
+                index,
+                self._make_store,
+                self._journal.path,
+                shifted,
+            )
+        )
+        with self._syncing, self._lock:
+            if not dry_run:
+                self.close()  # an open index would keep what is deleted in its log
+            return erasing.forget(ground, selections, dry_run=dry_run, now=now, agent=agent, session=session)
 
     # --- asking -------------------------------------------------------------------------------------
 

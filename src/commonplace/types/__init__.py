@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from commonplace.types.corrections import Confirmed, Corrected
     from commonplace.types.entries import Entry, Provenance, Writer
+    from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
@@ -57,6 +58,8 @@ __all__ = [
     "Confirmed",
     "Corrected",
     "Entry",
+    "Erased",
+    "Erasure",
     "Estimate",
     "Excerpt",
     "Factor",
@@ -82,6 +85,7 @@ __all__ = [
     "RunState",
     "SearchResult",
     "Section",
+    "Selection",
     "SessionEvent",
     "Speaker",
     "State",
@@ -90,8 +94,10 @@ __all__ = [
     "SyncReport",
     "Timeline",
     "ToolExecution",
+    "Trace",
     "Turn",
     "Unanswered",
+    "Unreachable",
     "Usage",
     "UsageDay",
     "Writer",
@@ -110,6 +116,7 @@ _MODULES = {
     },
     "corrections": {"Confirmed", "Corrected"},
     "entries": {"Entry", "Provenance", "Writer"},
+    "erasure": {"Erased", "Erasure", "Selection", "Trace", "Unreachable"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
