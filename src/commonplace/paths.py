@@ -97,6 +97,8 @@ class Workspace:
     def consolidated(self) -> Path:
         """The record of the last consolidation, even if it changed nothing."""
         return self.derived / "consolidated.json"
+
+    @property
     def erasing(self) -> Path:
         """The folder of what is being forgotten: a note for each, until nothing of it is left."""
         return self.derived / "erasing"

@@ -38,6 +38,8 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Refine": {
         "consolidate": ("consolidating:consolidate", "Refine the daily notes into MEMORY.md, checked."),
+        "rollup": ("rollups:rollup", "Turn daily notes that are old into monthly ones."),
+        "schedule": ("scheduling:schedule", "Refine the memory every night, or no longer."),
         "correct": (
             "correcting:correct",
             "Strike a statement wherever notes say it; put another beside it.",

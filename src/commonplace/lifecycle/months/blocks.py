@@ -1,0 +1,141 @@
+"""A daily note taken apart into what stays together: headings, entries with what is nested in them, the rest.
+
+Lines are those of the file, private parts, secrets and comments included; what they mean is read from the
+note as it is parsed, whose lines have the same numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from commonplace.chunking import statements
+from commonplace.notes import headings
+from commonplace.notes.parse import parse
+from commonplace.notes.redact import private_parts
+from commonplace.types import Note
+from commonplace.types.statements import Statement
+
+IMPORTANT = 6  # from this importance on, what a note says is not left out
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Daily:
+    """A daily note on its way into a month: `text` has plain newlines, `archived` is where its bytes go."""
+
+    path: str
+    day: str
+    archived: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines `first` to `last` of a note that stay together.
+
+    `level` and `title` are a heading's. `entry` is what an entry states, `told` all that it says with what is
+    nested in it; `safe` means that it may be left out. `marked` is the line of an entry that takes a
+    comment about all of it; 0 for none, since it would stand inside a private part.
+    """
+
+    kind: Literal["heading", "entry", "rest"]
+    path: str
+    first: int
+    last: int
+    lines: tuple[str, ...]
+    level: int = 0
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    entry: Statement | None = None
+    told: str = ""
+    safe: bool = False
+    marked: int = 0
+
+
+def read(daily: Daily) -> tuple[Note, list[Block]]:
+    """Take a note apart; front matter is in no block."""
+    note = parse(daily.text, daily.path)
+    raw = daily.text.split("\n")[: len(note.lines)]
+    private = _private_lines(daily.text)
+    found = statements.read(note)
+    starts = {block[0].first: block for block in _outermost(found)}
+    titles = {heading.line: heading for heading in note.headings}
+    blocks: list[Block] = []
+    number = note.front_matter[1] + 1 if note.front_matter else 1
+    while number <= len(raw):
+        if heading := titles.get(number):
+            last = number + (headings.atx(note.lines[number - 1]) is None)
+            lines = tuple(raw[number - 1 : last])
+            blocks.append(Block("heading", note.path, number, last, lines, heading.level, heading.text))
+        elif number in starts:
+            blocks.append(_entry(note, raw, starts[number], private))
+        else:
+            last = number
+            while last < len(raw) and last + 1 not in titles and last + 1 not in starts:
+                last += 1
+            blocks.append(Block("rest", note.path, number, last, tuple(raw[number - 1 : last])))
+        number = blocks[-1].last + 1
+    return note, blocks
+
+
+def _outermost(found: Sequence[Statement]) -> Iterator[list[Statement]]:
+    """The statements that are nested in no other, each with those in it."""
+    group: list[Statement] = []
+    for statement in found:
+        if group and statement.first > group[0].end:
+            yield group
+            group = []
+        group.append(statement)
+    if group:
+        yield group
+
+
+def _entry(note: Note, raw: Sequence[str], group: Sequence[Statement], private: set[int]) -> Block:
+    entry = group[0]
+    last = entry.end
+    while last < len(raw) and raw[last].lstrip().startswith("<!--") and not note.lines[last].strip():
+        last += 1  # comments on lines of their own are about it
+    own = range(entry.first, entry.last + 1)
+    places = own if _ITEM.match(note.lines[entry.first - 1]) else reversed(own)
+    return Block(
+        "entry",
+        note.path,
+        entry.first,
+        last,
+        tuple(raw[entry.first - 1 : last]),
+        headings=entry.headings,
+        entry=entry,
+        told="\n".join([entry.text, *note.lines[entry.last : last]]),
+        safe=not any(map(_is_kept, group)) and private.isdisjoint(range(entry.first, last + 1)),
+        marked=next((n for n in places if n not in private), 0) if _is_simple(entry, own, private) else 0,
+    )
+
+
+def _is_simple(entry: Statement, own: range, private: set[int]) -> bool:
+    """Whether a comment at the end of its first line, or of its last, is about all of it."""
+    return entry.item.strip() != "" or own[-1] not in private
+
+
+def _is_kept(statement: Statement) -> bool:
+    """Whether somebody said that it matters: it is not left out, whatever it says."""
+    said = statement.said
+    told = {"pinned", "status", "trigger", "superseded-by", "until", "since"} & said.keys()
+    return (
+        bool(told) or statement.struck or int(said.get("importance", "5")) >= IMPORTANT or _strikes(statement)
+    )
+
+
+def _strikes(statement: Statement) -> bool:
+    return statements.STRUCK.search(statement.text) is not None
+
+
+def _private_lines(text: str) -> set[int]:
+    """The lines that hold anything of a private part."""
+    found: set[int] = set()
+    for start, end, _ in private_parts(text):
+        first = text.count("\n", 0, start) + 1
+        found.update(range(first, first + text.count("\n", start, end) + 1))
+    return found

@@ -1,0 +1,154 @@
+"""Daily notes put together as the note of their month, in the words that stand in them.
+
+Each line knows where it came from, so that references can follow it. Nothing that the monthly note held
+before is touched: days are added in their order, and what is new of a day at the end of what stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.lifecycle.months import blocks as reading
+from commonplace.lifecycle.months import leaving, sections
+from commonplace.lifecycle.months.blocks import Block, Daily
+from commonplace.lifecycle.months.leaving import Left
+from commonplace.lifecycle.months.sections import Line, Origin
+from commonplace.notes.parse import parse
+from commonplace.search import wording
+
+STANDING = "stands there already"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_LIST = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_COMMENT = re.compile(r"[ \t]*<!--.*?-->")
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A month's note: its text, where each line of the daily notes stands in it, and what was left out.
+
+    `places` holds the lines of what the note was before as well, since they may have moved.
+    """
+
+    text: str
+    places: Mapping[Origin, int]
+    left: tuple[Left, ...]
+
+
+def compose(
+    month: str, path: str, dailies: Sequence[Daily], existing: str = "", more: Sequence[Left] = ()
+) -> Composed:
+    """Put daily notes, in their order, together as the note of a month (YYYY-MM) that lies at `path`.
+
+    `existing` is what it holds already, and none of it is touched; `more` is left out beside what is by rule.
+    """
+    before = existing.removesuffix("\n").split("\n") if existing else []
+    lines: list[Line] = [(line.removesuffix("\r"), (path, n)) for n, line in enumerate(before, 1)]
+    standing = reading.read(Daily(path, "", "", "\n".join(line for line, _ in lines)))[1]
+    read = [(daily, *reading.read(daily)) for daily in dailies]
+    left = [*leaving.choose((daily.day, found) for daily, _, found in read), *more]
+    for daily, note, found in read:
+        heading = sections.heading(daily, note, found, {text for _, _, text in _days(lines)})
+        left += _doubled(heading.label, found, standing)
+        out = {item.block.first for item in left if item.block.path == daily.path}
+        if section := sections.written(daily, note, found, out):
+            lines = _inserted(lines or [(f"# {month}", None)], heading, section)
+    places = {origin: number for number, (_, origin) in enumerate(lines, 1) if origin}
+    for item in left:
+        _follow(places, item)
+    end = "\r\n" if "\r\n" in existing else "\n"
+    told = (f"{before[o[1] - 1]}\n" if o and o[0] == path else f"{line}{end}" for line, o in lines)
+    return Composed("".join(told), places, tuple(left))
+
+
+def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> Iterator[Left]:
+    """What of a day's note stands under its heading already."""
+    under = [block for block in standing if label in block.headings]
+    entries = [(block, wording.read(block.told)) for block in under if block.kind == "entry"]
+    rest = "\n\n".join("\n".join(block.lines) for block in under if block.kind == "rest")
+    for block in found:
+        if block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
+            yield Left(block, STANDING)
+        elif block.kind == "entry":
+            said = wording.read(block.told)
+            for other, other_said in entries:
+                alike = block.safe and other.safe and leaving.says_same(block, other, said, other_said)
+                if alike or _bare(block) == _bare(other):
+                    yield Left(block, STANDING, other)
+                    break
+
+
+def _bare(block: Block) -> list[str]:
+    """The lines of an entry without what is said of it."""
+    return [bare for line in block.lines if (bare := _COMMENT.sub("", line).rstrip())]
+
+
+def _follow(places: dict[Origin, int], left: Left) -> None:
+    """Let references to what is left out lead to what says the same."""
+    instead = left.instead
+    place = places.get((instead.path, instead.first)) if instead else None
+    if place:
+        for number in range(left.block.first, left.block.last + 1):
+            places.setdefault((left.block.path, number), place)
+
+
+# --- into the month -------------------------------------------------------------------------------------
+
+
+def _inserted(lines: list[Line], heading: sections.Heading, section: list[Line]) -> list[Line]:
+    """Add the section of a day: at the end of the one that has its name, or before that of a later day."""
+    days = list(_days(lines))
+    for start, end, text in days:
+        if text == heading.label:
+            lead, rest = _parted(section)
+            lines = _added(lines, start + 1, end, rest)
+            return _added(lines, start + 1, _lead_end(lines, start + 1, end), lead)
+    later = (start for start, _, text in days if _DAY.match(text) and text[:10] > heading.label[:10])
+    at = next(later, len(lines))
+    return _added(lines, 0, at, [heading.line, ("", None), *section])
+
+
+def _days(lines: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
+    """Place of each heading of the second level, place after its section, and its text."""
+    note = parse("\n".join(line for line, _ in lines), "memory/month.md")
+    found = [heading for heading in note.headings if heading.level <= 2]
+    for place, heading in enumerate(found):
+        end = found[place + 1].line - 1 if place + 1 < len(found) else len(lines)
+        if heading.level == 2:
+            yield heading.line - 1, end, heading.text
+
+
+def _parted(section: list[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines before the first heading of a section, and those from there on."""
+    note = parse("\n".join(line for line, _ in section), "memory/month.md")
+    at = note.headings[0].line - 1 if note.headings else len(section)
+    return section[:at], section[at:]
+
+
+def _lead_end(lines: Sequence[Line], start: int, end: int) -> int:
+    """Place after what stands in a section before its first heading."""
+    return start + len(_parted(list(lines[start:end]))[0])
+
+
+def _added(lines: list[Line], start: int, end: int, more: Sequence[Line]) -> list[Line]:
+    """Insert lines behind what is not blank between two places."""
+    while more and not more[-1][0].strip():
+        more = more[:-1]
+    if not more:
+        return lines
+    while end > start and not lines[end - 1][0].strip():
+        end -= 1
+    before, after = lines[:end], lines[end:]
+    joined = before and _LIST.match(before[-1][0]) and _LIST.match(more[0][0])
+    gap = [("", None)] if before and before[-1][0].strip() and not joined else []
+    close = [("", None)] if after and after[0][0].strip() else []
+    return [*before, *gap, *more, *close, *after]
+
+
+def heading_above(lines: Sequence[str], number: int) -> tuple[int, str]:
+    """The line and the text of the heading of a day that a line, from 1, stands under; 0 for none."""
+    for place in range(number, 0, -1):
+        if lines[place - 1].startswith("## "):
+            return place, " ".join(_COMMENT.sub("", lines[place - 1][3:]).split())
+    return 0, ""
