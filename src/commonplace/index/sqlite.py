@@ -372,14 +372,22 @@ class SqliteIndex:
             (expression, *(scope.bindings if scope else ()), limit),
         )
 
-    def frequencies(self, expressions: Sequence[str]) -> tuple[list[int], int]:
-        """How many passages match each FTS5 expression, and how many stand; remembered until a change."""
+    def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
+        """How many passages match each FTS5 expression, and how many there are; remembered until a change.
+
+        Those of what is struck count only if they are wanted.
+        """
         _, total, _, known = self._count()
         sql = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ?"
         for expression in expressions:
             if expression not in known:
                 known[expression] = self._rows(sql, (expression,))[0][0]
-        return [known[expression] for expression in expressions], total
+        counts = [known[expression] for expression in expressions]
+        if not struck or not (gone := len(self.struck())):
+            return counts, total
+        sql = "SELECT count(*) FROM struck_fts WHERE struck_fts MATCH ?"
+        further = (self._rows(sql, (expression,))[0][0] for expression in expressions)
+        return [one + other for one, other in zip(counts, further, strict=True)], total + gone
 
     def text_bytes(self) -> int:
         """How many bytes all indexed files have together; remembered until a change."""

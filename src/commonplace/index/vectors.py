@@ -223,19 +223,21 @@ class Vectors:
 
     # --- asking -------------------------------------------------------------------------------------
 
-    def ready(self, scope: Scope = ALL) -> tuple[Nearest, Level]:
+    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare for one question: a function from unit vector and limit to (id, cosine), best first.
 
-        With it comes the level that answers. The first question goes to the extension, which reads the file
+        What is struck is left out unless wanted. With it comes the level that answers. The first question goes to the extension, which reads the file
         once. For later ones the function holds the matrix and touches the index no more, so it may run
         beside a full-text query.
         """
         self._asked += 1
         level = self.level()
         if level == 0 and self._asked == 1 and self._loaded is None:
-            return lambda vector, limit: self._scan(vector, limit, scope), 0
+            return lambda vector, limit: self._scan(vector, limit, scope, struck), 0
         ids, matrix = self._matrix()
         covered = self._covered(ids, scope) if scope.sql else None
+        if not struck and (gone := self.index.struck()):
+            covered = self._standing(ids, gone, covered)
         return lambda vector, limit: multiply(ids, matrix, covered, vector, limit), level
 
     def level(self) -> Level:
@@ -277,8 +279,10 @@ class Vectors:
             self._extension = _load_extension(self.index.connection)
         return self._extension
 
-    def _scan(self, vector: Floats, limit: int, scope: Scope) -> list[tuple[int, float]]:
+    def _scan(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
         join = f"JOIN notes n ON n.id = s.note_id {scope.where()}" if scope.sql else ""
+        gone = 0 if struck else len(self.index.struck())  # these may be among the nearest
+        stands = "WHERE s.until IS NULL" if gone else ""
         # While another model's vectors are being made, the table holds some that no passage uses yet.
         some = scope.sql or self.index.meta("staging")
         used = f"WHERE id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
@@ -286,9 +290,9 @@ class Vectors:
             "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
             f" FROM vectors {used} ORDER BY distance, id LIMIT ?)"
             " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
-            f" {join}"
+            f" {join} {stands}"
             " ORDER BY top.distance, s.id LIMIT ?",
-            (quantize(vector[None])[0].tobytes(), *scope.bindings, limit, *scope.bindings, limit),
+            (quantize(vector[None])[0].tobytes(), *scope.bindings, limit + gone, *scope.bindings, limit),
         )
         return [(int(passage), float(cosine)) for passage, cosine in rows]
 
@@ -340,6 +344,18 @@ class Vectors:
         place = np.searchsorted(firsts, ids, side="right") - 1
         inside: NDArray[np.bool_] = (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
         return inside
+
+    def _standing(
+        self, ids: NDArray[np.int64], gone: frozenset[int], covered: NDArray[np.bool_] | None
+    ) -> NDArray[np.bool_]:
+        """Which passage ids are covered and not struck, (n,) bool."""
+        import numpy as np
+
+        stands = np.ones(len(ids), bool) if covered is None else covered
+        places = np.searchsorted(ids, np.fromiter(gone, np.int64, len(gone)))
+        places = places[places < len(ids)]
+        stands[places[np.isin(ids[places], list(gone))]] = False
+        return stands
 
     def _run(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
         return self.index._rows(sql, bindings)

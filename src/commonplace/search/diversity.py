@@ -30,6 +30,11 @@ class Entry(NamedTuple):
         return self.source.kind == TRANSCRIPT
 
     @property
+    def is_struck(self) -> bool:
+        """Whether it once stood."""
+        return self.item.candidate.until is not None
+
+    @property
     def headings(self) -> tuple[str, ...]:
         """What the passage stands under, the note's title included."""
         return (self.source.title, *self.source.headings)
@@ -58,17 +63,17 @@ def gather(ranked: Iterable[Entry], limit: int, asked: frozenset[str] = frozense
     several passages of the same lines one is kept. `asked` are the words of the question.
     """
     groups: list[list[Entry]] = []
-    places: set[tuple[int, int, int]] = set()
+    places: set[tuple[int, int, int, bool]] = set()
     twins: dict[object, list[Entry]] = {}  # notes; so that of a hundred copies each is compared once
     for count, one in enumerate(ranked):
         if count >= HEAD * limit and len(groups) >= limit:
             break
         candidate = one.item.candidate
-        place = (candidate.note_id, candidate.start_line, candidate.end_line)
+        place = (candidate.note_id, candidate.start_line, candidate.end_line, one.is_struck)
         if place in places:
             continue
         places.add(place)
-        key = (one.said.tokens, one.headings)
+        key = (one.said.tokens, one.headings, one.is_struck)
         if one.is_transcript or not one.said.tokens:
             _join(groups, one, asked)
         elif key in twins:
@@ -116,6 +121,8 @@ def _notes(group: Sequence[Entry]) -> list[Entry]:
 
 
 def _is_same(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
+    if one.is_struck is not other.is_struck:  # what replaces something may hardly differ from it
+        return False
     return wording.same(one.said, other.said) and wording.agree(one.headings, other.headings, one.said, asked)
 
 

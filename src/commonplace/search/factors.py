@@ -11,6 +11,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from commonplace.notes.comments import STRUCK
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -58,14 +60,17 @@ def parts(own: Mapping[str, str], project: str, today: Callable[[], date]) -> di
 
 
 def labels(own: Mapping[str, str], today: Callable[[], date]) -> tuple[str, ...]:
-    """What a reader must know of a passage: `superseded` or `expired`, `tentative`, `untrusted`."""
+    """What a reader must know of a passage: `struck`, `superseded` or `expired`, `tentative`, `untrusted`."""
+    struck = STRUCK if STRUCK in own else ""
     tentative = "tentative" if own.get("status") == "tentative" else ""
-    told = _outdated(own, today), tentative, LABELLED.get(own.get("by", ""), "")
+    told = struck, _outdated(own, today), tentative, LABELLED.get(own.get("by", ""), "")
     return tuple(filter(None, told))
 
 
 def _outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
-    """The word for what no longer holds, or nothing."""
+    """The word for what no longer holds though it stands, or nothing."""
+    if STRUCK in own:
+        return ""  # found only by those who ask for it, and below what replaced it whatever it scores
     if own.get("status") == "superseded" or "superseded-by" in own:
         return "superseded"
     until = own.get("valid-until")
@@ -109,8 +114,13 @@ def put_first(ranked: Sequence[Ranked], first: set[int]) -> list[Ranked]:
 
 def replacements(ranked: Iterable[Ranked]) -> set[str]:
     """The references that candidates name as what supersedes them."""
-    named = (said(item.candidate).get("superseded-by") for item in ranked if item.candidate.annotations)
-    return {reference for reference in named if reference}
+    return {reference for item in ranked if (reference := _replacement(item))}
+
+
+def _replacement(item: Ranked) -> str:
+    """What supersedes a candidate, as it names it; what is struck has an order of its own (`past`)."""
+    own = item.candidate
+    return said(own).get("superseded-by", "") if own.annotations and own.until is None else ""
 
 
 def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[Place]]) -> list[Ranked]:
@@ -119,12 +129,12 @@ def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[Place]]) -
     What replaces it may be superseded in turn, so this goes on until nothing moves; a circle ends it as well.
     """
     found = list(ranked)
-    named = [at for at, item in enumerate(found) if said(item.candidate).get("superseded-by") in places]
+    named = [at for at, item in enumerate(found) if _replacement(item) in places]
     for _ in named:
         moved = False
         for at in named:
             item = found[at]
-            best = _best(found, item, places[said(item.candidate)["superseded-by"]])
+            best = _best(found, item, places[_replacement(item)])
             if best is not None and item.score >= best:
                 found[at] = _with(item, "superseded", best - TIE - item.score)
                 moved = True

@@ -93,7 +93,7 @@ def candidates(
     if embed is None or request.mode == "lexical" or not by_meaning:
         lexical, weighed = _lexical(index, asked, request, outcome)
         return lexical, {}, weighed
-    nearest, level = vectors.ready(asked.covered)
+    nearest, level = vectors.ready(asked.covered, struck=request.past)
     asking = _Asking(embed, nearest, by_meaning, request.ranking.candidates)
     if vectors.in_memory:
         asking.start()
@@ -118,7 +118,7 @@ def _lexical(
         weighed = {asked.query: asked.terms}
         for line in request.lines:
             if line.query not in weighed:
-                weighed[line.query] = terms.weigh(index, line.query)
+                weighed[line.query] = terms.weigh(index, line.query, struck=request.past)
         found = []
         for line in request.lines:
             own = weighed[line.query]
@@ -127,7 +127,9 @@ def _lexical(
                 continue
             settings = request.ranking
             matched = dict(index.match(expression, settings.candidates, asked.covered, settings.header))
-            found.append((_relative(terms.score(index, own, matched), own), line.weight))
+            scores = terms.score(index, own, matched)
+            scores |= pipeline.struck(index, expression, own, asked.covered, request)
+            found.append((_relative(scores, own), line.weight))
         best = fusion.by_maximum(found)
         allowed = pipeline._allowed(index, asked.query, list(best))
         outcome.lists.extend((_kept(scores, allowed), weight) for scores, weight in found)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from commonplace.index.vectors import Nearest
     from commonplace.search.dated import Dated
     from commonplace.search.lines import Line
+    from commonplace.search.past import Replaced
 
 
 class Embed(Protocol):
@@ -61,16 +62,27 @@ class Request(NamedTuple):
     history: bool = False
     as_of: date | None = None
 
+    @property
+    def past(self) -> bool:
+        """Whether it asks for more than what stands now."""
+        return self.history or self.as_of is not None
+
+    @property
+    def today(self) -> date | None:
+        """The day that ends and ages are told from; None for the real one."""
+        return self.as_of or self.now
+
 
 class Outcome:
     """Hits, the level that answered, where the time went (milliseconds a stage), all that was ranked."""
 
-    __slots__ = ("hits", "level", "lists", "ranked", "timings_ms", "warnings")
+    __slots__ = ("hits", "level", "lists", "ranked", "replaced", "timings_ms", "warnings")
 
     def __init__(self) -> None:
         self.hits: list[Hit] = []
         self.lists: list[tuple[Mapping[int, float], float]] = []  # of a question of several lines
         self.ranked: Sequence[Ranked] = ()
+        self.replaced: Replaced | None = None  # of a question into the past
         self.level: Level = 2
         self.warnings: list[str] = []
         self.timings_ms: dict[str, float] = {}
@@ -111,7 +123,7 @@ def search(
     if query.lists:
         return _list(index, query, covered, request, outcome)
     with outcome.timed("terms"):
-        weighed = terms.weigh(index, query)
+        weighed = terms.weigh(index, query, struck=request.past)
         days = dated.read(query, request.now)
     asked = _Asked(query, weighed, covered, days)
     evidence, first = _rank(index, vectors, means.embed, means.gather, asked, request, outcome)
@@ -120,7 +132,13 @@ def search(
         ranked = _put_in_order(index, ranked, first, query, request, outcome)
         with outcome.timed("hits"):
             terms_asked = frozenset(query.terms)
-            wanted = Wanted(request.limit, request.min_score, request.diversity, terms_asked, request.now)
+            wanted = Wanted(request.limit, request.min_score, request.diversity, terms_asked, request.today)
+            if outcome.replaced:
+                from commonplace.search import past
+
+                replaced = past.settled(ranked, outcome.replaced)
+                ranked = past.in_order(ranked, replaced)
+                wanted = wanted._replace(replaced=replaced)
             outcome.hits = selection.select(index, ranked, wanted)
     return outcome
 
@@ -142,10 +160,12 @@ def _rank(
         asked = asked._replace(terms=weighed)
     with outcome.timed("ranking"):
         triggered = _triggered(index, asked)
-        wanted = {*lexical, *semantic, *_of_days(index, asked), *triggered}
+        wanted = {*lexical, *semantic, *_of_days(index, asked, request), *triggered}
         if request.min_score is not None and request.min_score <= 0:
             wanted |= _others(index, asked, wanted, request)
         candidates = index.candidates(sorted(wanted))
+        if request.past:
+            candidates = _of_the_past(index, asked, candidates, request, outcome)
         evidence = _evidence(index, asked, (lexical, semantic), candidates, request)
         evidence = evidence._replace(lists=outcome.lists)
         outcome.ranked = ranking.rank(candidates, evidence, request.ranking)
@@ -191,7 +211,23 @@ def _evidence(
     ages = bool(request.ranking.recency)
     dates = index.dates([c.id for c in candidates]) if ages or asked.days else {}
     curated = annotated.long_term(index) if ages else ()
-    return Evidence(asked.query, asked.terms, *found, dates, request.now, asked.days, curated)
+    return Evidence(asked.query, asked.terms, *found, dates, request.today, asked.days, curated)
+
+
+def _of_the_past(
+    index: SqliteIndex, asked: _Asked, candidates: Sequence[Candidate], request: Request, outcome: Outcome
+) -> list[Candidate]:
+    """The candidates as they stood, with what replaced the struck ones."""
+    from commonplace.search import past
+
+    def allow(passages: set[int]) -> set[int]:
+        covered = annotated.within(index, passages, asked.covered)
+        allowed = _allowed(index, asked.query, sorted(covered))
+        return covered if allowed is None else allowed
+
+    found, outcome.replaced = past.replaced(index, candidates, allow)
+    found.sort(key=lambda candidate: candidate.id)
+    return past.as_it_stood(index, found, asked.covered) if request.as_of else found
 
 
 def _triggered(index: SqliteIndex, asked: _Asked) -> set[int]:
@@ -229,25 +265,32 @@ Gather = Callable[
 
 def _others(index: SqliteIndex, asked: _Asked, wanted: set[int], request: Request) -> set[int]:
     """Passages that no list holds, for a question that takes whatever there is."""
-    others = index.others(wanted, request.limit - len(wanted), asked.covered)
+    others = index.others(wanted, request.limit - len(wanted), asked.covered, struck=request.past)
     allowed = _allowed(index, asked.query, sorted(others))
     return others if allowed is None else allowed
 
 
-def _of_days(index: SqliteIndex, asked: _Asked) -> set[int]:
+def _of_days(index: SqliteIndex, asked: _Asked, request: Request) -> set[int]:
     """Passages of the days that the question names, for one that asks for nothing else."""
     if asked.days is None or not asked.days.alone:
         return set()
     found: set[int] = set()
     for span in asked.days.spans:
-        days = Scope("n.date BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
-        found |= set(scope.newest(index, asked.covered & days, DAY_CANDIDATES, asked.query.excluded))
+        days = scope.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
+        excluded = asked.query.excluded
+        found.update(
+            scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past)
+        )
     return found
 
 
 def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
     """The notes that the question and the request keep to."""
     covered = scope.of_collections(request.collections)
+    if request.as_of is not None:
+        from commonplace.search import past
+
+        covered &= past.cover(request.as_of, history=request.history)
     if not query.filters:
         return covered
     from datetime import date
@@ -260,12 +303,28 @@ def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
 def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
     """Answer filters alone with the newest passages; they have no score, as nothing was asked of them."""
     with outcome.timed("ranking"):
-        found = scope.newest(index, covered, request.limit, query.excluded)
+        found = scope.newest(index, covered, request.limit, query.excluded, struck=request.past)
         candidates = {candidate.id: candidate for candidate in index.candidates(found)}
         kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
+        if request.past:
+            kept = _listed_past(index, kept, covered, request)
     with outcome.timed("hits"):
-        outcome.hits = selection.listed(index, kept, request.now)
+        outcome.hits = selection.listed(index, kept, request.today)
     return outcome
+
+
+def _listed_past(
+    index: SqliteIndex, kept: Sequence[Ranked], covered: Scope, request: Request
+) -> list[Ranked]:
+    """What is listed as it stood, nothing that is struck before what replaced it."""
+    from commonplace.search import past
+
+    candidates = [item.candidate for item in kept]
+    _, known = past.replaced(index, candidates, lambda _: set())
+    if request.as_of:
+        candidates = past.as_it_stood(index, candidates, covered)
+    ranked = [Ranked(candidate, 0.0, {}) for candidate in candidates]
+    return past.in_order(ranked, known.surely)
 
 
 def _candidates(
@@ -279,7 +338,7 @@ def _candidates(
     """Both lists: BM25 and cosine by passage; the cosines of what full text found are filled in."""
     if embed is None or not asked.query.words.strip() or request.mode == "lexical":
         return _lexical(index, asked, request, outcome), {}
-    nearest, level = vectors.ready(asked.covered)
+    nearest, level = vectors.ready(asked.covered, struck=request.past)
     ask = _Asking(embed, nearest, asked.query.words, request.ranking.candidates)
     if vectors.in_memory:
         ask.start()
@@ -341,7 +400,19 @@ def _lexical(index: SqliteIndex, asked: _Asked, request: Request, outcome: Outco
             return {}
         settings = request.ranking
         found = dict(index.match(expression, settings.candidates, asked.covered, settings.header))
-        return terms.score(index, asked.terms, found)
+        scores = terms.score(index, asked.terms, found)
+        return scores | struck(index, expression, asked.terms, asked.covered, request)
+
+
+def struck(
+    index: SqliteIndex, expression: str, weighed: Terms, covered: Scope, request: Request
+) -> dict[int, float]:
+    """What full text finds of struck text, for a question into the past; nothing for any other."""
+    if not request.past:
+        return {}
+    from commonplace.search import past
+
+    return past.words(index, expression, weighed, covered, request.ranking.header)
 
 
 def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.search import diversity, factors, places
-from commonplace.search.diversity import Entry
+from commonplace.search.diversity import Entry, Statement
 from commonplace.search.ranking import Ranked
 from commonplace.types.results import Factor, Hit, Place
 
@@ -21,7 +22,7 @@ SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 class Wanted(NamedTuple):
     """How many hits, from what score on, how much relevance counts beside variety, the question's words.
 
-    `now` is the day that labels are told from.
+    `now` is the day that labels are told from, `replaced` what stands in the place of struck passages, by id.
     """
 
     limit: int
@@ -29,6 +30,7 @@ class Wanted(NamedTuple):
     diversity: float
     asked: frozenset[str]
     now: date | None = None
+    replaced: Mapping[int, Collection[int]] = MappingProxyType({})
 
 
 def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list[Hit]:
@@ -41,11 +43,29 @@ def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list
         diversity.tell(group, lambda source: known()[source.collection, source.path].mtime_ns)
         for group in groups
     ]
-    chosen = diversity.spread(statements, wanted.diversity)[: wanted.limit]
+    chosen = diversity.spread(statements, wanted.diversity)
+    if wanted.replaced and wanted.diversity < 1:
+        chosen = _in_order(chosen, wanted.replaced)
     return [
         _hit(one.shown.item, one.shown.source, wanted.now, one.others)
-        for one in chosen
+        for one in chosen[: wanted.limit]
         if one.shown.item.score >= least
+    ]
+
+
+def _in_order(chosen: Sequence[Statement], replaced: Mapping[int, Collection[int]]) -> list[Statement]:
+    """Statements with what replaces struck text before it again, whatever variety made of that."""
+    from commonplace.search import past
+
+    shown = {one.shown.item.candidate.id: one for one in chosen}
+    for_all = {
+        other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others
+    }
+    known = {own: {for_all.get(other, other) for other in others} for own, others in replaced.items()}
+    found = past.in_order([one.shown.item for one in chosen], known)
+    return [
+        shown[item.candidate.id]._replace(shown=shown[item.candidate.id].shown._replace(item=item))
+        for item in found
     ]
 
 
@@ -83,6 +103,7 @@ def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entr
         factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
         labels=factors.labels(own, lambda: now or _today()) if own else (),
         others=tuple(_place(other) for other in others),
+        until=candidate.until or None,
     )
 
 

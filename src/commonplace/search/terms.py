@@ -40,13 +40,13 @@ class Terms(NamedTuple):
     missing: frozenset[str] = frozenset()
 
 
-def weigh(index: SqliteIndex, query: Query) -> Terms:
-    """Look up how often the terms of a question occur, and choose among them."""
+def weigh(index: SqliteIndex, query: Query, *, struck: bool = False) -> Terms:
+    """Look up how often the terms of a question occur, in struck text too if wanted, and choose among them."""
     if not query.terms:
         return Terms()
     others = [spelling for spelling in query.spellings if spelling not in query.terms]
     asked = [*query.terms, *others]
-    frequencies, total = index.frequencies([lexicon.sought(term) for term in asked])
+    frequencies, total = index.frequencies([lexicon.sought(term) for term in asked], struck=struck)
     counted = sorted(zip(frequencies, query.terms, strict=False), key=lambda pair: pair[0])
     spelled = [pair for pair in zip(frequencies[len(query.terms) :], others, strict=True) if pair[0]]
     content = [count for count, term in counted if term != "i" and term not in stopwords.ENGLISH]
@@ -73,7 +73,8 @@ def score(index: SqliteIndex, terms: Terms, found: Mapping[int, float]) -> dict[
     scores = dict(found)
     if terms.passages < SMALL_MEMORY:
         for term, count in terms.wanted.items():
-            withheld = idf(count, terms.passages) - fts5_idf(count, terms.passages)
+            (standing,), total = index.frequencies([lexicon.sought(term)])
+            withheld = idf(count, terms.passages) - fts5_idf(standing, total)
             for passage in index.matching(list(found), lexicon.sought(term)):
                 scores[passage] += withheld
     return scores

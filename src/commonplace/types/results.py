@@ -51,8 +51,9 @@ class Hit:
     """A ranked passage: where it stands, what it says, why it was found.
 
     `path` is relative to the workspace, or starts with the collection's name; `score` lies in 0..1. `labels`
-    say how far it is to be trusted: `superseded`, `expired`, `tentative`, `untrusted`. `others` are the
-    places of passages that say the same, or of a transcript of what the hit tells, newest first.
+    say how far it is to be trusted: `struck`, `superseded`, `expired`, `tentative`, `untrusted`. `others` are
+    the places of passages that say the same, or of a transcript of what the hit tells, newest first. `until`
+    is the day on which struck text was struck: it held before. None where nobody knows, and for all else.
     """
 
     path: str
@@ -69,6 +70,7 @@ class Hit:
     contexts: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     others: tuple[Place, ...] = ()
+    until: str | None = None
 
     @property
     def citation(self) -> str:
