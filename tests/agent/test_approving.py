@@ -45,7 +45,13 @@ def confirm(asked: Asked) -> Say:
 
 def test_a_model_that_calls_twice_by_itself_erases_nothing(begin: Begin, model: Model, diary: Path) -> None:
     before = diary.read_bytes()
-    model.script = [call("memory_forget", what="diary"), confirm, confirm, Say("Done.")]
+    codes: list[str] = []
+
+    def insist(asked: Asked) -> Say:
+        codes.append(codes[-1] if codes else code(asked))
+        return call("memory_forget", what="diary", confirm=codes[-1])
+
+    model.script = [call("memory_forget", what="diary"), insist, insist, Say("Done.")]
     reply = begin().respond("What is the weather?")
     assert [calling.NOBODY in execution.error for execution in reply.executions] == [False, True, True]
     assert diary.read_bytes() == before

@@ -60,7 +60,7 @@ def forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
         if not waiting.redeem(code, digest):
             return answers.failed(f"{FORGETS}: {STALE}")
         return amendments.erased(memory.forget(selection, agent=caller.agent, session=caller.session))
-    if not amendments.is_something(found):
+    if not found.places:
         return amendments.nothing(selection, found)
     told = amendments.preview(selection, found)
     return amendments.offered(selection, found, told, waiting.offer(digest, told))
