@@ -13,7 +13,8 @@ from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
 __all__ = [
-    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked", "replace",
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked",
+    "replace",
 ]  # fmt: skip
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
@@ -32,7 +33,7 @@ def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s:
     """
 
     def compose_bytes(data: bytes) -> bytes:
-        return encode(compose(decode(path, data)), data)
+        return encode(data, compose(decode(path, data)))
 
     atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
 
@@ -46,9 +47,9 @@ def decode(path: Path, data: bytes) -> str:
         raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
 
 
-def encode(text: str, like: bytes) -> bytes:
-    """Encode a text as the bytes it was decoded from: their mark, their encoding, their damage."""
-    mark, encoding, errors = _codec(like)
+def encode(before: bytes, text: str) -> bytes:
+    """Encode a text that was composed upon the bytes of a note, as those are: mark, encoding, damage."""
+    mark, encoding, errors = _codec(before)
     return mark + text.encode(encoding, errors)
 
 

@@ -32,6 +32,10 @@ _SUMMARIES = frozenset(parts.HEADINGS.values())
 _KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
 _LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
 _EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
+_MACHINES = frozenset(
+    {"assistant", "ai", "model", "bot", "chatgpt", "claude", "gemini", "system", "tool", "助手"}
+)
+_PEOPLE = frozenset({"user", "human", "me", "用户", "我"})
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
 _TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
 _OWN = re.compile(r"(?:i|i'm|i’m|i've|i’ve|my|our|we)\b|我", re.IGNORECASE)
@@ -101,8 +105,28 @@ def of_note(
     told = statements.read(note)
     labels = Counter(turns.speaker(statement.text) for statement in told)
     spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
-    made = (_candidate(note, statement, day, today, lines, spoken) for statement in told)
+    answers = _answers(told)
+    made = (
+        _candidate(note, statement, day, today, lines, spoken)
+        for statement in told
+        if statement.first not in answers
+    )
     return [candidate for candidate in made if candidate]
+
+
+def _answers(told: Sequence[Statement]) -> set[int]:
+    """The first lines of what a machine said in a conversation, up to the next turn or heading."""
+    found: set[int] = set()
+    inside: tuple[str, ...] | None = None
+    for statement in told:
+        label = turns.speaker(statement.text)
+        if label in _MACHINES:
+            inside = statement.headings
+        elif label in _PEOPLE or statement.headings != inside:
+            inside = None
+        if inside is not None:
+            found.add(statement.first)
+    return found
 
 
 def _candidate(
@@ -129,7 +153,7 @@ def _candidate(
 
 
 def _spoken(text: str, day: date) -> Kind | None:
-    """The kind of a turn of a conversation: that of a sentence that speaks of who says it, and does not cheer."""
+    """The kind of a turn of a conversation: of a sentence in which somebody speaks of themselves."""
     if len(text) > durable.LONGEST:
         return None
     said = _TURN.sub("", text, count=1)

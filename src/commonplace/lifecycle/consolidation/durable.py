@@ -24,7 +24,7 @@ _LASTING = frozenset(("fact", "person", "procedure", "preference"))
 
 
 def kind_of(text: str, day: date | None = None) -> Kind | None:
-    """Return the kind of a durable statement, None for one that is not; `day` is the one it was written on."""
+    """Return the kind of a durable statement, None for any other; `day` is the one it was written on."""
     text = " ".join(text.replace("**", "").split())
     if not text or len(text) > LONGEST or is_noise(text):
         return None
@@ -53,6 +53,16 @@ def is_noise(text: str) -> bool:
 def instructs(text: str) -> bool:
     """Whether a text speaks to a model rather than of something."""
     return _found("instruction", text)
+
+
+def ends(text: str) -> bool:
+    """Whether a text says that something is over."""
+    return _found("ends", text)
+
+
+def plans(text: str) -> bool:
+    """Whether a text speaks of an appointment or another thing that is over once its day is."""
+    return _found("planned", text)
 
 
 def is_over(text: str, day: date | None) -> bool:
