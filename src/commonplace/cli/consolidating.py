@@ -102,9 +102,8 @@ def _estimate(memory: Memory, days: int | None) -> None:
     most = llm.estimate(asked.messages, plan.SCHEMA, max_tokens=plan.ANSWER_TOKENS)
     cost = "at no known price" if most.dollars is None else f"at most {most.dollars:.4f} dollars"
     cached = "; answered from the cache" if most.cached else ""
-    session.write(
-        f"{told}; about {most.tokens_in:,} tokens to {llm.name}, at most {most.tokens_out:,} back, {cost}{cached}"
-    )
+    sizes = f"about {most.tokens_in:,} tokens to {llm.name}, at most {most.tokens_out:,} back"
+    session.write(f"{told}; {sizes}, {cost}{cached}")
 
 
 def _show(done: Consolidation) -> None:

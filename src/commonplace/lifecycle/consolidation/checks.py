@@ -19,14 +19,10 @@ LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
 _COMMENT = re.compile(r"<!--|-->|<!")
 _LEAD = re.compile(
-    r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$|\d\d:\d\d \S)"
+    r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
+    r"|\d\d:\d\d \S)"
 )
 _MARKS = ("**", "__", "`", "](", "![", "[[", "<", ">", "|", "~~", "http:", "https:", "www.", "@", "\\", "$$")
-_ENDS = re.compile(
-    r"\b(?:no longer|cancel+ed|ended|ends|over|stopped|left|sold|closed|expired|finished|done|gone|dropped|removed|retired|"
-    r"returned|moved out|not any ?more|is history|shut down)\b|不再|取消|结束|卖了|卖掉|停|作废|过期|离开|离职|退|完成|拆|关闭|下线|还了|交还",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An operation that is carried out, with what its labels stand for; `section` is as it is to be written."""
+    """An operation that is carried out, and what its labels stand for; `section` as it is to be written."""
 
     operation: Operation
     sources: tuple[Candidate, ...] = ()
@@ -187,25 +183,20 @@ def _expired(found: Accepted, ground: Ground) -> str:
     if found.operation.reason == OVER and is_long_over(target, ground.today):
         return ""
     for source in found.sources:
-        if _ENDS.search(source.text) and sameness.about_one_thing(source.text, target.text):
+        if durable.ends(source.text) and sameness.about_one_thing(source.text, target.text):
             return ""
     return "no source says that it is over"
 
 
 OVER = "a dated plan that is long over"
 _OVER_DAYS = 30
-_PLANNED = re.compile(
-    r"\b(?:appointment|meeting|due|deadline|flight|trip|visit|exam|extraction|interview|delivery|booked|scheduled|pick up|call|"
-    r"party|dinner|lunch|conference|workshop|retro|demo)\b|预约|约了|会议|开会|截止|航班|出差|旅行|考试|面试|快递|取件|聚餐|家长会|报到|安装|清洗|年检",
-    re.IGNORECASE,
-)
 
 
 def is_long_over(entry: Entry, today: date) -> bool:
     """Whether an entry is a plan for days that are all a month ago or more."""
     from commonplace.search import dates
 
-    if not _PLANNED.search(entry.text):
+    if not durable.plans(entry.text):
         return False
     since = date.fromisoformat(entry.since) if entry.since else None
     spans = [s for s in dates.spans(entry.text, since or today) if any(c.isdigit() for c in s.text)]

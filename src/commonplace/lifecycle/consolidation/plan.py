@@ -51,8 +51,8 @@ SCHEMA: Mapping[str, Any] = {
 }
 # Sections that may be made, by the kind of what opens them.
 SECTIONS: Mapping[prose.Language, Mapping[str, str]] = {
-    "en": {"preference": "Preferences", "decision": "Decisions", "person": "People", "fact": "Facts", "date": "Dates",
-           "procedure": "Procedures", "lesson": "Lessons", "recalled": "Facts"},
+    "en": {"preference": "Preferences", "decision": "Decisions", "person": "People", "fact": "Facts",
+           "date": "Dates", "procedure": "Procedures", "lesson": "Lessons", "recalled": "Facts"},
     "zh": {"preference": "偏好", "decision": "决定", "person": "人物", "fact": "事实", "date": "日期",
            "procedure": "流程", "lesson": "教训", "recalled": "事实"},
 }  # fmt: skip

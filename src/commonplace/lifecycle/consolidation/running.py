@@ -1,8 +1,8 @@
-"""One consolidation from its candidates to the files: asked, checked, composed under the lock, written as one run."""
+"""One consolidation: asked, checked and composed under the lock, written as one run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
@@ -14,33 +14,25 @@ from commonplace.lifecycle.consolidation import (
     candidates,
     checks,
     composing,
+    ground,
     living,
     plan,
     proposals,
-    recalled,
     standing,
 )
 from commonplace.lifecycle.consolidation.candidates import Candidate
 from commonplace.lifecycle.consolidation.checks import Accepted, Rejection
+from commonplace.lifecycle.consolidation.ground import Contradiction
 from commonplace.lifecycle.consolidation.living import Orphan
 from commonplace.lifecycle.consolidation.plan import Operation
-from commonplace.lifecycle.consolidation.standing import Entry, Page
+from commonplace.lifecycle.consolidation.standing import Page
 from commonplace.lifecycle.schedule import due
 from commonplace.notes import files
-from commonplace.revision import contradictions
 from commonplace.types.revisions import About, Change, Run
 
 if TYPE_CHECKING:
     from commonplace.llm.base import Llm
     from commonplace.memory import Memory
-
-
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """A statement of the notes and an entry that says something else, which the plan left as they are."""
-
-    candidate: Candidate
-    entry: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +207,16 @@ def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read
     text = files.decode(root / path, before) if before is not None else ""
     archive = files.decode(root / composing.ARCHIVE, archive_before) if archive_before is not None else ""
     page = standing.read(text, path)
-    sources = _sources(memory, planned.found, today, read)
-    ground = checks.Ground(
-        page, _targets(planned.page, page), sources, standing.read(archive, composing.ARCHIVE).entries, today,
+    sources = ground.sources(memory, planned.found, today, read)
+    grounds = checks.Ground(
+        page,
+        ground.targets(planned.page, page),
+        sources,
+        standing.read(archive, composing.ARCHIVE).entries,
+        today,
         plan.language_of(page, planned.found),
-    )  # fmt: skip
-    outcome.checked = checks.check(checks.ordered(planned.operations, sources), ground)
+    )
+    outcome.checked = checks.check(checks.ordered(planned.operations, sources), grounds)
     alive = living.check(page.entries, read)
     draft = composing.compose(
         path, text, archive, outcome.checked.accepted, today=today,
@@ -228,10 +224,10 @@ def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read
     )  # fmt: skip
     _settle(outcome, draft, memory.settings.consolidate.max_chars)
     outcome.orphans, outcome.archived = alive.orphans, draft.archived
-    outcome.contradictions = _contradictions(page, sources.values(), outcome.checked.accepted)
+    outcome.contradictions = ground.contradictions(page, sources.values(), outcome.checked.accepted)
     # The archive first: what is moved must never be nowhere.
     outcome.changes = [
-        Change(name, old, files.encode(new, old or b""))
+        Change(name, old, files.encode(old or b"", new))
         for name, old, was, new in (
             (composing.ARCHIVE, archive_before, archive, draft.archive), (path, before, text, draft.memory),
         )
@@ -248,61 +244,9 @@ def _settle(outcome: _Outcome, draft: composing.Draft, most_chars: int) -> None:
         )
     if len(draft.memory) > most_chars:
         outcome.warnings.append(
-            f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars ({most_chars:,}); "
-            "all that is left in it is yours, so shorten it by hand"
+            f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars "
+            f"({most_chars:,}); all that is left in it is yours, so shorten it by hand"
         )
-
-
-def _targets(then: Page, now: Page) -> dict[str, Entry]:
-    """The entries that labels meant when the plan was asked for, as they stand now: by their words."""
-    found: dict[str, Entry] = {}
-    taken: set[int] = set()
-    for entry in then.labelled:
-        same = [
-            other for other in now.labelled
-            if (other.text, other.section) == (entry.text, entry.section) and other.statement.first not in taken
-        ]  # fmt: skip
-        if same:
-            nearest = min(same, key=lambda other: abs(other.statement.first - entry.statement.first))
-            found[entry.label] = nearest
-            taken.add(nearest.statement.first)
-    return found
-
-
-def _sources(
-    memory: Memory, shown: Sequence[Candidate], today: date, read: applying.Read
-) -> dict[str, Candidate]:
-    """The candidates that labels meant when the plan was asked for, as they stand now: by their words."""
-    often = recalled.often(memory)
-    fresh: dict[str, list[Candidate]] = {}
-    found: dict[str, Candidate] = {}
-    for candidate in shown:
-        path = candidate.statement.path
-        if path not in fresh:
-            data = read(path)
-            fresh[path] = (
-                candidates.of_note(path, data, candidate.day, today, often) if data is not None else []
-            )
-        same = [other for other in fresh[path] if other.text == candidate.text]
-        if same:
-            found[candidate.label] = min(
-                same, key=lambda other: abs(other.statement.first - candidate.statement.first)
-            )
-    return found
-
-
-def _contradictions(
-    page: Page, found: Iterable[Candidate], accepted: Sequence[Accepted]
-) -> list[Contradiction]:
-    """What the notes and entries say against each other, and no operation resolves."""
-    replaced = {target.statement.first for item in accepted for target in item.targets}
-    left = {entry.statement.first: entry for entry in page.labelled if entry.statement.first not in replaced}
-    statements = [entry.statement for entry in left.values()]
-    return [
-        Contradiction(candidate, left[other.first])
-        for candidate in found
-        for other in contradictions.between(candidate.text, statements)
-    ]
 
 
 def _result(planned: _Planned, run: Run | None, outcome: _Outcome) -> Consolidation:
@@ -319,7 +263,7 @@ def _result(planned: _Planned, run: Run | None, outcome: _Outcome) -> Consolidat
         orphans=tuple(outcome.orphans),
         candidates=len(planned.found) + planned.left_out,
         left_out=planned.left_out,
-        warnings=tuple([*planned.warnings, *outcome.warnings]),
+        warnings=(*planned.warnings, *outcome.warnings),
     )
 
 

@@ -16,7 +16,7 @@ HIDDEN = "[REDACTED:"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: its label (M1, M2 …; none for what is struck or no entry), its words on one line, its section.
+    """An entry: its label (M1, M2 …; none for what is struck or none), its words on one line, its section.
 
     `fixed` says that part of it is hidden, so that nothing generated may move it; `nested` that it belongs
     to the entry above.

@@ -22,8 +22,9 @@ Source = tuple[str, date | None]  # what it says, and the day it says so
 _LEAD = frozenset(
     words.stem(word)
     for word in """
-    i we decided decision agreed agree concluded noted note remember reminder lesson lessons learned learnt fact fyi
-    finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday morning evening
+    i we decided decision agreed agree concluded noted note remember reminder lesson lessons learned learnt
+    fact fyi finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday
+    morning evening
     """.split()
 ) | frozenset("我们决定教训记住备注注意定商约学到结论：今")
 _IDLE = frozenset(
@@ -35,9 +36,10 @@ _TURNS = frozenset(
     map(
         words.stem,
         """
-        not no never none nobody nothing nor neither without cannot except unless if until till only but however though
-        although when whenever while maybe perhaps probably may might could should would will must possibly allegedly
-        temporarily yet instead formerly previously unlikely doubt wrong false untrue joking unsure
+        not no never none nobody nothing nor neither without cannot except unless if until till only but
+        however though although when whenever while maybe perhaps probably may might could should would will
+        must possibly allegedly temporarily yet instead formerly previously unlikely doubt wrong false untrue
+        joking unsure
         """.split(),
     )
 ) | frozenset("不没无非未别勿莫否除只若如果但可能或许暂吧吗假谣")

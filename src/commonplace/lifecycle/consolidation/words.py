@@ -36,7 +36,10 @@ class Sentence(NamedTuple):
 
 
 _LIGHT = frozenset(
-    "a an the is are was were am be been being of in on at and that this these those it its has have had do does did s".split()
+    """
+    a an the is are was were am be been being of in on at and that this these those it its has have had do
+    does did s
+    """.split()
 )
 _BE = frozenset("is are am was were".split())
 _LIGHT_WIDE = frozenset("的了是在着呢呀嘛哦啊")
@@ -55,8 +58,10 @@ _YEAR = re.compile(
 )
 _FIGURE = re.compile(r"[\d一二三四五六七八九十]")
 _NAMED = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|ago|last|next|past|this|previous|current)\b|[昨今明前后]|[上下这本]|之前|以前|最近|过去", re.IGNORECASE
-)  # fmt: skip
+    r"\b(?:today|tonight|tomorrow|yesterday|ago|last|next|past|this|previous|current)\b"
+    r"|[昨今明前后]|[上下这本]|之前|以前|最近|过去",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(
     rf"\x01(?P<date>\d+)\x01|(?P<wide>[{lexicon.CJK}])"
     r"|(?P<number>(?<![^\W\d_])(?:(?<![\w)])[-−+])?\d+(?:[.,:/-]\d+)*%?)"
@@ -156,7 +161,7 @@ def _with_dates(text: str, day: date | None) -> tuple[str, list[str]]:
 
 
 def _key(span: dates.Span, day: date | None) -> str:
-    """The days of a date, empty for what is told by words: a day of the week, a month, any day without `day`."""
+    """The days of a date; empty for what is told by words: a day of the week, a month."""
     said = span.text.strip()
     if _WORD_DATE.fullmatch(said):
         return ""
