@@ -13,7 +13,6 @@ from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from commonplace.types import Confirmed, Corrected, Provenance
 
@@ -133,7 +132,7 @@ def _provenance(ctx: click.Context, of_session: str) -> Provenance | None:
     return Provenance("agent", agent, of_session) if agent or of_session else None
 
 
-def _chosen[Found](what: str, ask: Callable[[str], Found], *, asking: bool) -> tuple[str, Found]:
+def _chosen(what: str, ask: Callable[[str], _Found], *, asking: bool) -> tuple[str, _Found]:
     """What is meant, and what becomes of it; where nothing says that, the owner may choose what is near."""
     from commonplace.revision.finding import StatementNotFound
 
