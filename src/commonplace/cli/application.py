@@ -36,6 +36,9 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
+    "Refine": {
+        "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
+    },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
