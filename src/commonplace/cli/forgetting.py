@@ -101,7 +101,7 @@ def _referred(reference: str) -> Selection:
 
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
-    """Show the statements that a question finds, and return what the owner picks; nobody notes the question."""
+    """Show the statements that a question finds, and return what the owner picks."""
     found = _found(ctx, query)
     if not found:
         failures.warn("nothing was found")
