@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Strike a statement wherever notes say it; put another beside it.",
         ),
         "confirm": ("correcting:confirm", "Let a tentative statement hold, or strike it."),
+        "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
         "log": ("revisions:log", "List generated changes of notes, and show them."),
         "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
     },

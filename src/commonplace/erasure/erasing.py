@@ -60,7 +60,7 @@ def forget(
     agent: str = "",
     session: str = "",
 ) -> Erasure:
-    """Forget what is selected, and first what an earlier one that was killed has left; see `Memory.forget`."""
+    """Forget what is selected, after what an earlier one that was killed has left; see `Memory.forget`."""
     if dry_run:
         return planned(ground, selecting.choose(ground, selections))
     with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
