@@ -1,7 +1,7 @@
 """Notes in pieces, as a prompt takes them: sections of long-term memory, entries of a day, whole files.
 
 A piece is a hit without a question: cited lines with what a reader must know of them. What is tentative or
-no longer holds is told apart, as a recall leaves it out.
+no longer holds is told apart, as a recall leaves it out; what is struck is not there at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace import paths
-from commonplace.chunking import sections
+from commonplace.chunking import sections, struck
 from commonplace.chunking.annotated import Said
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.errors import NoteNotFound, NoteUnreadable
@@ -82,7 +82,7 @@ def of_sections(note: Note, today: date, *, tentative: bool) -> list[Piece]:
     found: list[Piece] = []
     for section in sections.split(note):
         lines = reader.body(section)
-        newest = _newest_day(note.lines[section.start_line - 1 : section.end_line], today)
+        newest = _newest_day(reader.lines[section.start_line - 1 : section.end_line], today)
         found += reader.pieces(section, lines, (newest, "", section.start_line))
     return sorted(found, key=lambda piece: piece.newness, reverse=True)
 
@@ -127,7 +127,14 @@ class _Reader:
     """Makes pieces of one note."""
 
     def __init__(self, note: Note, today: date, tentative: bool) -> None:
-        self._note, self._said, self._today, self._tentative = note, Said(note), today, tentative
+        strikes = struck.of_note(note)
+        self._note = struck.rest(note, strikes) if strikes else note
+        self._said, self._today, self._tentative = Said(note), today, tentative
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines of the note, without what is struck in them."""
+        return self._note.lines
 
     def body(self, section: Section) -> list[int]:
         """The lines of a section below its heading; none of front matter."""
@@ -161,7 +168,7 @@ class _Reader:
         standing: tuple[str, ...] = ()
         for number in lines:
             if self._note.lines[number - 1].strip():
-                labels = factors.labels(self._said.of(number, number) or {}, lambda: self._today)
+                labels = factors.labels(self._said.still(number, number) or {}, lambda: self._today)
                 if run and labels != standing:
                     yield self._hit(section, run, standing)
                     run = []

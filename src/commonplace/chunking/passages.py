@@ -41,7 +41,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     found: list[Section] = []
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
-    said = _said(note)
+    said = _said(whole_note)  # lines that are gone had comments of their own
     for section in sections.split(note) if settings.by_heading else whole:
         parts = list(_cut(note, section, settings, said))
         if parts:

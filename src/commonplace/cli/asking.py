@@ -10,6 +10,7 @@ import click
 from commonplace import render
 from commonplace.cli import failures, searching, session
 from commonplace.cli.options import (
+    as_of_option,
     collections_option,
     command,
     expand_option,
@@ -41,6 +42,8 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 )
 @option("--full", is_flag=True, help="Show whole passages: --layer full.")
 @now_option()
+@option("--history", is_flag=True, help="Find struck text as well, below what replaced it.")
+@as_of_option()
 @rerank_option()
 @expand_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
@@ -55,6 +58,8 @@ def search(
     min_score: float | None,
     layer: str | None,
     now: date | None,
+    history: bool,
+    as_of: str | None,
     rerank: str | None,
     expand: bool | None,
     full: bool,
@@ -65,7 +70,7 @@ def search(
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
     beginnings; AND, OR, NOT, NEAR(a b) and parentheses say exactly what is wanted. in:, path:, type:, after:,
-    before:, on: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or intent: say
+    before:, on:, as-of: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or intent: say
     how each is to be asked. A single - reads the question from standard input.
     """
     ask = searching.Search(
@@ -83,6 +88,8 @@ def search(
         now,
         rerank,
         expand,
+        history,
+        as_of,
     )
     ctx.exit(searching.search(ask))
 
@@ -102,6 +109,7 @@ def search(
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
 @now_option()
+@as_of_option()
 @rerank_option()
 @expand_option()
 @format_option(("text", "json"))
@@ -113,6 +121,7 @@ def recall(
     collections: tuple[str, ...],
     layer: str | None,
     now: date | None,
+    as_of: str | None,
     rerank: str | None,
     expand: bool | None,
     form: str,
@@ -131,6 +140,7 @@ def recall(
         now=now,
         rerank=rerank,
         expand=expand,
+        as_of=searching.day(as_of, now),
     )
     for message in found.warnings:
         failures.warn(message)

@@ -139,6 +139,15 @@ def now_option() -> Callable[[_Decorated], _Decorated]:
     )
 
 
+def as_of_option() -> Callable[[_Decorated], _Decorated]:
+    """Declare `--as-of DATE`, in any form that the filter `after:` takes."""
+    return option(
+        "--as-of",
+        metavar="DATE",
+        help="Answer with what held at the end of that time: 2026-02-13, 2026-02, yesterday, 上周三.",
+    )
+
+
 def rerank_option() -> Callable[[_Decorated], _Decorated]:
     """Declare `--rerank`, who reads the best hits again."""
     return option(

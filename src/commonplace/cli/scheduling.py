@@ -18,10 +18,10 @@ _WITH = ("systemd", "launchd", "cron")
 
 @command("install")
 @option("--at", metavar="HH:MM", default="", help="When, by the clock here; otherwise as it is, or 03:30.")
-@option("--with", "by", type=click.Choice(_WITH), default="", help="Who starts it; otherwise what works.")
+@option("--with", "by", type=click.Choice(_WITH), help="Who starts it; otherwise what works.")
 @option("--dry-run", is_flag=True, help="Show what would be put in place, and do nothing.")
 @click.pass_context
-def install(ctx: click.Context, at: str, by: str, dry_run: bool) -> None:
+def install(ctx: click.Context, at: str, by: str | None, dry_run: bool) -> None:
     """Start `consolidate --if-due` every night for this workspace; installing again changes the time.
 
     Nothing secret is written down. A night in which nothing has changed since the last one does nothing.
@@ -32,7 +32,7 @@ def install(ctx: click.Context, at: str, by: str, dry_run: bool) -> None:
     if dry_run:
         session.write(jobs.script(jobs.of(workspace, at or jobs.DEFAULT_TIME)))
         return
-    done = installing.install(workspace, at, by)
+    done = installing.install(workspace, at, by or "")
     for trouble in done.passed_over:
         failures.warn(trouble)
     session.write(f"every night at {done.job.at}, by {done.by} ({done.job.name})")

@@ -35,6 +35,8 @@ class Search(NamedTuple):
     now: date | None = None
     rerank: str | None = None
     expand: bool | None = None
+    history: bool = False
+    as_of: str | None = None
 
 
 def is_valid(ask: Search) -> bool:
@@ -69,6 +71,8 @@ def search(ask: Search) -> int:
             now=ask.now,
             rerank=ask.rerank,
             expand=ask.expand,
+            history=ask.history,
+            as_of=day(ask.as_of, ask.now),
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":
@@ -79,6 +83,17 @@ def search(ask: Search) -> int:
             session.write(_passages(memory, result, ask, question))
     _close(result, ask)
     return 0 if result.hits else failures.NOTHING_FOUND
+
+
+def day(told: str | None, now: date | None) -> date | None:
+    """The last day of a date in any form that `after:` takes, seen from `now`. Raises ConfigError."""
+    if told is None:
+        return None
+    from datetime import date
+
+    from commonplace.search import filters
+
+    return filters.day(told, now or date.today())
 
 
 def _passages(memory: Memory, result: SearchResult, ask: Search, question: str) -> str:

@@ -19,7 +19,8 @@ def _day(text: str) -> object:
 
 _FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
           "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True),
-          "--expand": ("expand", True), "--no-expand": ("expand", False)}  # fmt: skip
+          "--expand": ("expand", True), "--no-expand": ("expand", False),
+          "--history": ("history", True)}  # fmt: skip
 _BEFORE = ("-w", "--workspace", "--agent", "--debug")  # what may stand before the command
 _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "-n": ("limit", int), "--limit": ("limit", int),
@@ -27,6 +28,7 @@ _VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
     "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
     "--min-score": ("min_score", float), "--format": ("form", str), "--layer": ("layer", str),
     "--now": ("now", _day), "--rerank": ("rerank", str),
+    "--as-of": ("as_of", str),
 }  # fmt: skip
 
 

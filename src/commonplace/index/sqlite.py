@@ -254,6 +254,13 @@ class SqliteIndex:
         columns = ", ".join(NoteRow._fields)
         return [NoteRow(*row) for row in self._rows(f"SELECT {columns} FROM notes ORDER BY collection, path")]
 
+    def days(self) -> list[tuple[str, str, str]]:
+        """The days that passages in a file say they hold since, other than its own: collection, path, day."""
+        return self._rows(
+            "SELECT DISTINCT n.collection, n.path, p.day FROM passages p JOIN notes n ON n.id = p.note_id"
+            f" WHERE p.{schema.WITH_DAY} AND p.until IS NULL AND p.day IS NOT n.date"
+        )
+
     def passages_of(self, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
         """First and last line, text and headings of what stands in a file of its `date`, in order."""
         rows = self._rows(

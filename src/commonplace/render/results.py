@@ -23,7 +23,7 @@ _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r
 XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
 _COLUMNS = (
     "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
-    "citation", "labels", "text", "also",
+    "citation", "labels", "until", "text", "also",
 )  # fmt: skip
 
 Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
@@ -59,6 +59,7 @@ def hit_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
         "citation": hit.citation,
         "contexts": list(hit.contexts),
         "labels": list(hit.labels),
+        "until": hit.until,
         "tokens": estimates.about(hit.text),
         "text": hit.text,
         "also": [{**other._asdict(), "citation": other.citation} for other in hit.others],
@@ -136,7 +137,8 @@ def hits_xml(found: Sequence[Hit]) -> str:
 
 def _xml(hit: Hit) -> Iterator[str]:
     data = hit_data(hit)
-    names = ("path", "start_line", "end_line", "score", "title", "date", "collection", "docid", "citation")
+    names = ("path", "start_line", "end_line", "score", "title", "date", "until", "collection", "docid")
+    names = (*names, "citation")
     attributes = "".join(
         f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"' for name in names if data[name] is not None
     )
@@ -190,10 +192,10 @@ def hits_text(
 
 
 def about(hit: Hit) -> list[str]:
-    """Return a hit's labels, date and heading path; headings that only repeat the date are left out."""
+    """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
     headings = [screen.one_line(h) for h in hit.headings]
     told = [h for h in headings if h and not (hit.date and h.startswith(hit.date))]
-    return [part for part in (*hit.labels, screen.one_line(hit.date or ""), " › ".join(told)) if part]
+    return [part for part in (*hit.standing, screen.one_line(hit.date or ""), " › ".join(told)) if part]
 
 
 def place(hit: Hit) -> str:

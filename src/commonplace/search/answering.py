@@ -184,7 +184,7 @@ class Answerer:
         index, vectors = self._store.index, self._store.vectors
         parsed, request = self._parsed(text, request)
         if parsed.filters:
-            self._check_filters(parsed, request)
+            request = self._filtered(parsed, request)
         named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
         if not named:
             request = request._replace(collections=config.by_default(self._settings))
@@ -230,10 +230,13 @@ class Answerer:
             if name not in known:
                 raise UnknownCollection(name, known)
 
-    def _check_filters(self, parsed: query.Query, request: pipeline.Request) -> None:
+    def _filtered(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Request:
+        """Check the filters of a question; one of them may ask for another day."""
         from datetime import date
 
         from commonplace.search import filters
 
         names = [source.name for source in self._store.sources]
-        filters.check(parsed.filters, names, request.now or date.today())
+        now = request.now or date.today()
+        filters.check(parsed.filters, names, now)
+        return request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)

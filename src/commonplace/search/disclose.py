@@ -135,19 +135,24 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
     runs: list[list[Hit]] = []
     for hit in hits:
         last = runs[-1][-1] if runs else None
-        same = last and (hit.headings, hit.labels) == (last.headings, last.labels)
-        if last and same and hit.start_line <= last.end_line + 1:
+        if last and _alike(hit, last) and hit.start_line <= last.end_line + 1:
             runs[-1].append(hit)
         else:
             runs.append([hit])
     return runs
 
 
+def _alike(hit: Hit, other: Hit) -> bool:
+    """Whether one citation tells all that must be known of both."""
+    told = (other.headings, other.standing, other.date)
+    return (hit.headings, hit.standing, hit.date) == told
+
+
 def _cite(hit: Hit) -> str:
     """`From memory/2026-02-13.md#L12-L18 (2026-02-13, Deploy)`; a heading that has the date tells it."""
     headings = [heading for heading in hit.headings if heading != hit.date]
     date = None if any(hit.date and hit.date in heading for heading in headings) else hit.date
-    about = ", ".join(filter(None, [*hit.labels, date, " › ".join(headings)]))
+    about = ", ".join(filter(None, [*hit.standing, date, " › ".join(headings)]))
     return f"From {hit.citation}{f' ({about})' if about else ''}:"
 
 

@@ -1,5 +1,6 @@
 """Filters in a question: `in:` `path:` `type:` `after:` `before:` `on:`, and the front matter of notes.
 
+`as-of:` covers nothing by itself: it asks for what held at the end of a day or of a longer time.
 `by:`, `agent:` and `session:` tell single entries apart, by what they say of who wrote them.
 A filter is a key, a sign and a value without a blank between them, `-` or NOT before it for the opposite.
 The same filter twice means either; different ones must all hold, and so must dates and comparisons always.
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from commonplace.index.sqlite import SqliteIndex
 
 DATES = ("after", "before", "on")
-BUILT_IN = frozenset({"in", "path", "type", *DATES})
+AS_OF = "as-of"
+BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
 _COLUMNS = {"in": "n.collection", "type": "n.kind"}
@@ -113,8 +115,10 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
             raise ConfigError("type", f"{item.value!r} is not allowed; it must be one of {', '.join(TYPES)}")
         if item.key == "path" and not item.value:
             raise ConfigError("path", "a path or a pattern such as memory/**/*.md is missing")
-        if item.key in DATES:
+        if item.key in DATES or item.key == AS_OF:
             _span(item, now)
+        if item.key == AS_OF and item.negative:
+            raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 
 def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
@@ -122,6 +126,8 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
     found = scope.ALL
     told: dict[tuple[str, str, bool], list[Filter]] = {}
     for item in filters:
+        if item.key == AS_OF and item.sign == ":":
+            continue
         if item.key in DATES and item.sign == ":":
             found &= _dated(index, item, now)
         else:
@@ -167,6 +173,21 @@ def _span(item: Filter, now: date) -> tuple[str, str]:
         told = 'write 2026-02-13, 2026-02, 2025, yesterday, 上周三 or, quoted, "last Monday"'
         raise ConfigError(item.key, f"{item.value!r} is no date that is understood; {told}")
     return span.first.isoformat(), span.last.isoformat()
+
+
+def as_of(filters: Sequence[Filter], now: date) -> date | None:
+    """The last day of the time that a question is to be answered for, the earliest of several; None for now."""
+    from datetime import date
+
+    days = [_span(item, now)[1] for item in filters if item.key == AS_OF and item.sign == ":"]
+    return date.fromisoformat(min(days)) if days else None
+
+
+def day(text: str, now: date) -> date:
+    """The last day of a date as filters take it. Raises ConfigError."""
+    from datetime import date
+
+    return date.fromisoformat(_span(Filter(AS_OF, text), now)[1])
 
 
 def _dated(index: SqliteIndex, item: Filter, now: date) -> Scope:

@@ -59,7 +59,8 @@ def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, af
     """
     shown = places.shown(*key)
     notes = _in_order(index, shown)
-    place = next((place for place, note in enumerate(notes) if (note.collection, note.path) == key), None)
+    own = [place for place, note in enumerate(notes) if (note.collection, note.path) == key]
+    place = next((place for place in own if _holds(index, notes[place], wanted)), own[0] if own else None)
     if place is None:
         undated = "has no date, so nothing stands before or after it"
         raise NoteNotFound(shown, reason=undated if index.hash_of(key) else "is not indexed")
@@ -72,9 +73,17 @@ def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, af
     return _surrounded(index, notes, (place, place + 1), *parts, before, after)
 
 
+def _holds(index: SqliteIndex, note: NoteRow, wanted: Reference) -> bool:
+    """Whether some of the wanted lines are of the day of a note."""
+    last = wanted.last or wanted.first
+    return any(start <= last and end >= wanted.first for start, end, *_ in index.passages_of(note))
+
+
 def _in_order(index: SqliteIndex, asked: str) -> list[NoteRow]:
-    """Dated notes by day; of one day the workspace's own first."""
-    notes = [note for note in index.notes() if note.date]
+    """Dated notes by day, once for each day that entries in them say; of one day the workspace's own first."""
+    every = {(note.collection, note.path): note for note in index.notes()}
+    notes = [note for note in every.values() if note.date]
+    notes += [every[collection, path]._replace(date=day) for collection, path, day in index.days()]
     notes.sort(key=lambda n: (n.date, n.collection != WORKSPACE, n.collection, n.path))
     if not notes:
         raise NoteNotFound(asked, reason="no note has a date, so there is no order in time")

@@ -73,6 +73,11 @@ class Hit:
     until: str | None = None
 
     @property
+    def standing(self) -> tuple[str, ...]:
+        """The labels, `struck` with the day on which that was."""
+        return tuple(f"{one} {self.until}" if self.until and one == "struck" else one for one in self.labels)
+
+    @property
     def citation(self) -> str:
         """`path#L12-L18`, or `path#L12` for a single line."""
         return cite(self.path, self.start_line, self.end_line)

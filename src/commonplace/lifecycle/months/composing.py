@@ -55,7 +55,7 @@ def compose(
         if section := sections.written(daily, note, found, out):
             lines = _inserted(lines or [(f"# {month}", None)], heading, section)
     places = {origin: number for number, (_, origin) in enumerate(lines, 1) if origin}
-    for item in left:
+    for item in reversed(left):  # what stands in for one may be left out for a later one
         _follow(places, item)
     end = "\r\n" if "\r\n" in existing else "\n"
     told = (f"{before[o[1] - 1]}\n" if o and o[0] == path else f"{line}{end}" for line, o in lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import replace
 
 from commonplace import paths
@@ -60,7 +61,11 @@ def remove(workspace: paths.Workspace, job: Job) -> bool:
     if not found:
         return False
     kept, rest = before[: found.start()], before[found.end() :]
-    _write(kept.removesuffix(b"\n") if b" (joined)\n" in found[0] and not rest else kept + rest)
+    if b" (joined)\n" in found[0] and not rest:
+        with suppress(ConfigError):  # one that takes no last line without an end keeps ours
+            _write(kept.removesuffix(b"\n"))
+            return True
+    _write(kept + rest)
     return True
 
 
