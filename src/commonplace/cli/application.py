@@ -38,6 +38,13 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Refine": {
         "consolidate": ("consolidating:consolidate", "Refine the daily notes into MEMORY.md, checked."),
+        "correct": (
+            "correcting:correct",
+            "Strike a statement wherever notes say it; put another beside it.",
+        ),
+        "confirm": ("correcting:confirm", "Let a tentative statement hold, or strike it."),
+        "log": ("revisions:log", "List generated changes of notes, and show them."),
+        "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
     },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),

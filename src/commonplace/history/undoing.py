@@ -145,7 +145,8 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
-        raise NotUndone(run.id, "what was there before is not kept, since it was forgotten on purpose")
+        told = "what was there before is not kept, since it was forgotten on purpose; name an older run"
+        raise NotUndone(run.id, f"{told}, {LOG}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []
@@ -185,11 +186,14 @@ def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | N
 def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
     """Which later runs changed a file as well and would have to be undone first."""
     later = [
-        other.id
+        other
         for other in _since(workspace, run)[:-1]
         if any(file.path == path and not file.left for file in other.files)
     ]
+    gone = [other.id for other in later if not other.kept]
+    if gone:
+        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
     if not later:
         return "; change the file itself"
     more = f" and {len(later) - 3} more" if len(later) > 3 else ""
-    return f"; undo {', '.join(later[:3])}{more} first, or all of them with --since"
+    return f"; undo {', '.join(other.id for other in later[:3])}{more} first, or all of them with --since"
