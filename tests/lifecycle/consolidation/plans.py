@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+NOW = datetime(2026, 2, 13, 23).astimezone()
 MEMORY = """# Memory
 
 Curated by hand.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from commonplace.notes.redact import redact
 from tests.lifecycle.consolidation import plans
 
 PLANS = 1000
-NOW = datetime(2026, 2, 13, 23).astimezone()
+NOW = plans.NOW
 EDIT = "- 18:00 Wen added this meanwhile."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,6 +17,12 @@ from commonplace.revision import contradictions as opposed
 if TYPE_CHECKING:
     from commonplace.history.applying import Read
     from commonplace.memory import Memory
+
+# Who tells of a decision says nothing against an entry.
+_LEAD = re.compile(
+    r"\A(?:(?:we|i|the team) )?(?:decided|agreed)(?: that| to)?:?\s+|\A(?:我们)?(?:决定|商定|约定)[：:]?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,6 @@ def contradictions(
     return [
         Contradiction(candidate, left[other.first])
         for candidate in found
-        for other in opposed.between(candidate.text, statements)
+        for other in opposed.between(_LEAD.sub("", candidate.text), statements)
         if sameness.about_one_thing(candidate.text, other.text)
     ]

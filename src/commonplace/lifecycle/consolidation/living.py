@@ -80,7 +80,9 @@ def _where(entry: Entry, reference: str, notes: Notes) -> tuple[str, str]:
     day = layout.date_of(wanted.path) or entry.since
     told = date.fromisoformat(day) if day else None
     there = [s for s in known if s.first <= wanted.first <= s.last]
-    carrying = [s for s in known if _carries(s, entry.text, told)]
+    if any(s.struck and _stands(s) for s in there):
+        return reference, ""
+    carrying = [s for s in known if "from" not in s.said and _carries(s, entry.text, told)]
     if any(s in carrying for s in there):
         return (reference, "") if _stands(there[0]) else ("", "is struck")
     if carrying:

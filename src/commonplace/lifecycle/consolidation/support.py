@@ -22,7 +22,7 @@ Source = tuple[str, date | None]  # what it says, and the day it says so
 _LEAD = frozenset(
     words.stem(word)
     for word in """
-    i we decided decision agreed agree concluded noted note remember reminder lesson lessons learned learnt
+    i we team decided decision agreed agree noted note remember reminder lesson lessons learned learnt
     fact fyi finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday
     morning evening
     """.split()
