@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory
+from commonplace.bench import prompts
+from commonplace.demo import PROMPT_QUESTIONS, unpack
 from commonplace.history import runs, undoing
 from commonplace.lifecycle import originals, rollup
 from commonplace.lifecycle.schedule import due
@@ -571,3 +575,38 @@ def test_what_was_found_is_found_and_dated(make: Make) -> None:
         assert hit.path == "memory/2026-01.md"
         assert before[question].text.strip() in hit.text
         assert day in " ".join(hit.headings)
+
+
+def monthly(path: str) -> str:
+    return re.sub(r"^memory/(\d{4}-\d{2})-\d{2}\.md$", r"memory/\1.md", path)
+
+
+def test_the_questions_of_the_demo_find_their_evidence_with_its_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root = tmp_path / "demo"
+    unpack(root)
+    asked = prompts.read(PROMPT_QUESTIONS)
+    moved = [
+        replace(question, expected=tuple(replace(e, path=monthly(e.path)) for e in question.expected))
+        for question in asked.questions
+    ]
+
+    def days(memory: Memory, question: prompts.Question) -> set[str]:
+        hits = memory.search(question.text, now=asked.today, limit=40).hits
+        found = {(hit.date, e.contains) for hit in hits for e in question.expected if e.contains in hit.text}
+        return {f"{day} {words}" for day, words in found if day}
+
+    with Memory.open(root) as memory:
+        before = prompts.measure(memory, asked)
+        dated = [days(memory, question) for question in asked.questions]
+        done = rollup.rollup(memory, now=SPRING.replace(month=9))
+        assert not any(month.refused for month in done.months)
+        assert sum(len(month.notes) for month in done.months) > 60
+        after = prompts.measure(memory, replace(asked, questions=tuple(moved)))
+        assert [days(memory, question) for question in moved] == dated
+    found = {answer.question.text for answer in before.answers if answer.found}
+    assert found <= {answer.question.text for answer in after.answers if answer.found}
+    assert len(found) >= 27
+    assert any(dated)
