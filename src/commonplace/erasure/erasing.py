@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -71,6 +72,7 @@ def forget(
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
             further = _of_choice(ground, chosen)
             erased.append(_erase(ground, _noted(ground, told), told, now, further))
+        _tidy(ground.workspace.erasing)
     return _joined(erased)
 
 
@@ -131,8 +133,6 @@ def _noted(ground: Ground, told: Wanted) -> Path:
     path = folder / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        for left in folder.glob("*.tmp"):  # nobody else is here: the lock is held
-            left.unlink()
         _write(path, told)
         atomic.sync_folder(ground.workspace.derived)
     except OSError as error:
@@ -152,13 +152,20 @@ def _write(path: Path, told: Wanted) -> None:
 
 
 def _done(path: Path) -> None:
-    """Remove the note, and its folder with the last one."""
-    path.unlink(missing_ok=True)
-    for left in path.parent.glob("*.tmp"):
-        left.unlink(missing_ok=True)
+    """Remove the note. Raises NoteUnreadable."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     atomic.sync_folder(path.parent)
-    if not any(path.parent.iterdir()):
-        path.parent.rmdir()
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the folder of notes with the last of them; what no note was made of yet means nothing."""
+    for left in folder.glob("*.tmp"):
+        left.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
