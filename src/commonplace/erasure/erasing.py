@@ -65,6 +65,7 @@ def forget(
     if dry_run:
         return planned(ground, selecting.choose(ground, selections))
     with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
+        _tidy(ground.workspace.erasing)
         erased = [_carry_on(ground, path, now) for path in pending(ground.workspace)]
         if selections:
             chosen = selecting.choose(ground, selections)
