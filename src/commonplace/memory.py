@@ -369,11 +369,15 @@ class Memory:
         """
         started = time.perf_counter()
         pulled: list[str] = []
+        if self.workspace.history.is_dir():
+            from commonplace.history import applying
+
+            pulled += applying.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
                 from commonplace.notes import updates
 
-                pulled = updates.run_all(self.settings.collections.values())
+                pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
             report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":

@@ -67,6 +67,13 @@ if TYPE_CHECKING:
         to_json,
         xml_text,
     )
+    from commonplace.render.revisions import (
+        diff_text,
+        log_text,
+        run_data,
+        run_text,
+        short_names,
+    )
     from commonplace.render.usage import (
         NEVER_SHOWN,
         usage_data,
@@ -87,6 +94,7 @@ __all__ = [
     "about",
     "collections_text",
     "count",
+    "diff_text",
     "estimate_data",
     "estimate_text",
     "excerpt_data",
@@ -103,6 +111,7 @@ __all__ = [
     "hits_markdown",
     "hits_text",
     "hits_xml",
+    "log_text",
     "notes_data",
     "notes_text",
     "nowhere",
@@ -113,7 +122,10 @@ __all__ = [
     "row",
     "row_data",
     "rows",
+    "run_data",
+    "run_text",
     "shares",
+    "short_names",
     "status_data",
     "status_text",
     "sync_data",
@@ -146,6 +158,9 @@ _MODULES = {
         "about", "count", "explanation", "footer", "headline", "hit_data", "hits", "hits_csv",
         "hits_files", "hits_markdown", "hits_text", "hits_xml", "nowhere", "passage", "place",
         "shares", "timings", "to_json", "xml_text",
+    },
+    "revisions": {
+        "diff_text", "log_text", "run_data", "run_text", "short_names",
     },
     "usage": {
         "NEVER_SHOWN", "usage_data", "usage_text",
