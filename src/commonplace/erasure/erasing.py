@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, render
 from commonplace.erasure import (
     beyond,
     composing,
@@ -152,13 +152,14 @@ def _write(path: Path, told: Wanted) -> None:
     atomic.sync_folder(path.parent)
 
 
-def _done(path: Path) -> None:
+def _done(path: Path) -> list[Erased]:
     """Remove the note. Raises NoteUnreadable."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     atomic.sync_folder(path.parent)
+    return []
 
 
 def _tidy(folder: Path) -> None:
@@ -192,8 +193,9 @@ def _erase(
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
     work.do(work.index)
     work.do(lambda: stores.vectors(ground, work.stale(), change=True))
+    work.do(lambda: work.record(now))
     if not work.troubles:
-        _done(path)
+        work.do(lambda: _done(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
     unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
     left = _explained(ground, left, unreachable)
@@ -234,7 +236,7 @@ class _Work:
         self.run = applying.rewrite(
             self.ground.workspace,
             compose,
-            lambda: _about(self.wanted, composed[-1]),
+            lambda: _about(self.wanted, len(composed[-1].places), "statement"),
             keep=False,
             now=now,
             settings=self.ground.settings.history,
@@ -248,6 +250,17 @@ class _Work:
             return None
         found = (run for run in runs.listed(self.ground.workspace) if run.about.kind == "forget")
         return next(found, None)
+
+    def record(self, now: datetime | None) -> list[Erased]:
+        """Make an entry in the record of changes for what changed no note. Raises NoteUnreadable."""
+        if self.run is None and self.places:
+            workspace, count = self.ground.workspace, len(self.places)
+            with atomic.locked(self.ground.lock):
+                at = now or datetime.now().astimezone()
+                run = runs.begin(workspace, (), _about(self.wanted, count, "place"), at, keep=False)
+                self.run = replace(run, state="done")
+                runs.save(workspace, self.run)
+        return []
 
     def index(self) -> list[Erased]:
         """Bring the index up to what is left."""
@@ -263,10 +276,9 @@ class _Work:
         return replace(self.wanted, vectors=tuple(key for key in self.wanted.vectors if key not in kept))
 
 
-def _about(told: Wanted, composed: Composed) -> About:
+def _about(told: Wanted, count: int, noun: str) -> About:
     """Who, when and how much; never what."""
-    places = len(composed.places)
-    title = f"forget {places} {'statement' if places == 1 else 'statements'}"
+    title = f"forget {render.count(count, noun)}"
     return About(
         "forget", title, by="agent" if told.agent else "owner", agent=told.agent, session=told.session
     )
