@@ -54,9 +54,9 @@ class Composed(NamedTuple):
 def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
     """Return the paths of the workspace's own notes, posix and relative to it."""
     globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
-    return sorted(
-        state.path for state in scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)])
-    )
+    found = sorted(scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)]))
+    # By its first name only: a link inside the workspace is the same file once more.
+    return sorted({os.path.realpath(s.absolute): s.path for s in reversed(found)}.values())
 
 
 def compose(names: Iterable[str], read: Read, wanted: Wanted, shift: Shift) -> Composed:

@@ -98,8 +98,9 @@ def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
     pieces: dict[int, list[tuple[int, int]]] = {}
     for first, last in wanted.parts.spans(page.text):
         for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
-            start, end = page.starts[number - 1], page.starts[number - 1] + len(page.bare(number))
-            piece = (max(first, start) - start, min(last, end) - start)
+            start, line = page.starts[number - 1], page.bare(number)
+            least = 0 if first >= start else len(line) - len(line.lstrip())  # what is indented stays so
+            piece = (max(first - start, least), min(last - start, len(line)))
             if number not in lines and piece[0] < piece[1]:
                 pieces.setdefault(number, []).append(piece)
     changed = {number: _without(page.bare(number), found) for number, found in pieces.items()}

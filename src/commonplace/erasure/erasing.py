@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, render
 from commonplace.erasure import (
     beyond,
     composing,
@@ -64,6 +65,7 @@ def forget(
     if dry_run:
         return planned(ground, selecting.choose(ground, selections))
     with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
+        _tidy(ground.workspace.erasing)
         erased = [_carry_on(ground, path, now) for path in pending(ground.workspace)]
         if selections:
             chosen = selecting.choose(ground, selections)
@@ -71,6 +73,7 @@ def forget(
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
             further = _of_choice(ground, chosen)
             erased.append(_erase(ground, _noted(ground, told), told, now, further))
+        _tidy(ground.workspace.erasing)
     return _joined(erased)
 
 
@@ -131,8 +134,6 @@ def _noted(ground: Ground, told: Wanted) -> Path:
     path = folder / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        for left in folder.glob("*.tmp"):  # nobody else is here: the lock is held
-            left.unlink()
         _write(path, told)
         atomic.sync_folder(ground.workspace.derived)
     except OSError as error:
@@ -151,14 +152,22 @@ def _write(path: Path, told: Wanted) -> None:
     atomic.sync_folder(path.parent)
 
 
-def _done(path: Path) -> None:
-    """Remove the note, and its folder with the last one."""
-    path.unlink(missing_ok=True)
-    for left in path.parent.glob("*.tmp"):
-        left.unlink(missing_ok=True)
+def _done(path: Path) -> list[Erased]:
+    """Remove the note. Raises NoteUnreadable."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     atomic.sync_folder(path.parent)
-    if not any(path.parent.iterdir()):
-        path.parent.rmdir()
+    return []
+
+
+def _tidy(folder: Path) -> None:
+    """Remove the folder of notes with the last of them; what no note was made of yet means nothing."""
+    for left in folder.glob("*.tmp"):
+        left.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
@@ -184,8 +193,9 @@ def _erase(
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
     work.do(work.index)
     work.do(lambda: stores.vectors(ground, work.stale(), change=True))
+    work.do(lambda: work.record(now))
     if not work.troubles:
-        _done(path)
+        work.do(lambda: _done(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
     unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
     left = _explained(ground, left, unreachable)
@@ -226,7 +236,7 @@ class _Work:
         self.run = applying.rewrite(
             self.ground.workspace,
             compose,
-            lambda: _about(self.wanted, composed[-1]),
+            lambda: _about(self.wanted, len(composed[-1].places), "statement"),
             keep=False,
             now=now,
             settings=self.ground.settings.history,
@@ -240,6 +250,17 @@ class _Work:
             return None
         found = (run for run in runs.listed(self.ground.workspace) if run.about.kind == "forget")
         return next(found, None)
+
+    def record(self, now: datetime | None) -> list[Erased]:
+        """Make an entry in the record of changes for what changed no note. Raises NoteUnreadable."""
+        if self.run is None and self.places:
+            workspace, count = self.ground.workspace, len(self.places)
+            with atomic.locked(self.ground.lock):
+                at = now or datetime.now().astimezone()
+                run = runs.begin(workspace, (), _about(self.wanted, count, "place"), at, keep=False)
+                self.run = replace(run, state="done")
+                runs.save(workspace, self.run)
+        return []
 
     def index(self) -> list[Erased]:
         """Bring the index up to what is left."""
@@ -255,10 +276,9 @@ class _Work:
         return replace(self.wanted, vectors=tuple(key for key in self.wanted.vectors if key not in kept))
 
 
-def _about(told: Wanted, composed: Composed) -> About:
+def _about(told: Wanted, count: int, noun: str) -> About:
     """Who, when and how much; never what."""
-    places = len(composed.places)
-    title = f"forget {places} {'statement' if places == 1 else 'statements'}"
+    title = f"forget {render.count(count, noun)}"
     return About(
         "forget", title, by="agent" if told.agent else "owner", agent=told.agent, session=told.session
     )

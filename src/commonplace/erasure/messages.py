@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from commonplace.erasure.wanted import Wanted
 from commonplace.erasure.words import MARK
 
+_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 ARGUMENTS = json.dumps({"text": MARK})  # of a call: whoever reads them expects an object
 
@@ -30,12 +32,12 @@ def message(raw: bytes, wanted: Wanted) -> bytes:
 
 def _escapes(raw: bytes, wanted: Wanted) -> bool:
     """Whether a line says it by escapes of its own, of letters that need none."""
-    if b"\\u" not in raw:
-        return False
-    try:
-        return wanted.found(_encoded(json.loads(raw)).decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return False
+    return b"\\u" in raw and wanted.found(unescaped(raw.decode("utf-8", "replace")))
+
+
+def unescaped(text: str) -> str:
+    """Return a text with the letters that stand in it as escapes of JSON, however often escaped."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def cleaned(value: Any, wanted: Wanted, key: str = "") -> Any:  # noqa: ANN401 - any JSON
@@ -43,7 +45,9 @@ def cleaned(value: Any, wanted: Wanted, key: str = "") -> Any:  # noqa: ANN401 -
     if isinstance(value, str):
         if key == "arguments":
             return ARGUMENTS if _said(value, wanted) else value
-        return MARK if wanted.whole.found(value) else wanted.parts.replaced(value)
+        plain = unescaped(value)
+        hidden = not wanted.found(value) and wanted.found(plain)
+        return MARK if hidden or wanted.whole.found(value) else wanted.parts.replaced(value)
     if isinstance(value, list):
         return [cleaned(one, wanted, key) for one in value]
     if isinstance(value, dict):
@@ -53,12 +57,7 @@ def cleaned(value: Any, wanted: Wanted, key: str = "") -> Any:  # noqa: ANN401 -
 
 def _said(arguments: str, wanted: Wanted) -> bool:
     """Whether a call's arguments hold it, as JSON or however a model wrote them."""
-    if wanted.found(arguments):
-        return True
-    try:
-        return wanted.found(json.dumps(json.loads(arguments), ensure_ascii=False))
-    except (ValueError, RecursionError):
-        return False
+    return wanted.found(arguments) or wanted.found(unescaped(arguments))
 
 
 def entry(raw: bytes, wanted: Wanted) -> bytes:

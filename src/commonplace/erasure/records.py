@@ -7,7 +7,6 @@ leaves hashes that are those of the bytes once they are cleaned, so that the nex
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.erasure.words import MARK
 from commonplace.errors import NoteUnreadable
-from commonplace.history import runs
+from commonplace.history import lines, runs
 from commonplace.types.erasure import Erased
 from commonplace.types.revisions import About, ChangedFile, Run
 
@@ -33,21 +32,9 @@ def clean(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
             if (one := _clean(ground, name, wanted, change=False))
         ]
     with atomic.locked(ground.lock):
-        for folder in _unfinished(ground):
-            _remove_folder(folder)
+        runs.sweep(ground.workspace)
         found = [_clean(ground, name, wanted, change=True) for name in runs.names(ground.workspace)]
     return [one for one in found if one]
-
-
-def _unfinished(ground: Ground) -> Iterator[Path]:
-    """Folders of runs that were never begun: whoever made them is dead, or would hold the lock."""
-    yield from ground.workspace.history.glob("*.tmp")
-
-
-def _remove_folder(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _clean(ground: Ground, name: str, wanted: Wanted, *, change: bool) -> Erased | None:
@@ -61,7 +48,8 @@ def _clean(ground: Ground, name: str, wanted: Wanted, *, change: bool) -> Erased
         kept, changed = _file(ground, folder, place, file, wanted)
         files.append(kept)
         sides |= changed
-    told = replace(run, files=tuple(files), about=_about(run, wanted))
+    lacks = _unnamed(run.uncommitted, wanted)
+    told = replace(run, files=tuple(files), about=_about(run, wanted), uncommitted=lacks)
     others = _others(folder, wanted)
     if told == run and not sides and not others:
         return None
@@ -83,14 +71,20 @@ def _file(
         return ChangedFile(MARK, "", "", LEFT), dict.fromkeys(known.values())
     changed: dict[Path, bytes | None] = {}
     digests = {"before": file.before, "after": file.after}
+    now: dict[str, bytes] = {}
     for side, path in known.items():
         data = _read(path)
         after = _cleaned(ground, file.path, data, wanted)
         if after != data:
             changed[path] = after
+        now[side] = after or b""
         if digests[side] == runs.digest(data):
             digests[side] = runs.digest(after)
-    return replace(file, **digests, left=wanted.replaced(file.left)), changed
+    kept = replace(file, before=digests["before"], after=digests["after"], left=wanted.replaced(file.left))
+    if changed:
+        added, removed = lines.counted(now.get("before", b""), now.get("after", b""))
+        kept = replace(kept, added=added, removed=removed)
+    return kept, changed
 
 
 def _cleaned(ground: Ground, path: str, data: bytes, wanted: Wanted) -> bytes | None:
@@ -110,11 +104,18 @@ def _about(run: Run, wanted: Wanted) -> About:
     sessions = {*wanted.sessions, *wanted.told_sessions}
     return replace(
         about,
-        title=wanted.replaced(about.title),
-        why=wanted.replaced(about.why),
+        title=_unnamed(about.title, wanted),
+        why=_unnamed(about.why, wanted),
         agent=wanted.replaced(about.agent),
         session="" if about.session in sessions else wanted.replaced(about.session),
     )
+
+
+def _unnamed(text: str, wanted: Wanted) -> str:
+    """A text without the notes that were forgotten, and without what they say."""
+    for path in wanted.notes:
+        text = text.replace(path, MARK)
+    return wanted.replaced(text)
 
 
 def _others(folder: Path, wanted: Wanted) -> list[Path]:

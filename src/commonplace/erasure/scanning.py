@@ -18,6 +18,7 @@ import apsw
 from commonplace import paths
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
+from commonplace.erasure.messages import unescaped
 from commonplace.erasure.wanted import Wanted
 from commonplace.types.erasure import Trace
 
@@ -122,7 +123,10 @@ def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for b
 
 
 def _in_text(data: bytes, sought: Forms) -> int:
-    if count := sought.found(data.decode("utf-8", "replace")):
+    text = data.decode("utf-8", "replace")
+    if count := sought.found(text):
+        return count
+    if "\\u" in text and (count := sought.found(unescaped(text))):
         return count
     lower = data.lower()
     marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
