@@ -139,7 +139,18 @@ def _entry(note: Note, line: int) -> tuple[int, int]:
         # Items that start at the margin do not overlap, so what is said in their first line holds to the end.
         limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
         end = _end_of_item(lines, line, limit, deep)
-    return start, end
+    return start, max(end, _end_of_paragraph(note, line)) if comments.is_guess(lines[line - 1]) else end
+
+
+def _end_of_paragraph(note: Note, line: int) -> int:
+    """The last line that goes on with what a line says."""
+    passed = {heading.line for heading in note.headings} | {first for first, _ in note.fences}
+    end = line
+    while end < len(note.lines) and note.lines[end].strip() and end + 1 not in passed:
+        if _begins(note.lines[end]):
+            break
+        end += 1
+    return end
 
 
 def _end_of_item(lines: Sequence[str], line: int, limit: int, deep: int) -> int:
