@@ -77,6 +77,7 @@ def exchange(path: Path, before: bytes | None, after: bytes | None, *, lock: Pat
     """
     target = Path(os.path.realpath(path))
     with _translated(path):
+        clear(path, lock=lock)
         original = _read(target)
         found = None if original.status is None else original.data
         if found == after:
@@ -88,6 +89,12 @@ def exchange(path: Path, before: bytes | None, after: bytes | None, *, lock: Pat
         target.unlink()
         sync_folder(target.parent)
         return True
+
+
+def clear(path: Path, *, lock: Path) -> None:
+    """Remove what somebody left beside a file who died while he held this lock, which the caller holds."""
+    with _translated(path), suppress(FileNotFoundError, NotADirectoryError):
+        _temporary(Path(os.path.realpath(path)), lock).unlink()
 
 
 @contextmanager

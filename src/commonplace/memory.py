@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Cited,
+        Corrected,
         Entry,
         Estimate,
         Excerpt,
@@ -162,11 +164,13 @@ class Memory:
         redact: bool | None = None,
         now: datetime | None = None,
         provenance: Provenance | None = None,
+        tentative: bool = False,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
         Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        in the note who wrote it, `tentative` that it is a guess. What it contradicts is said in the answer.
+        Raises ConfigError for empty text, NoteUnreadable if the file cannot be
         written.
         """
         from datetime import datetime
@@ -184,7 +188,49 @@ class Memory:
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
             provenance=provenance,
+            tentative=tentative,
         )
+
+    def correct(
+        self,
+        old: str,
+        new: str,
+        *,
+        why: str = "",
+        now: datetime | None = None,
+        provenance: Provenance | None = None,
+        dry_run: bool = False,
+    ) -> Corrected:
+        """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
+
+        `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
+        sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
+        named) touches what is pinned. With `dry_run` nothing is written. Raises StatementNotFound, with near
+        misses, ConfigError for a new statement that is none, NoteUnreadable.
+        """
+        from datetime import datetime
+
+        from commonplace.revision import correcting
+
+        found = correcting.correct(
+            self.workspace,
+            self.settings,
+            correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance),
+            redact=self.settings.remember.redact,
+            ask=self._near,
+            dry_run=dry_run,
+        )
+        if not dry_run:
+            self._store.written()
+        return found
+
+    def _near(self, text: str, own: bool) -> list[Cited]:
+        """What the index finds near a text; without `own` only what no correction reaches."""
+        from commonplace.revision import elsewhere
+
+        if not own and len(sources(self)) == 1 and not self.settings.sessions.index:
+            return []
+        return elsewhere.hits(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.
@@ -334,11 +380,15 @@ class Memory:
         """
         started = time.perf_counter()
         pulled: list[str] = []
+        if self.workspace.history.is_dir():
+            from commonplace.history import applying
+
+            pulled += applying.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
                 from commonplace.notes import updates
 
-                pulled = updates.run_all(self.settings.collections.values())
+                pulled += updates.run_all(self.settings.collections.values())
             load = self._model_for_sync if embed else lambda _: None
             report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":

@@ -33,11 +33,11 @@ def test_files_are_changed_and_put_back(workspace: paths.Workspace) -> None:
     assert run.state == "done"
     assert (workspace.root / "memory" / "archive.md").read_bytes() == b"- one\n"
     assert [found.id for found in runs.listed(workspace)] == [run.id]
-    back = undoing.undo(workspace)
+    (back,) = undoing.undo(workspace)
     assert back.about.undoes == run.id
     assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n"
     assert not (workspace.root / "memory" / "archive.md").exists()
-    again = undoing.undo(workspace, back.id)
+    (again,) = undoing.undo(workspace, back.id)
     assert again.about.title == "undo undo consolidate 2026-02-07..13"
     assert workspace.memory_file.read_bytes() == b"# Memory\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,14 +13,17 @@ from commonplace import paths
 from commonplace.agent import pieces
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.errors import NoteNotFound, NoteUnreadable
+from commonplace.history import applying
 from commonplace.memory import Memory
 from commonplace.notes import files, masks
+from commonplace.types.revisions import About, Change
 
 if TYPE_CHECKING:
     from commonplace.types import Recall, Written
 
 DEADLINE_S = 2.0  # that a host waits for a block which was begun ahead
 RUNNING = 4  # blocks begun ahead at a time in one process; a host that hangs must not pile up threads
+_ATTEMPTS = 20  # a file that an editor changes this often in a row is not ours to fight over
 _SLOTS = threading.BoundedSemaphore(RUNNING)
 
 
@@ -66,23 +69,33 @@ class MemoryStore:
             self._read = _hash(text)
         return masks.mask(_unix(text)).text
 
-    def write_long_term(self, text: str) -> None:
+    def write_long_term(self, text: str, *, agent: str = "", session: str = "") -> None:
         """Replace MEMORY.md: locked, atomic, redacted; what was hidden from the reader stays.
 
-        Unless the file is as it was read last, every line of it must still be there. Raises TextLost, with
-        nothing written, ConfigError, OutsideRoots, NoteUnreadable.
+        It is a generated change like others, which `log` shows and `undo` takes back. Unless the file is as it
+        was read last, every line of it must still be there. Raises TextLost, with nothing written, ConfigError,
+        OutsideRoots, NoteUnreadable.
         """
         workspace = self.memory.workspace
         path = workspace.memory_file
         paths.contain(path, [workspace.root], missing_ok=True)
+        place = path.relative_to(workspace.root).as_posix()
+        about = About("write", f"rewrite {place}", "an agent replaced it", "agent", agent, session)
         written = ""
 
-        def compose(before: str) -> str:
+        def compose(read: applying.Read) -> Sequence[Change]:
             nonlocal written
-            written = self._composed(path, before, _unix(text))
-            return written
+            before = read(place)
+            written = self._composed(path, files.decode(path, before or b""), _unix(text))
+            return [Change(place, before, files.encode(before or b"", written))]
 
-        files.replace(path, compose, lock=paths.lock_file(workspace, "notes"))
+        for attempt in range(_ATTEMPTS):
+            try:
+                applying.rewrite(workspace, compose, about, settings=self.memory.settings.history)
+                break
+            except applying.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
+                if attempt == _ATTEMPTS - 1:
+                    raise
         with self._lock:
             self._read = _hash(written)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from commonplace.chunking import sections, struck, turns
+from commonplace.chunking import sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
 from commonplace.types import Note
 from commonplace.types.statements import Statement
@@ -17,7 +17,7 @@ _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
 _COMMENT = re.compile(r"<!--.*?-->")
-STRUCK = re.compile(r"~~(?=\S)((?:(?!~~).)*\S)~~")
+STRUCK = strikes.STRUCK
 
 
 class _Open:
@@ -86,18 +86,16 @@ def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) 
         own[0] = own[0][clock.end() :]
     told = [_COMMENT.sub("", line).strip() for line in own]
     told = [line for line in told if line]
-    struck = bool(told) and all(STRUCK.fullmatch(line) for line in told)
-    if struck:
-        told = [line[2:-2] for line in told]
+    struck = strikes.read(told, turn=mark is None)
     return Statement(
         path=note.path,
         first=place.first,
         last=place.last,
         end=place.end,
-        text="\n".join(told),
+        text="\n".join(told if struck is None else struck),
         headings=headings,
         said=said.of(place.first, place.first) or {},
-        struck=struck,
+        struck=struck is not None,
         item=item,
         hour=clock["hour"] if clock else "",
     )
@@ -118,12 +116,12 @@ def without_struck(text: str) -> str:
     lines = text.split("\n")
     headings, fences = structure(lines)
     passed = {number for first, last in fences for number in range(first, last + 1)}
-    strikes = struck.of_lines(lines, passed | {heading.line for heading in headings})
+    found = struck.of_lines(lines, passed | {heading.line for heading in headings})
     told = [
-        struck.without(line, strikes[number]) if number in strikes else line
+        struck.without(line, found[number]) if number in found else line
         for number, line in enumerate(lines, 1)
     ]
-    return "\n".join(line for number, line in enumerate(told, 1) if line or number not in strikes)
+    return "\n".join(line for number, line in enumerate(told, 1) if line or number not in found)
 
 
 def is_pinned(said: Mapping[str, str]) -> bool:

@@ -27,6 +27,12 @@ def speaker(line: str) -> str | None:
     return found[1].lower() if found else None
 
 
+def behind(line: str, start: int = 0) -> int:
+    """Where what is said begins in a line, behind the label; `start` for one without a label."""
+    found = _LABEL.match(line, start) if _may_have_label(line[start:]) else None
+    return found.end() if found else start
+
+
 def _may_have_label(line: str) -> bool:
     return line.find(":", 0, _LABEL_WITHIN) > 0 or line.find("：", 0, _LABEL_WITHIN) > 0
 

@@ -36,6 +36,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
+    "Refine": {
+        "correct": (
+            "correcting:correct",
+            "Strike a statement wherever notes say it; put another beside it.",
+        ),
+        "confirm": ("correcting:confirm", "Let a tentative statement hold, or strike it."),
+        "log": ("revisions:log", "List generated changes of notes, and show them."),
+        "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
+    },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),

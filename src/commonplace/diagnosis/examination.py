@@ -46,6 +46,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "stores.ledger": "stores:ledger",
         "stores.usage": "stores:usage",
         "stores.spool": "stores:spool",
+        "stores.history": "revisions:history",
         "stores.caches": "stores:caches",
     },
     "disk": {"disk.space": "disk:space"},

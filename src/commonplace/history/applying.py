@@ -8,19 +8,21 @@ else has changed meanwhile is left as it is, and the run says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from commonplace import atomic, paths
 from commonplace.config.settings import History
-from commonplace.errors import NoteNotFound, NoteUnreadable
+from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.history import runs
 from commonplace.types.revisions import About, Change, ChangedFile, Run, RunState
 
 Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
 LEFT = "was changed by somebody else before the run could be carried on"
+DAMAGED = "was left as it is: what was to be written is damaged"
 
 
 class FileChanged(NoteUnreadable):
@@ -42,8 +44,10 @@ def apply(
     """Make changes of several files, all or none; None where there is nothing to change.
 
     They are exchanged in their order: let what is moved come before what it is moved out of. Without `keep`
-    no bytes are kept once it is done, and it cannot be undone. Raises FileChanged where a file is not as its
-    change says, OutsideRoots, NoteUnreadable, with nothing written.
+    no bytes are kept once it is done, and it cannot be undone. With `settings` they are committed where the
+    workspace is in a git repository, and runs that are too old are removed. Raises FileChanged where a file
+    is not as its change says, OutsideRoots, NoteUnreadable, with nothing written; only where a full disk
+    forbids to put back what was written is it carried on later.
     """
 
     def compose(read: Read) -> Sequence[Change]:
@@ -69,16 +73,24 @@ def rewrite(
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
     for after it. Returns None where nothing changes. Raises as `apply` does, and what `compose` raises.
     """
+    now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
         changes = [c for c in compose(lambda path: read(workspace, path)) if c.before != c.after]
         if not changes:
             return None
-        for change in changes:
-            paths.contain(workspace.root / change.path, [workspace.root], missing_ok=True)
+        _check(workspace, changes)
         told = about if isinstance(about, About) else about()
-        run = runs.begin(workspace, changes, told, now or datetime.now().astimezone(), keep=keep)
-        return _finish(workspace, run, changes)
+        waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
+        run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
+        run = _make(workspace, run, changes)
+        if settings is not None:
+            runs.prune(workspace, settings.keep_days, now)
+    if not waiting:
+        return run
+    from commonplace.history import committing
+
+    return committing.commit(workspace, run)
 
 
 def read(workspace: paths.Workspace, path: str) -> bytes | None:
@@ -91,35 +103,116 @@ def read(workspace: paths.Workspace, path: str) -> bytes | None:
 
 def recover(workspace: paths.Workspace) -> list[Run]:
     """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable."""
-    if not any(run.state == "begun" for run in runs.listed(workspace)):
+    if not runs.unfinished(workspace) and not runs.litter(workspace):
         return []
     with atomic.locked(_lock(workspace)):
         return _carry_on(workspace)
 
 
+def warnings(workspace: paths.Workspace) -> list[str]:
+    """Carry on what was begun, for whoever only wants to know what came of it; raises nothing."""
+    try:
+        return [
+            f"{file.path} {file.left} ({run.about.title}, {run.id})"
+            for run in recover(workspace)
+            for file in run.files
+            if file.left
+        ]
+    except CommonplaceError as error:
+        return [f"a generated change could not be carried on: {error}"]
+
+
+def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:
+    """See that changes are of several files, all in the workspace. Raises OutsideRoots, NoteUnreadable."""
+    seen: dict[Path, str] = {}
+    for change in changes:
+        real = paths.contain(workspace.root / change.path, [workspace.root], missing_ok=True)
+        if real in seen:
+            told = f"is the same file as {paths.shown(seen[real])}, so nothing was written"
+            raise NoteUnreadable(paths.shown(change.path), told)
+        seen[real] = change.path
+
+
+def _make(workspace: paths.Workspace, run: Run, changes: Sequence[Change]) -> Run:
+    """Exchange the files of a run that was just written down, or put all of them back and remove it."""
+    try:
+        for change in changes:
+            if not _exchange(workspace, change):
+                raise FileChanged(change.path)
+        return _close(workspace, run, run.files)
+    except (CommonplaceError, OSError, KeyboardInterrupt):
+        # Where not even that can be done the run stays begun, and the next command carries it on.
+        with suppress(CommonplaceError, OSError):
+            for change in reversed(changes):
+                _exchange(workspace, Change(change.path, change.after, change.before))
+            runs.remove(workspace, run.id)
+        raise
+
+
+def _exchange(workspace: paths.Workspace, change: Change) -> bool:
+    return atomic.exchange(workspace.root / change.path, change.before, change.after, lock=_lock(workspace))
+
+
 def _carry_on(workspace: paths.Workspace) -> list[Run]:
     """Finish, under the lock, every run that is begun: whoever began it is dead, or would hold the lock."""
-    found = [run for run in runs.listed(workspace) if run.state == "begun"]
-    return [_finish(workspace, run, None) for run in reversed(found)]
+    runs.sweep(workspace)
+    done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
+    newest = next(runs.newest_first(workspace), None)
+    if newest is not None:
+        _mark(workspace, newest)
+    return done
 
 
-def _finish(workspace: paths.Workspace, run: Run, changes: Sequence[Change] | None) -> Run:
+def _finish(workspace: paths.Workspace, run: Run) -> Run:
     """Exchange the files of a run that are not exchanged yet, and write down that it is done."""
-    files: list[ChangedFile] = []
-    for place, file in enumerate(run.files):
-        if changes is None:
-            before = read(workspace, file.path)
-            same = runs.digest(before) in (file.before, file.after)
-            after = runs.content(workspace, run, place, "after") if same else None
-        else:
-            before, after = changes[place].before, changes[place].after
-            same = True
-        done = same and atomic.exchange(workspace.root / file.path, before, after, lock=_lock(workspace))
-        files.append(file if done else replace(file, left=LEFT))
+    files = [replace(file, left=_go_forward(workspace, run, place)) for place, file in enumerate(run.files)]
+    return _close(workspace, run, files)
+
+
+def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
+    """Exchange a file of a run unless it is; why it was left, or an empty text.
+
+    Raises NoteUnreadable for what may pass: a disk that is full, a file that may not be written.
+    """
+    file = run.files[place]
+    try:
+        now = read(workspace, file.path)
+    except OutsideRoots:
+        return LEFT  # a link that leaves, or no file at all
+    target = workspace.root / file.path
+    found = runs.digest(now)
+    if found in (file.before, file.after):
+        try:
+            after = now if found == file.after else runs.content(workspace, run, place, "after")
+        except NoteUnreadable:
+            return DAMAGED
+        if atomic.exchange(target, now, after, lock=_lock(workspace)):
+            return ""
+    atomic.clear(target, lock=_lock(workspace))
+    return LEFT
+
+
+def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -> Run:
+    """Write down that a run is done, and what it took back."""
     state: RunState = "partial" if any(file.left for file in files) else "done"
-    done_run = replace(run, files=tuple(files), state=state)
-    runs.save(workspace, done_run)
-    return done_run
+    made = replace(run, files=tuple(files), state=state)
+    runs.save(workspace, made)
+    with suppress(NoteUnreadable):  # the next one that changes anything marks it
+        _mark(workspace, made)
+    return made
+
+
+def _mark(workspace: paths.Workspace, made: Run) -> None:
+    """Note in what a run took back that it is undone; what that had taken back stands again."""
+    if not made.about.undoes or made.state != "done":
+        return
+    target = runs.load(workspace, made.about.undoes)
+    if target is None or target.undone == made.id or made.undone:
+        return
+    first = runs.load(workspace, target.about.undoes) if target.about.undoes else None
+    if first is not None and first.undone == target.id:
+        runs.save(workspace, replace(first, undone=""))
+    runs.save(workspace, replace(target, undone=made.id))
 
 
 def _lock(workspace: paths.Workspace) -> Path:

@@ -1,10 +1,11 @@
 """The record of generated changes: a folder for each, with the bytes before and after it.
 
-    .commonplace/history/20260213-033000-1f2a3b/
+    .commonplace/history/20260213-033000-0001f2/
         run.json                  what it is, whose, and how far it has come
         0.before, 0.after …       the bytes of its files, by their place in run.json; missing for no file
 
-A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk.
+A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
+is removed: what ends so belongs to nobody who is alive, since all of it happens under the lock of the notes.
 """
 
 from __future__ import annotations
@@ -14,21 +15,30 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import datetime
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from commonplace import atomic, paths
 from commonplace.errors import NoteUnreadable
+from commonplace.history import lines
 from commonplace.types.revisions import About, Change, ChangedFile, Run
 
 RECORD = "run.json"
 SIDES = ("before", "after")
+WAITING = "not committed yet"  # what `uncommitted` says until git was asked
+_TEMPORARY = ".tmp"
+# The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_LITTER = re.compile(rf"{_NAME.pattern}\.tmp")
+_STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
 _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
+_TYPES = {"bool": bool, "int": int}
+_Kind = TypeVar("_Kind", About, ChangedFile, Run)
 
 
 def digest(data: bytes | None) -> str:
@@ -37,23 +47,29 @@ def digest(data: bytes | None) -> str:
 
 
 def begin(
-    workspace: paths.Workspace, changes: Sequence[Change], about: About, now: datetime, *, keep: bool
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About,
+    now: datetime,
+    *,
+    keep: bool,
+    uncommitted: str = "",
 ) -> Run:
     """Write down what is about to be changed, with all bytes, before anything is; return the run.
 
-    Raises NoteUnreadable, with nothing written.
+    Called under the lock of the notes. Raises NoteUnreadable, with nothing written.
     """
-    files = tuple(ChangedFile(c.path, digest(c.before), digest(c.after)) for c in changes)
+    files = tuple(_changed(change) for change in changes)
     told = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
-    name = f"{now:%Y%m%d-%H%M%S}-{hashlib.sha256(told.encode()).hexdigest()[:6]}"
-    run = Run(name, about, now.isoformat(timespec="seconds"), files, kept=keep)
-    folder = workspace.history / f"{name}.tmp"
+    name = _next_name(workspace, now, told)
+    at = now.isoformat(timespec="seconds")
+    run = Run(name, about, at, files, kept=keep, uncommitted=uncommitted)
+    folder = workspace.history / f"{name}{_TEMPORARY}"
     paths.prepare_derived(workspace)
     try:
-        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for place, change in enumerate(changes):
-            _put(folder, place, change, keep=keep)
+            _put(workspace, folder, place, change, keep=keep)
         _write(folder / RECORD, _encode(run))
         atomic.sync_folder(folder)
         os.rename(folder, workspace.history / name)
@@ -64,16 +80,35 @@ def begin(
     return run
 
 
-def _put(folder: Path, place: int, change: Change, *, keep: bool) -> None:
-    """Write the bytes of a file; those before only if they are to be kept."""
+def _changed(change: Change) -> ChangedFile:
+    added, removed = lines.counted(change.before or b"", change.after or b"")
+    return ChangedFile(change.path, digest(change.before), digest(change.after), added=added, removed=removed)
+
+
+def _next_name(workspace: paths.Workspace, now: datetime, told: str) -> str:
+    """A name behind all others: runs are taken back by their order, whatever a clock does meanwhile."""
+    stamp, place = now.strftime(_STAMP), 0
+    newest = next(reversed(names(workspace)), "")
+    if newest[:_STAMP_LENGTH] >= stamp:
+        stamp, place = newest[:_STAMP_LENGTH], int(newest[16:19], 16) + 1
+    if place > _PLACES:
+        stamp, place = f"{datetime.strptime(stamp, _STAMP) + timedelta(seconds=1):{_STAMP}}", 0
+    return f"{stamp}-{place:03x}{hashlib.sha256(told.encode()).hexdigest()[:3]}"
+
+
+def _put(workspace: paths.Workspace, folder: Path, place: int, change: Change, *, keep: bool) -> None:
+    """Write the bytes of a file, for nobody who may not read the file; those before only if kept."""
+    mode = 0o666
+    with suppress(OSError):
+        mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode) & 0o666 | 0o600
     if keep and change.before is not None:
-        _write(folder / f"{place}.before", change.before)
+        _write(folder / f"{place}.before", change.before, mode)
     if change.after is not None:
-        _write(folder / f"{place}.after", change.after)
+        _write(folder / f"{place}.after", change.after, mode)
 
 
-def _write(path: Path, data: bytes) -> None:
-    with open(path, "wb") as file:
+def _write(path: Path, data: bytes, mode: int = 0o666) -> None:
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -82,40 +117,81 @@ def _write(path: Path, data: bytes) -> None:
 def save(workspace: paths.Workspace, run: Run) -> None:
     """Write down how far a run has come; one whose bytes are not kept loses them once it is done.
 
-    Raises NoteUnreadable.
+    Called under the lock of the notes. Raises NoteUnreadable.
     """
     folder = workspace.history / run.id
-    temporary = folder / f"{RECORD}.tmp"
+    temporary = folder / f"{RECORD}{_TEMPORARY}"
     try:
-        _write(temporary, _encode(run))
-        os.replace(temporary, folder / RECORD)
-        atomic.sync_folder(folder)
-        if not run.kept and run.state != "begun":
+        if not run.kept and run.state != "begun":  # first: they must not outlive what says that they are gone
             for path in [*folder.glob("*.before"), *folder.glob("*.after")]:
                 path.unlink()
+        _write(temporary, _encode(run))
+        os.replace(temporary, folder / RECORD)
     except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
         raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+    atomic.sync_folder(folder)
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:
     """Return the runs that are kept, newest first; a folder that holds none is passed over."""
-    return [run for name in reversed(names(workspace)) if (run := load(workspace, name)) is not None]
+    return list(newest_first(workspace))
+
+
+def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
+    """Yield the runs one by one, each read when it is asked for."""
+    for name in reversed(names(workspace)):
+        if (run := load(workspace, name)) is not None:
+            yield run
+
+
+def unfinished(workspace: paths.Workspace) -> list[Run]:
+    """Return what is begun, oldest first; since nothing is begun before that is carried on, the newest."""
+    found = []
+    for run in newest_first(workspace):
+        if run.state != "begun":
+            break
+        found.append(run)
+    return found[::-1]
 
 
 def names(workspace: paths.Workspace) -> list[str]:
     """Return the names of runs, oldest first, without reading them."""
+    return sorted(name for name in _entries(workspace) if _NAME.fullmatch(name))
+
+
+def damaged(workspace: paths.Workspace) -> list[str]:
+    """Return the names of runs whose record cannot be read."""
+    return [name for name in names(workspace) if load(workspace, name) is None]
+
+
+def litter(workspace: paths.Workspace) -> list[str]:
+    """Return the names of folders that were being made or removed."""
+    return [name for name in _entries(workspace) if _LITTER.fullmatch(name)]
+
+
+def _entries(workspace: paths.Workspace) -> list[str]:
     try:
-        return sorted(name for name in os.listdir(workspace.history) if _NAME.fullmatch(name))
+        return os.listdir(workspace.history)
     except OSError:
         return []
 
 
+def sweep(workspace: paths.Workspace) -> None:
+    """Remove, under the lock of the notes, the folders that somebody was making or removing when he died."""
+    for name in litter(workspace):
+        shutil.rmtree(workspace.history / name, ignore_errors=True)
+
+
 def load(workspace: paths.Workspace, name: str) -> Run | None:
     """Return a run by its name; None where there is none, or none that can be read."""
+    if not _NAME.fullmatch(name):
+        return None
     try:
         with open(workspace.history / name / RECORD, "rb") as file:
             return _decode(name, json.loads(file.read(_LARGEST)))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
@@ -138,21 +214,45 @@ def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> byte
 
 
 def remove(workspace: paths.Workspace, name: str) -> None:
-    """Remove a run with its bytes; it can no longer be undone."""
+    """Remove a run with its bytes; it can no longer be undone. Called under the lock of the notes."""
     folder = workspace.history / name
-    with suppress(FileNotFoundError):
-        os.unlink(folder / RECORD)  # first: a folder without it is no run
-    shutil.rmtree(folder, ignore_errors=True)
+    gone = workspace.history / f"{name}{_TEMPORARY}"
+    with suppress(OSError):
+        os.rename(folder, gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
+    """Remove the runs that are older than so many days, by their names, but none that is begun."""
+    oldest = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    for name in names(workspace):
+        if name >= oldest:
+            return
+        run = load(workspace, name)
+        if run is None or run.state != "begun":
+            remove(workspace, name)
 
 
 def _encode(run: Run) -> bytes:
     told = asdict(run)
     del told["id"]
-    return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
+    # A path may hold bytes that are no UTF-8; they come back as they were.
+    return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def _decode(name: str, told: Mapping[str, Any]) -> Run:
-    about = About(**told["about"])
-    files = tuple(ChangedFile(**file) for file in told["files"])
-    rest = {key: value for key, value in told.items() if key not in ("about", "files")}
-    return Run(name, about, files=files, **rest)
+    about = _made(About, told["about"])
+    files = tuple(_made(ChangedFile, file) for file in told["files"])
+    return _made(Run, told, id=name, about=about, files=files)
+
+
+def _made(kind: type[_Kind], told: Mapping[str, Any], **given: object) -> _Kind:
+    """Make a value of what is told; what a later version added is passed over. Raises TypeError."""
+    values: dict[str, Any] = dict(given)
+    for field in fields(kind):
+        if field.name in told and field.name not in given:
+            value = told[field.name]
+            if type(value) is not _TYPES.get(str(field.type), str):
+                raise TypeError(field.name)
+            values[field.name] = value
+    return kind(**values)

@@ -83,6 +83,7 @@ _BASIC = (
 _BEARER = r"bearer[ \t]{1,3}((?=[a-z._~+/-]{0,60}\d)[\w.~+/-]{16,}={0,2})"
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _SPECIAL = frozenset("!@#$%^&*~")
+_CLOSING = ".,;:)]}>*|\\"  # what may stand behind a value
 _CONTEXT = 32  # characters before a word that may belong to its name
 
 
@@ -181,7 +182,8 @@ def _least(kind: str, before: str, sign: str) -> int:
 def _bare_end(text: str, start: int, end: int) -> int:
     if cut := _compiled(_CUT).search(text, start, end):
         end = cut.start()
-    return start + len(text[start:end].rstrip(".,;:)]}>*|\\"))
+    bare = text[start:end].rstrip(_CLOSING)
+    return start + len(bare.removesuffix("~~").rstrip(_CLOSING))  # struck text ends in two tildes
 
 
 def _looks_secret(value: _Value) -> bool:

@@ -13,7 +13,8 @@ from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
 
 __all__ = [
-    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "insert_entry", "locked", "replace",
+    "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked",
+    "replace",
 ]  # fmt: skip
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
@@ -32,8 +33,7 @@ def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s:
     """
 
     def compose_bytes(data: bytes) -> bytes:
-        mark, encoding, errors = _codec(data)
-        return mark + compose(decode(path, data)).encode(encoding, errors)
+        return encode(data, compose(decode(path, data)))
 
     atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
 
@@ -45,6 +45,12 @@ def decode(path: Path, data: bytes) -> str:
         return data[len(mark) :].decode(encoding, errors)
     except UnicodeDecodeError as error:
         raise NoteUnreadable(paths.shown(path), f"neither UTF-8 nor {encoding}") from error
+
+
+def encode(before: bytes, text: str) -> bytes:
+    """Encode a text that was composed upon the bytes of a note, as those are: mark, encoding, damage."""
+    mark, encoding, errors = _codec(before)
+    return mark + text.encode(encoding, errors)
 
 
 def append(

@@ -105,6 +105,8 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     for _ in range(_MAX_PASSES):
         finders = _suspected(text)
         spans = _merged(span for find in finders for span in find(text)) if finders else []
+        # The marks that strike a line are no part of the secret that it ends in.
+        spans = [(s, e - 2 if text.endswith("~~", s + 1, e) else e, kind) for s, e, kind in spans]
         if not spans:
             break
         kinds += [kind for _, _, kind in spans]

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
         row_data,
         rows,
     )
+    from commonplace.render.corrections import (
+        cited_data,
+        cited_text,
+        confirmed_data,
+        confirmed_text,
+        corrected_data,
+        corrected_text,
+    )
     from commonplace.render.listings import (
         ANCHOR,
         gathered_data,
@@ -67,6 +75,13 @@ if TYPE_CHECKING:
         to_json,
         xml_text,
     )
+    from commonplace.render.revisions import (
+        diff_text,
+        log_text,
+        run_data,
+        run_text,
+        short_names,
+    )
     from commonplace.render.usage import (
         NEVER_SHOWN,
         usage_data,
@@ -85,8 +100,15 @@ __all__ = [
     "Locate",
     "Row",
     "about",
+    "cited_data",
+    "cited_text",
     "collections_text",
+    "confirmed_data",
+    "confirmed_text",
+    "corrected_data",
+    "corrected_text",
     "count",
+    "diff_text",
     "estimate_data",
     "estimate_text",
     "excerpt_data",
@@ -103,6 +125,7 @@ __all__ = [
     "hits_markdown",
     "hits_text",
     "hits_xml",
+    "log_text",
     "notes_data",
     "notes_text",
     "nowhere",
@@ -113,7 +136,10 @@ __all__ = [
     "row",
     "row_data",
     "rows",
+    "run_data",
+    "run_text",
     "shares",
+    "short_names",
     "status_data",
     "status_text",
     "sync_data",
@@ -132,6 +158,9 @@ _MODULES = {
     "briefs": {
         "ROW_TOKENS", "Row", "row", "row_data", "rows",
     },
+    "corrections": {
+        "cited_data", "cited_text", "confirmed_data", "confirmed_text", "corrected_data", "corrected_text",
+    },
     "listings": {
         "ANCHOR", "gathered_data", "gathered_text", "notes_data", "notes_text", "timeline_data",
         "timeline_text",
@@ -146,6 +175,9 @@ _MODULES = {
         "about", "count", "explanation", "footer", "headline", "hit_data", "hits", "hits_csv",
         "hits_files", "hits_markdown", "hits_text", "hits_xml", "nowhere", "passage", "place",
         "shares", "timings", "to_json", "xml_text",
+    },
+    "revisions": {
+        "diff_text", "log_text", "run_data", "run_text", "short_names",
     },
     "usage": {
         "NEVER_SHOWN", "usage_data", "usage_text",

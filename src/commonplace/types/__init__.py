@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ToolExecution,
         Turn,
     )
+    from commonplace.types.corrections import Confirmed, Corrected
     from commonplace.types.entries import Entry, Provenance, Writer
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
@@ -33,8 +34,15 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
-    from commonplace.types.revisions import About, Change, ChangedFile, Run, RunKind, RunState
-    from commonplace.types.statements import Statement
+    from commonplace.types.revisions import (
+        About,
+        Change,
+        ChangedFile,
+        Run,
+        RunKind,
+        RunState,
+    )
+    from commonplace.types.statements import Cited, Statement
     from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
@@ -43,8 +51,11 @@ __all__ = [
     "Call",
     "Change",
     "ChangedFile",
+    "Cited",
     "CollectionInfo",
     "CompactionEvent",
+    "Confirmed",
+    "Corrected",
     "Entry",
     "Estimate",
     "Excerpt",
@@ -97,6 +108,7 @@ _MODULES = {
         "ToolExecution",
         "Turn",
     },
+    "corrections": {"Confirmed", "Corrected"},
     "entries": {"Entry", "Provenance", "Writer"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
@@ -113,7 +125,7 @@ _MODULES = {
         "Written",
     },
     "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
-    "statements": {"Statement"},
+    "statements": {"Cited", "Statement"},
     "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }
 

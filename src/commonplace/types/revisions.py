@@ -42,13 +42,15 @@ class ChangedFile:
     """A file that a run changed: SHA-256 of its bytes before and after, empty for no file.
 
     `left` says why it was not changed after all, where somebody else had changed it when a run that was
-    killed was carried on.
+    killed was carried on; `added` and `removed` count lines.
     """
 
     path: str
     before: str
     after: str
     left: str = ""
+    added: int = 0
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class Run:
     """One generated change, as it is kept: `id` sorts by time, `at` is ISO 8601 to the second.
 
     `kept` says whether the bytes before and after are kept, so that it can be shown and undone; `undone` is
-    the run that took it back, `commit` that of git, both empty where there is none.
+    the run that took it back, `commit` that of git, both empty where there is none; `uncommitted` says why
+    git was to keep it and did not.
     """
 
     id: str
@@ -67,3 +70,4 @@ class Run:
     kept: bool = True
     undone: str = ""
     commit: str = ""
+    uncommitted: str = ""

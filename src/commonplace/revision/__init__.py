@@ -1,0 +1,1 @@
+"""Statements of notes struck, replaced, confirmed, and compared with what they contradict."""
