@@ -31,11 +31,14 @@ class Said:
         """Read the note's front matter and comments; both are nearly always empty."""
         self._note = _valid(comments.of_front_matter(note.metadata)) if note.metadata else {}
         self._lines: dict[int, dict[str, str]] = {}
+        self._facts: dict[int, int] = {}  # the line that says since when a line holds
         ranges = sorted(_ranges(note), key=lambda found: (not found[2], found[0]))  # entries last: nearest
-        for first, last, _, line in ranges:
+        for first, last, section, line in ranges:
             own = _valid(note.annotations[line])
             for number in range(first, last + 1) if own else ():
                 self._lines[number] = {**self._lines.get(number, self._note), **own}
+                if "since" in own and not section:
+                    self._facts[number] = line
 
     def __bool__(self) -> bool:
         return bool(self._note or self._lines)
@@ -58,9 +61,15 @@ class Said:
         return found or None
 
     def differ(self, line: int, other: int) -> bool:
-        """Whether two lines may not share a passage."""
+        """Whether two lines may not share a passage.
+
+        An entry that says since when it holds is a fact of its own: beside others it would be found for their
+        words, and be taken for a newer word on what they say.
+        """
         if not self._lines:
             return False
+        if self._facts.get(line) != self._facts.get(other):
+            return True
         one, two = (_still(self._lines.get(number, self._note)) for number in (line, other))
         return any(one.get(key) != two.get(key) for key in _STANDING)
 

@@ -204,9 +204,7 @@ class _Ticks:
         return runs[place] + end - start if place < len(runs) else 0
 
 
-def _spread(
-    block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]
-) -> None:
+def _spread(block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]) -> None:
     """Note a pair of marks in a paragraph on each of its lines."""
     offset = 0
     for number, line in enumerate(block, first):
