@@ -156,9 +156,7 @@ def _of_places(index: SqliteIndex, places: Sequence[Place]) -> list[list[tuple[i
 # --- as it was told then --------------------------------------------------------------------------------
 
 
-def as_it_stood(
-    index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope
-) -> list[Candidate]:
+def as_it_stood(index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
     """Candidates as they stood on the day that they are covered for.
 
     What was struck later bears no marks yet, and what replaces something later supersedes nothing yet.
@@ -175,7 +173,9 @@ def as_it_stood(
 def _is_later(index: SqliteIndex, reference: str, covered: Scope) -> bool:
     """Whether what a reference names is known, and came after the day."""
     places = annotated.places(index, [reference]).get(reference, ())
-    passages = {passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None}
+    passages = {
+        passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None
+    }
     return bool(passages) and not annotated.within(index, passages, covered)
 
 

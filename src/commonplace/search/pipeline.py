@@ -278,9 +278,7 @@ def _of_days(index: SqliteIndex, asked: _Asked, request: Request) -> set[int]:
     for span in asked.days.spans:
         days = scope.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
         excluded = asked.query.excluded
-        found.update(
-            scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past)
-        )
+        found.update(scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past))
     return found
 
 

@@ -58,9 +58,7 @@ def _in_order(chosen: Sequence[Statement], replaced: Mapping[int, Collection[int
     from commonplace.search import past
 
     shown = {one.shown.item.candidate.id: one for one in chosen}
-    for_all = {
-        other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others
-    }
+    for_all = {other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others}
     known = {own: {for_all.get(other, other) for other in others} for own, others in replaced.items()}
     found = past.in_order([one.shown.item for one in chosen], known)
     return [
