@@ -72,7 +72,9 @@ def application() -> Any:
     return application.cli
 
 
-def main(template: str, folder: str, stride: int, command: Sequence[str], next: Sequence[Sequence[str]]) -> None:
+def main(
+    template: str, folder: str, stride: int, command: Sequence[str], next: Sequence[Sequence[str]]
+) -> None:
     application()
     found: dict[str, list[int]] = {}
     limit = 1

@@ -60,7 +60,9 @@ def template(tmp_path: Path) -> Path:
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         for number in range(4):
             at = datetime.now() - timedelta(days=number + 1)
-            memory.remember(f"The user prefers room {number + 1} for meetings of more than {number + 5} people.", now=at)
+            memory.remember(
+                f"The user prefers room {number + 1} for meetings of more than {number + 5} people.", now=at
+            )
             memory.remember("Deploys go out on Tuesdays.", now=at)
             memory.remember(f"Talked to {NAME} about shard {number}.", now=at)
         for number in range(4):
@@ -103,7 +105,9 @@ def killed_at_each_step(
     assert codes[whole] == [0], (folder / f"{whole}.out").read_text("utf-8")
     assert all(codes[name][0] == KILLED for name in died)
     assert len(died) >= 5
-    found = [Died(int(name), folder / f"{name}.killed", folder / name, tuple(codes[name][1:])) for name in died]
+    found = [
+        Died(int(name), folder / f"{name}.killed", folder / name, tuple(codes[name][1:])) for name in died
+    ]
     return found, folder / whole
 
 
