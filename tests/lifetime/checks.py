@@ -61,7 +61,6 @@ def check_well_formed(root: Path) -> None:
     """Check that long-term memory is what its writers meant: one entry a line, no half comments, no repeats."""
     text = (root / MEMORY).read_text("utf-8")
     assert text.endswith("\n")
-    assert not text.endswith("\n\n\n")
     for line in text.splitlines():
         assert line.count("<!--") == line.count("-->"), line
         assert line.count("~~") % 2 == 0, line
