@@ -317,8 +317,8 @@ class Memory:
         reads the best hits again, and `expand` lets a language model widen the question (default:
         `search.rerank`, `search.expand`). With `history` struck text is found as well, below what replaced
         it; with `as_of` what held on that day. Always answers from what works; `level` and `warnings` say
-        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is
-        not, and for a query document with a mistake.
+        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there
+        is not, and for a query document with a mistake.
         """
         started = time.perf_counter()
         request = self._answerer.request(limit, mode, collections, min_score, now, rerank, expand)
@@ -342,8 +342,8 @@ class Memory:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
         `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`,
-        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for
-        a layer.
+        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does,
+        and for a layer.
         """
         from commonplace.search import layers
 

@@ -97,7 +97,7 @@ def unmarked(line: str, own: Sequence[Strike]) -> str:
 
 
 def rest(note: Note, struck: Strikes) -> Note:
-    """Return a note without what is struck; a line of which nothing is left is empty, as all keep their number."""
+    """Return a note without what is struck; a line of which nothing is left stays as an empty one."""
     lines = list(note.lines)
     for number, own in struck.items():
         lines[number - 1] = without(lines[number - 1], own)
@@ -116,7 +116,7 @@ def _lead(line: str) -> int:
 
 
 def _whole(line: str) -> list[Strike]:
-    """What is struck of a line that is struck from end to end, whatever stands in it: so corrections are written."""
+    """What is struck of a line that is so from end to end, whatever stands in it: so corrections are written."""
     at = _lead(line)
     if strikes.read([line[at:]], turn=True) is None:
         return []
@@ -199,7 +199,7 @@ class _Ticks:
 
     def closing(self, start: int, end: int) -> int:
         """Where the code ends that begins here, 0 where nothing closes it."""
-        runs = self._runs[end - start] if end - start in self._runs else []
+        runs = self._runs.get(end - start, [])
         place = bisect_left(runs, end)
         return runs[place] + end - start if place < len(runs) else 0
 
