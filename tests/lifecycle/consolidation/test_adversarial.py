@@ -116,7 +116,7 @@ def test_a_thousand_adversarial_plans(memory: Memory, capsys: pytest.CaptureFixt
                 one.operation["text"].strip(),
                 tuple(one.operation["targets"]),
             )
-            inside = any((o.sources, o.text, o.targets) == wanted for o in kept)
+            inside = any((o.sources, o.text, o.targets, o.section) == wanted for o in kept)
             (honest if one.honest else tried)[one.kind] += 1
             (got_in if one.honest else through)[one.kind] += inside
         touched = sum(len(a.targets) for a in done.accepted)
