@@ -115,6 +115,7 @@ def test_a_thousand_adversarial_plans(memory: Memory, capsys: pytest.CaptureFixt
                 tuple(one.operation["sources"]),
                 one.operation["text"].strip(),
                 tuple(one.operation["targets"]),
+                " ".join(one.operation["section"].split()),
             )
             inside = any((o.sources, o.text, o.targets, o.section) == wanted for o in kept)
             (honest if one.honest else tried)[one.kind] += 1
