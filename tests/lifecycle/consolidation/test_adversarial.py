@@ -115,8 +115,9 @@ def test_a_thousand_adversarial_plans(memory: Memory, capsys: pytest.CaptureFixt
                 tuple(one.operation["sources"]),
                 one.operation["text"].strip(),
                 tuple(one.operation["targets"]),
+                " ".join(one.operation["section"].split()),
             )
-            inside = any((o.sources, o.text, o.targets) == wanted for o in kept)
+            inside = any((o.sources, o.text, o.targets, o.section) == wanted for o in kept)
             (honest if one.honest else tried)[one.kind] += 1
             (got_in if one.honest else through)[one.kind] += inside
         touched = sum(len(a.targets) for a in done.accepted)

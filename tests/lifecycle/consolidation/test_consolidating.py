@@ -363,3 +363,9 @@ def test_killed_at_any_step_the_files_are_old_or_new(tmp_path: Path) -> None:
     else:
         pytest.fail("never came to its end")
     assert at > 5
+
+
+def test_what_else_an_entry_says_keeps_it(opened: Open) -> None:
+    filler = "".join(f"- Line {n} of mine is here.\n" for n in range(8))
+    text = f"# Memory\n\n## A\n\n{filler}- Tomas left on 17 April 2025. The meeting was short.\n- Ann left on 2025-04-17.\n"
+    assert consolidate(opened(text, {}), None, now=NOW).proposals == ()

@@ -196,7 +196,8 @@ def is_long_over(entry: Entry, today: date) -> bool:
     """Whether an entry is a plan for days that are all a month ago or more."""
     from commonplace.search import dates
 
-    if not durable.plans(entry.text):
+    # What else it says may hold, whenever its appointment was.
+    if not durable.plans(entry.text) or len(prose.sentences(entry.text)) > 1:
         return False
     since = date.fromisoformat(entry.since) if entry.since else None
     spans = [s for s in dates.spans(entry.text, since or today) if any(c.isdigit() for c in s.text)]
