@@ -61,3 +61,10 @@ def test_what_is_no_month_is_refused(program: Program, old: Path) -> None:
     done = program("rollup", "--confirm", "January", "--yes")
     assert done.returncode == 1
     assert b"write it as 2026-01" in done.stderr
+
+
+def test_without_a_model_its_option_says_so(run: Run, old: Path) -> None:
+    done = run("rollup", "--llm")
+    assert done.exit_code == 1
+    assert "models use --llm" in done.output
+    assert (old / "memory" / "2020-01-13.md").exists()

@@ -17,6 +17,7 @@ from commonplace.errors import ConfigError
 if TYPE_CHECKING:
     from commonplace.lifecycle.originals import Originals
     from commonplace.lifecycle.rollup import Month
+    from commonplace.llm.base import Llm
     from commonplace.memory import Memory
 
 _DAYS = re.compile(r"(\d{1,5})d?")
@@ -26,11 +27,18 @@ _DAYS = re.compile(r"(\d{1,5})d?")
 @click.argument("month", metavar="[MONTH]", required=False)
 @option("--older-than", metavar="DAYS", help="How old all of a month must be, as 60d; otherwise the setting.")
 @option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
+@option("--llm", is_flag=True, help="Let the language model point at what is said twice; code checks it.")
 @option("--confirm", is_flag=True, help="Delete the originals of MONTH (YYYY-MM), or of all months.")
 @option("--yes", is_flag=True, help="With --confirm: do not ask.")
 @click.pass_context
 def rollup(
-    ctx: click.Context, month: str | None, older_than: str | None, dry_run: bool, confirm: bool, yes: bool
+    ctx: click.Context,
+    month: str | None,
+    older_than: str | None,
+    dry_run: bool,
+    llm: bool,
+    confirm: bool,
+    yes: bool,
 ) -> None:
     """Turn the daily notes of months that are old enough into one note a month.
 
@@ -40,21 +48,36 @@ def rollup(
     """
     if (month or yes) and not confirm:
         raise click.UsageError("MONTH and --yes go with --confirm", ctx)
-    if confirm and older_than:
-        raise click.UsageError("--older-than does not go with --confirm", ctx)
+    if confirm and (older_than or llm):
+        raise click.UsageError("--older-than and --llm do not go with --confirm", ctx)
     memory = session.open_memory(ctx)
-    done = _confirm(memory, month or "", dry_run, yes) if confirm else _roll_up(memory, older_than, dry_run)
+    if confirm:
+        done = _confirm(memory, month or "", dry_run, yes)
+    else:
+        done = _roll_up(memory, _llm(memory) if llm else None, older_than, dry_run)
     if not done:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _roll_up(memory: Memory, older_than: str | None, dry_run: bool) -> bool:
+def _llm(memory: Memory) -> Llm:
+    from commonplace.embedding import configured
+    from commonplace.llm.opening import open_llm
+    from commonplace.notes.redact import holds_secret
+
+    llm = open_llm(memory.workspace, memory.settings, breaker=configured.breaker(), holds_secret=holds_secret)
+    if llm is None:
+        raise ConfigError("--llm", "no language model is set; choose one with `commonplace models use --llm`")
+    return llm
+
+
+def _roll_up(memory: Memory, llm: Llm | None, older_than: str | None, dry_run: bool) -> bool:
     from commonplace.lifecycle import rollup as rolling
 
-    told = rolling.rollup(memory, None, older_than_days=_days(older_than), dry_run=dry_run)
+    told = rolling.rollup(memory, llm, older_than_days=_days(older_than), dry_run=dry_run)
     for month in told.months:
+        for trouble in filter(None, (month.refused, month.trouble)):
+            failures.warn(trouble)
         if month.refused:
-            failures.warn(month.refused)
             continue
         if dry_run:
             session.write(month.diff)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace import paths
 from commonplace.errors import ConfigError, NoteUnreadable
 from commonplace.history import applying, runs
-from commonplace.lifecycle.rollup import ARCHIVE, own_notes
+from commonplace.lifecycle.months.planning import ARCHIVE, own_notes
 from commonplace.lifecycle.schedule import due
 from commonplace.notes import comments, excerpt, files, layout
 from commonplace.notes.parse import decode, parse

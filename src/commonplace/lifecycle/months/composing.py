@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.lifecycle.months import blocks as reading
-from commonplace.lifecycle.months import leaving, sections
+from commonplace.lifecycle.months import leaving, repeats, sections
 from commonplace.lifecycle.months.blocks import Block, Daily
 from commonplace.lifecycle.months.leaving import Left
+from commonplace.lifecycle.months.repeats import Repeat
 from commonplace.lifecycle.months.sections import Line, Origin
 from commonplace.notes.parse import parse
 from commonplace.search import wording
@@ -37,17 +38,21 @@ class Composed:
 
 
 def compose(
-    month: str, path: str, dailies: Sequence[Daily], existing: str = "", more: Sequence[Left] = ()
+    month: str, path: str, dailies: Sequence[Daily], existing: str = "", more: Sequence[Repeat] = ()
 ) -> Composed:
     """Put daily notes, in their order, together as the note of a month (YYYY-MM) that lies at `path`.
 
-    `existing` is what it holds already, and none of it is touched; `more` is left out beside what is by rule.
+    `existing` is what it holds already, and none of it is touched; `more` are
+    repetitions that a model points at.
     """
     before = existing.removesuffix("\n").split("\n") if existing else []
     lines: list[Line] = [(line.removesuffix("\r"), (path, n)) for n, line in enumerate(before, 1)]
     standing = reading.read(Daily(path, "", "", "\n".join(line for line, _ in lines)))[1]
     read = [(daily, *reading.read(daily)) for daily in dailies]
-    left = [*leaving.choose((daily.day, found) for daily, _, found in read), *more]
+    days = [(daily.day, found) for daily, _, found in read]
+    left = leaving.choose(days)
+    if more:
+        left += repeats.choose(more, days, left)
     for daily, note, found in read:
         heading = sections.heading(daily, note, found, {text for _, _, text in _days(lines)})
         left += _doubled(heading.label, found, standing)
