@@ -60,6 +60,9 @@ def test_what_lies_in_the_folder_of_ours_is_in_the_table(tmp_path: Path) -> None
     source = Path(paths.__file__).parent
     texts = "\n".join(path.read_text("utf-8") for path in source.rglob("*.py") if path.parent.name != "bench")
     for name in sorted(
-        {*re.findall(r'"([a-z]+\.sqlite)"', texts), *re.findall(r'"(server\.\w+|batches\.json)"', texts)}
+        {
+            *re.findall(r'"([a-z]+\.sqlite)"', texts),
+            *re.findall(r'"(server\.(?:json|log)|batches\.json|providers\.json)"', texts),
+        }
     ):
         assert f"/{name}" in NAMED, name
