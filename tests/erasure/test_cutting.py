@@ -36,6 +36,7 @@ def after(text: str, wanted: Wanted = MIRA, path: str = "memory/note.md") -> str
         ("- b <!-- by: agent; agent: Mira -->\n- c\n", "- c\n"),
         ("---\ntitle: On Mira\ntags: [a]\n---\n- b\n", "---\ntags: [a]\n---\n- b\n"),
         ("---\npeople:\n  - Mira\n  - Bo\n---\n- b\n", "---\npeople:\n  - Bo\n---\n- b\n"),
+        ("---\npeople: [Mira, Bo]\nby: [Mira]\n---\n- b\n", "---\npeople: [Bo]\n---\n- b\n"),
         ("- a\r\n- Mira\r\n- c", "- a\r\n- c"),
         ("- <private>x Mira\ny</private>\n- c\n", "- c\n"),
         ("a <private>\nMira\n</private> b\n\nc\n", "\nc\n"),

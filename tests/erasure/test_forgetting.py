@@ -401,3 +401,33 @@ def test_the_same_again_finds_nothing(memory: Memory, private_home: Path) -> Non
     erasure = forget(memory, "person", "Mira")
     assert (erasure.places, erasure.run) == ((), None)
     assert len(runs.names(memory.workspace)) == count
+
+
+def test_short_names_are_not_found_by_chance(memory: Memory) -> None:
+    memory.sync()
+    memory.search("did Bo call, or the robot")
+    memory.search("robots and hobos")
+    forget(memory, "person", "Bo")
+    assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- Mira called.\n- It rained.\n"
+    asked = memory.usage().unanswered
+    assert [one.question for one in asked if "hobos" not in one.question] == []
+
+
+def test_git_is_told_of_no_name(memory: Memory) -> None:
+    root = memory.workspace.root
+    git = ["git", "-C", str(root)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "config", "user.name", "a"], check=True)
+    subprocess.run([*git, "config", "user.email", "a@localhost"], check=True)
+    subprocess.run([*git, "add", "memory"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    erasure = forget(memory, "person", "Mira")
+    log = subprocess.run([*git, "log", "--format=%B"], check=True, capture_output=True, text=True).stdout
+    assert "commonplace: forget 1 statement" in log
+    assert "Mira" not in log
+    now = subprocess.run(
+        [*git, "show", "HEAD:memory/2026-02-13.md"], check=True, capture_output=True, text=True
+    )
+    assert "Mira" not in now.stdout
+    assert erasure.run is not None
+    assert erasure.run.commit

@@ -117,7 +117,8 @@ def test_killed_at_any_step_it_is_carried_on(
             noted = list(memory.workspace.erasing.glob("*.json"))
             assert all(path.stat().st_mode & 0o077 == 0 for path in noted)
             begun += bool(noted)
-            erasure = memory.forget([] if noted else WANTED)
+            # Killed behind the last step, nothing is noted any more, and line 3 is another one by now.
+            erasure = memory.forget([] if noted or now == after else WANTED)
             assert erasure.left == (), step
             assert not memory.workspace.erasing.exists()
         assert holding(root, NAMES) == {}, step

@@ -18,6 +18,7 @@ _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
+_FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
 
 
@@ -71,7 +72,7 @@ def whole(page: Page, wanted: Wanted) -> set[int]:
                 lines |= set(range(statement.first, statement.end + 1))
     for first, last in wanted.whole.spans(page.text):
         for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
-            if number not in lines:
+            if number not in lines and not _is_list(page, number):
                 lines |= set(page.unit(number))
     return page.whole(lines) if lines else lines
 
@@ -103,12 +104,34 @@ def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
             piece = (max(first - start, least), min(last - start, len(line)))
             if number not in lines and piece[0] < piece[1]:
                 pieces.setdefault(number, []).append(piece)
-    changed = {number: _without(page.bare(number), found) for number, found in pieces.items()}
+    changed = _shorter_lists(page, wanted, lines)
+    changed |= {n: _without(page.bare(n), found) for n, found in pieces.items() if n not in changed}
     for number in changed:
         if page.in_front(number):
             changed[number] = _repaired(changed[number])
     _drop_silent(page, changed, lines)
     return {n: line + page.ending(n) for n, line in changed.items() if n not in lines}
+
+
+def _is_list(page: Page, number: int) -> bool:
+    """Whether a line of front matter is a list in brackets, which loses elements."""
+    return page.in_front(number) and _FLOW.fullmatch(page.bare(number)) is not None
+
+
+def _shorter_lists(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
+    """Lists of front matter without the elements that mention a person; one of nothing else goes."""
+    found: dict[int, str] = {}
+    front = page.note.front_matter if wanted.whole.found(page.text) else None
+    for number in range(front[0], front[1]) if front else ():
+        flow = _FLOW.fullmatch(page.bare(number))
+        if flow is None or number in lines or not wanted.whole.found(page.bare(number)):
+            continue
+        kept = [one.strip() for one in flow["inner"].split(",") if not wanted.whole.found(one)]
+        found[number] = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
+        if not kept or wanted.whole.found(found[number]):
+            del found[number]
+            lines.add(number)
+    return found
 
 
 def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:

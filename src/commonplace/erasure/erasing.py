@@ -8,15 +8,14 @@ is done; that file goes before the byte scan, so that the scan finds it as well 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from commonplace import atomic, paths, render
 from commonplace.erasure import (
+    begun,
     beyond,
     composing,
     files,
@@ -25,20 +24,17 @@ from commonplace.erasure import (
     scanning,
     selecting,
     stores,
-    wanted,
 )
 from commonplace.erasure.composing import Composed
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.selecting import Chosen
 from commonplace.erasure.wanted import Wanted
-from commonplace.errors import CommonplaceError, NoteUnreadable
+from commonplace.errors import CommonplaceError
 from commonplace.history import applying, runs
 from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
 from commonplace.types.revisions import About, Change, Run
 
-ENDING = ".json"
 _LOCK = "erase"
-_SHOWN = 60  # characters of a statement in a remedy
 Step = Callable[..., list[Erased]]
 # Each looks through one kind of store, and changes it if it is told to.
 STEPS: tuple[Step, ...] = (
@@ -65,21 +61,16 @@ def forget(
     if dry_run:
         return planned(ground, selecting.choose(ground, selections))
     with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
-        _tidy(ground.workspace.erasing)
-        erased = [_carry_on(ground, path, now) for path in pending(ground.workspace)]
+        begun.tidy(ground.workspace)
+        erased = [_carry_on(ground, path, now) for path in begun.pending(ground.workspace)]
         if selections:
             chosen = selecting.choose(ground, selections)
             told = replace(chosen.wanted, agent=agent, session=session)
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
             further = _of_choice(ground, chosen)
-            erased.append(_erase(ground, _noted(ground, told), told, now, further))
-        _tidy(ground.workspace.erasing)
+            erased.append(_erase(ground, begun.note(ground.workspace, told), told, now, further))
+        begun.tidy(ground.workspace)
     return _joined(erased)
-
-
-def pending(workspace: paths.Workspace) -> list[Path]:
-    """Return what was begun and is not done: a file for each."""
-    return sorted(workspace.erasing.glob(f"*{ENDING}"))
 
 
 def planned(ground: Ground, chosen: Chosen) -> Erasure:
@@ -118,65 +109,15 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
     ]
     if chosen.short:
         told = (
-            f"{len(chosen.short)} statements too short to be looked for in transcripts, caches and the record"
+            f"{render.count(len(chosen.short), 'statement')} too short to look for in transcripts and caches"
         )
         found.append(Unreachable(told, "commonplace forget --text, with their words"))
     return found
 
 
-# --- the note of what is being forgotten ----------------------------------------------------------------
-
-
-def _noted(ground: Ground, told: Wanted) -> Path:
-    """Write down what is to be forgotten, for its owner's eyes only. Raises NoteUnreadable."""
-    paths.prepare_derived(ground.workspace)
-    folder = ground.workspace.erasing
-    path = folder / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        _write(path, told)
-        atomic.sync_folder(ground.workspace.derived)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    return path
-
-
-def _write(path: Path, told: Wanted) -> None:
-    temporary = path.with_suffix(".tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-    with open(os.open(temporary, flags, 0o600), "wb") as file:
-        file.write(wanted.encode(told))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-    atomic.sync_folder(path.parent)
-
-
-def _done(path: Path) -> list[Erased]:
-    """Remove the note. Raises NoteUnreadable."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    atomic.sync_folder(path.parent)
-    return []
-
-
-def _tidy(folder: Path) -> None:
-    """Remove the folder of notes with the last of them; what no note was made of yet means nothing."""
-    for left in folder.glob("*.tmp"):
-        left.unlink(missing_ok=True)
-    with suppress(OSError):
-        folder.rmdir()
-
-
 def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
     """Go on with what somebody who was killed had begun. Raises NoteUnreadable for a note that is none."""
-    try:
-        told = wanted.decode(path.read_bytes())
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise NoteUnreadable(ground.shown(path), "cannot be read; delete it and forget again") from error
-    return _erase(ground, path, told, now, [])
+    return _erase(ground, path, begun.read(path), now, [])
 
 
 # --- the work ------------------------------------------------------------------------------------------
@@ -195,7 +136,7 @@ def _erase(
     work.do(lambda: stores.vectors(ground, work.stale(), change=True))
     work.do(lambda: work.record(now))
     if not work.troubles:
-        work.do(lambda: _done(path))
+        work.do(lambda: begun.end(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
     unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
     left = _explained(ground, left, unreachable)
@@ -230,7 +171,7 @@ class _Work:
             if found.changes:
                 known = {one.before: one for one in (*self.wanted.known, *found.known)}
                 self.wanted = replace(self.wanted, known=tuple(known.values()))
-                _write(self.path, self.wanted)
+                begun.write(self.path, self.wanted)
             return found.changes
 
         self.run = applying.rewrite(
