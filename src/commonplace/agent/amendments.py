@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.agent.answers import NOTE, Answer, failed, framed
 
 if TYPE_CHECKING:
+    from commonplace.types.corrections import Corrected
     from commonplace.types.erasure import Erased, Erasure, Selection
-    from commonplace.types.revisions import Corrected
     from commonplace.types.statements import Cited
 
 MOST_SHOWN = 40  # places of a preview; the rest is counted
