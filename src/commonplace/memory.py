@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from commonplace.embedding.base import Embedder
     from commonplace.notes.scout import Scout
     from commonplace.types import (
+        Cited,
+        Corrected,
         Entry,
+        Erasure,
         Estimate,
         Excerpt,
         Gathered,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
         Provenance,
         Recall,
         SearchResult,
+        Selection,
         Status,
         SyncReport,
         Timeline,
@@ -162,11 +166,13 @@ class Memory:
         redact: bool | None = None,
         now: datetime | None = None,
         provenance: Provenance | None = None,
+        tentative: bool = False,
     ) -> Written:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
         Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it. Raises ConfigError for empty text, NoteUnreadable if the file cannot be
+        in the note who wrote it, `tentative` that it is a guess. What it contradicts is said in the answer.
+        Raises ConfigError for empty text, NoteUnreadable if the file cannot be
         written.
         """
         from datetime import datetime
@@ -174,17 +180,69 @@ class Memory:
         from commonplace.notes import layout
 
         self._store.written()
-        return layout.remember(
+        now = now or datetime.now()
+        written = layout.remember(
             self.workspace,
             text,
-            now=now or datetime.now(),
+            now=now,
             section=section,
             heading=heading,
             long_term=long_term,
             redact=self.settings.remember.redact if redact is None else redact,
             times=self.settings.remember.times,
             provenance=provenance,
+            tentative=tentative,
         )
+        return written if tentative else replace(written, contradicts=self._contradicted(text, now.date()))
+
+    def _contradicted(self, text: str, today: date) -> tuple[Cited, ...]:
+        from commonplace.revision import recent
+
+        try:
+            return recent.contradicted(self.workspace, text, today)
+        except Exception:  # noqa: BLE001 - the entry is written: whatever goes wrong in comparing it is no failure
+            return ()
+
+    def correct(
+        self,
+        old: str,
+        new: str,
+        *,
+        why: str = "",
+        now: datetime | None = None,
+        provenance: Provenance | None = None,
+        dry_run: bool = False,
+    ) -> Corrected:
+        """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
+
+        `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
+        sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
+        named) touches what is pinned. With `dry_run` nothing is written. Raises StatementNotFound, with near
+        misses, ConfigError for a new statement that is none, NoteUnreadable.
+        """
+        from datetime import datetime
+
+        from commonplace.revision import correcting
+
+        found = correcting.correct(
+            self.workspace,
+            self.settings,
+            correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance),
+            redact=self.settings.remember.redact,
+            ask=self._near,
+            dry_run=dry_run,
+        )
+        if not dry_run:
+            self._store.written()
+        return found
+
+    def _near(self, text: str, own: bool) -> list[Cited]:
+        """What the index finds near a text; without `own` only what no correction reaches."""
+        from commonplace.revision import elsewhere
+
+        if not own and len(sources(self)) == 1 and not self.settings.sessions.index:
+            return []
+        return elsewhere.hits(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.
@@ -197,6 +255,44 @@ class Memory:
 
         self._store.written()
         return tuple(layout.capture(self.workspace, entries, times=self.settings.remember.times))
+
+    def forget(
+        self,
+        what: Selection | Sequence[Selection],
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        agent: str = "",
+        session: str = "",
+    ) -> Erasure:
+        """Remove something for real: from notes, index, caches, transcripts, record of changes and spool.
+
+        Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed. Nothing at all
+        selected carries on what was killed before; `agent` and `session` are who asks, if not the owner.
+        Raises NoteNotFound, OutsideRoots, ConfigError for what cannot be selected, NoteUnreadable.
+        """
+        from commonplace.erasure import erasing
+        from commonplace.erasure.ground import Ground
+        from commonplace.revision.references import shifted
+        from commonplace.types import Selection
+
+        selections = [what] if isinstance(what, Selection) else list(what)
+        index = self._index_path or self.workspace.index
+        ground = Ground(
+            *(
+                self.workspace,
+                self.settings,
+                sources(self),
+                index,
+                self._make_store,
+                self._journal.path,
+                shifted,
+            )
+        )
+        with self._syncing, self._lock:
+            if not dry_run:
+                self.close()  # an open index would keep what is deleted in its log
+            return erasing.forget(ground, selections, dry_run=dry_run, now=now, agent=agent, session=session)
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -221,8 +317,8 @@ class Memory:
         reads the best hits again, and `expand` lets a language model widen the question (default:
         `search.rerank`, `search.expand`). With `history` struck text is found as well, below what replaced
         it; with `as_of` what held on that day. Always answers from what works; `level` and `warnings` say
-        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there is
-        not, and for a query document with a mistake.
+        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there
+        is not, and for a query document with a mistake.
         """
         started = time.perf_counter()
         request = self._answerer.request(limit, mode, collections, min_score, now, rerank, expand)
@@ -246,8 +342,8 @@ class Memory:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
         `layer` is `full` (passages whole) or `mixed` (whole, then snippets, then rows, by score); `now`,
-        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does, and for
-        a layer.
+        `rerank`, `expand` and `as_of` as in `search`. Raises UnknownCollection, ConfigError as `search` does,
+        and for a layer.
         """
         from commonplace.search import layers
 

@@ -99,6 +99,11 @@ class Workspace:
         return self.derived / "consolidated.json"
 
     @property
+    def erasing(self) -> Path:
+        """The folder of what is being forgotten: a note for each, until nothing of it is left."""
+        return self.derived / "erasing"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"

@@ -11,7 +11,7 @@ from commonplace.agent import calling
 from commonplace.agent.calling import Toolbox
 from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
 from commonplace.memory import Memory
-from commonplace.types.conversation import Call
+from commonplace.types.conversation import Call, Turn
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 
@@ -86,3 +86,64 @@ def test_an_answer_as_a_turn(tmp_path: Path) -> None:
     turn = calling.answered(wanted, done)
     assert (turn.role, turn.answers, turn.tool) == ("tool", "call_7", "memory_status")
     assert turn.text == done.result
+
+
+# --- what needs a yes -----------------------------------------------------------------------------------
+
+ASKED = {"type": "object", "properties": {"sure": {"type": "boolean"}}, "additionalProperties": False}
+
+
+class Burning:
+    """A tool that burns a house, and a person who is asked."""
+
+    def __init__(self, *, says: bool = True) -> None:
+        self.says, self.burnt = says, 0
+        self.asked: list[tuple[str, str, bool]] = []
+        self.tool = Tool("burn", "", ASKED, self.run, read_only=False, destructive=True, asks=self.asks)
+
+    def run(self, memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+        self.burnt += bool(given.get("sure"))
+        return Answer("burnt" if given.get("sure") else "would burn")
+
+    def asks(self, memory: Memory, given: Mapping[str, Any]) -> str:
+        return "burn the house" if given.get("sure") else ""
+
+    def approve(self, tool: Tool, preview: str) -> bool:
+        here = threading.current_thread() is threading.main_thread()
+        self.asked.append((tool.name, preview, here))
+        return self.says
+
+    def box(self, root: Path) -> Toolbox:
+        return Toolbox(Memory.open(root), [*TOOLS, self.tool], approve=self.approve)
+
+
+def test_a_person_is_asked_in_the_thread_that_calls(tmp_path: Path) -> None:
+    house = Burning()
+    calls = [call("memory_status"), call("burn", '{"sure": true}'), call("burn")]
+    status, burnt, preview = house.box(tmp_path).run(calls)
+    assert house.asked == [("burn", "burn the house", True)]
+    assert (burnt.result, preview.result, status.error) == ("burnt", "would burn", "")
+
+
+def test_a_no_is_told_and_holds_for_the_whole_answer(tmp_path: Path) -> None:
+    house = Burning(says=False)
+    done = house.box(tmp_path).run([call("burn", '{"sure": true}', place) for place in range(5)])
+    assert [execution.error for execution in done] == [f"burn: {calling.DECLINED}"] * 5
+    assert (len(house.asked), house.burnt) == (1, 0)
+
+
+def test_without_anybody_to_ask_it_is_refused(tmp_path: Path) -> None:
+    house = Burning()
+    (done,) = box(tmp_path, house.tool).run([call("burn", '{"sure": true}')])
+    assert (done.error, house.burnt) == (f"burn: {calling.NOBODY}", 0)
+    (preview,) = box(tmp_path, house.tool).run([call("burn")])
+    assert preview.result == "would burn"
+
+
+def test_what_is_to_be_forgotten_is_not_kept_by_asking_for_it() -> None:
+    asked = Turn(
+        "assistant", "", calls=(call("memory_forget", '{"what": "the diary"}'), call("memory_status"))
+    )
+    kept = calling.kept(asked)
+    assert [one.arguments for one in kept.calls] == [calling.UNTOLD, "{}"]
+    assert calling.parsed(calling.UNTOLD) is not None

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from commonplace import estimates
-from commonplace.agent import instructions
+from commonplace.agent import instructions, tools
 from commonplace.errors import ConfigError
 
-TOOLS = ("memory_search", "memory_get", "memory_timeline", "memory_write", "memory_status")
+TOOLS = [tool.name for tool in tools.TOOLS]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_it_is_short_and_names_every_tool(language: instructions.Language) -> None:
     text = instructions.text(language)
-    assert estimates.about(text) <= 160
+    assert estimates.about(text) <= 240
     assert all(text.count(tool) == 1 for tool in TOOLS)
     assert "path#L12-L18" in text
 

@@ -54,7 +54,8 @@ def test_an_answer_comes_in_pieces_with_what_is_recalled(begin: Begin, model: Mo
     assert TEA in message["content"]
     assert message["content"].endswith("\n\nWhich tea after lunch?")
     assert {tool["function"]["name"] for tool in asked["tools"]} == {
-        "memory_search", "memory_get", "memory_timeline", "memory_write", "memory_status", "read_file",
+        "memory_search", "memory_get", "memory_timeline", "memory_write", "memory_correct", "memory_forget",
+        "memory_status", "read_file",
     }  # fmt: skip
     assert said(root) == [("user", "Which tea after lunch?"), ("assistant", "White tea, as every day.")]
 

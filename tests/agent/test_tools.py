@@ -36,9 +36,11 @@ def test_schemas_are_what_is_checked(tool: tools.Tool) -> None:
     assert len(tool.description) <= 300
 
 
-def test_only_one_tool_writes() -> None:
-    assert [tool.name for tool in TOOLS if not tool.read_only] == ["memory_write"]
-    assert [tool.name for tool in TOOLS if tool.destructive] == []
+def test_which_tools_write_and_which_destroy() -> None:
+    writing = [tool.name for tool in TOOLS if not tool.read_only]
+    assert writing == ["memory_write", "memory_correct", "memory_forget"]
+    assert [tool.name for tool in TOOLS if tool.destructive] == ["memory_forget"]
+    assert [tool.name for tool in TOOLS if tool.asks] == ["memory_forget"]
 
 
 # --- what is wrong with a call --------------------------------------------------------------------------
@@ -64,6 +66,8 @@ def test_only_one_tool_writes() -> None:
         ("memory_search", {"query": "x", "collections": ["no"]}, "unknown collection 'no'; known: memory"),
         ("memory_search", {"query": "x", "after": "someday"}, "'someday' is no date that is understood"),
         ("memory_search", {"query": "x", "path": 'a" b'}, "path: 'a\" b' is not allowed"),
+        ("memory_search", {"query": "x", "as_of": "someday"}, "'someday' is no day; write it as 2026-02-13"),
+        ("memory_search", {"query": "x", "history": "yes"}, "history: 'yes' is not of type boolean"),
         ("memory_search", {"query": "lex: a\nand b"}, "line 2: each line of a query document begins"),
         ("memory_search", {"query": "x in:no"}, "unknown collection 'no'; known: memory"),
         ("memory_get", {"path": "MEMRY.md"}, "no such note; did you mean MEMORY.md?"),
@@ -74,6 +78,13 @@ def test_only_one_tool_writes() -> None:
         ("memory_write", {"text": "  "}, "the text is empty"),
         ("memory_write", {"text": "<private>x</private>"}, "the text is empty"),
         ("memory_write", {"text": "x" * (tools.MOST_CHARACTERS + 1)}, "at most 32000 allowed"),
+        ("memory_correct", {"new": "x"}, "'old' is missing"),
+        ("memory_forget", {}, "'what' is missing"),
+        (
+            "memory_forget",
+            {"what": "x", "kind": "all"},
+            "not one of 'text', 'lines', 'note', 'person', 'session'",
+        ),
         ("memory_status", {"verbose": True}, "'verbose' is not allowed; allowed are none"),
     ],
 )
@@ -266,6 +277,30 @@ def test_what_lasts_goes_to_a_section_of_the_long_term_memory(memory: Memory, wo
     text = (workspace / "MEMORY.md").read_text()
     assert text.index("## Tea") < text.index("No coffee after two.")
     assert text.count("## Tea") == 1
+
+
+def test_a_guess_is_found_and_not_recalled(memory: Memory, workspace: Path) -> None:
+    call(memory, "memory_write", {"text": "The zeppelin may leave on Monday.", "tentative": True})
+    (hit,) = call(memory, "memory_search", {"query": "zeppelin"}).data["hits"]
+    assert "tentative" in hit["labels"]
+    assert "zeppelin" not in memory.recall("When does the zeppelin leave?").text
+
+
+def test_a_search_for_what_held_on_a_day(memory: Memory, workspace: Path) -> None:
+    (workspace / "MEMORY.md").write_text(
+        "# Memory\n\n- ~~The gate opens at noon.~~ <!-- cp: until=2026-03-02 by=owner -->\n"
+        "- The gate opens at ten. <!-- cp: since=2026-03-02 -->\n"
+    )
+
+    def told(**more: object) -> str:
+        hits = call(memory, "memory_search", {"query": "when does the gate open?", **more}).data["hits"]
+        return " ".join(hit["text"] for hit in hits)
+
+    assert ("noon" in told(), "ten" in told()) == (False, True)
+    assert "noon" in told(history=True)
+    before, after = told(as_of="2026-02-20"), told(as_of="2026-03-05")
+    assert ("noon" in before, "ten" in before) == (True, False)
+    assert ("noon" in after, "ten" in after) == (False, True)
 
 
 def test_what_was_recalled_is_not_written_again(memory: Memory, workspace: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ..agent.model_server import Model, Say, call, last, model_serving
+from ..agent.model_server import Asked, Model, Say, call, last, model_serving
 from .conftest import Program, Run, command, environment
 
 
@@ -119,42 +119,109 @@ def test_no_key_is_shown_or_written(
     ] == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals and signals")
-def test_ctrl_c_on_a_terminal_stops_the_answer_and_the_chat_goes_on(model: Model, workspace: Path) -> None:
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    model.script = [Say("word " * 4000, more={"drip_s": 0.0005})]
-    process = subprocess.Popen(
-        command("-w", workspace, "chat", *at(model), "--session", "s"),
-        stdin=theirs, stdout=theirs, stderr=theirs, env=environment(TERM="dumb"), start_new_session=True,
-    )  # fmt: skip
-    os.close(theirs)
-    seen = b""
+class Typist:
+    """A chat on a terminal, what is typed there and what is seen."""
 
-    def until(text: bytes) -> None:
-        nonlocal seen
+    def __init__(self, model: Model, workspace: Path) -> None:
+        pty = pytest.importorskip("pty")
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            command("-w", workspace, "chat", *at(model), "--session", "s"),
+            stdin=theirs, stdout=theirs, stderr=theirs, env=environment(TERM="dumb"), start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self._seen = b""
+
+    def until(self, text: bytes) -> bytes:
+        """Wait for a text, and return what came before it."""
         deadline = time.monotonic() + 30
-        while text not in seen:
-            assert time.monotonic() < deadline, seen
-            seen += os.read(ours, 4096)
-        seen = seen.partition(text)[2]
+        while text not in self._seen:
+            assert time.monotonic() < deadline, self._seen
+            self._seen += os.read(self._ours, 4096)
+        before, _, self._seen = self._seen.partition(text)
+        return before
 
-    try:
-        until(b"> ")
-        os.write(ours, b"Tell me a lot.\n")
-        until(b"word word")
-        process.send_signal(signal.SIGINT)
-        until(b"stopped")
-        until(b"> ")
-        os.write(ours, b"Go on.\n")
-        until(b"Noted.")
-        until(b"> ")
-        os.write(ours, b"\x04")
-        until(b"\n")
-        assert process.wait(20) == 0
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
+    def type(self, text: bytes) -> None:
+        os.write(self._ours, text)
+
+    def end(self) -> None:
+        self.until(b"> ")
+        self.type(b"\x04")
+        self.until(b"\n")
+        assert self.process.wait(20) == 0
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._ours)
+
+
+@pytest.fixture
+def typist(model: Model, workspace: Path) -> Iterator[Typist]:
+    if sys.platform == "win32":
+        pytest.skip("POSIX terminals and signals")
+    started = Typist(model, workspace)
+    yield started
+    started.close()
+
+
+def test_ctrl_c_on_a_terminal_stops_the_answer_and_the_chat_goes_on(typist: Typist, model: Model) -> None:
+    model.script = [Say("word " * 4000, more={"drip_s": 0.0005})]
+    typist.until(b"> ")
+    typist.type(b"Tell me a lot.\n")
+    typist.until(b"word word")
+    typist.process.send_signal(signal.SIGINT)
+    typist.until(b"stopped")
+    typist.until(b"> ")
+    typist.type(b"Go on.\n")
+    typist.until(b"Noted.")
+    typist.end()
     (answer,) = [m["content"] for m in model.chats[-1]["messages"] if m["role"] == "assistant"]
     assert answer.startswith("word word")
+
+
+# --- what is done for good ------------------------------------------------------------------------------
+
+
+def confirm(asked: Asked) -> Say:
+    """Call again with the code that the last preview gave, as a model does that asks nobody."""
+    code = last(asked, "tool").rpartition("confirm: ")[2].split()[0]
+    return call("memory_forget", what="rain", confirm=code)
+
+
+@pytest.mark.parametrize(
+    ("typed", "gone"), [(b"y\n", True), (b"n\n", False), (b"\n", False), (b"\x04", False)]
+)
+def test_only_the_person_at_the_terminal_can_have_something_forgotten(
+    typist: Typist, model: Model, workspace: Path, typed: bytes, gone: bool
+) -> None:
+    model.script = [call("memory_forget", what="rain"), confirm, Say("As you wish.")]
+    typist.until(b"> ")
+    typist.type(b"Tidy up the weather.\n")
+    shown = typist.until(b"for good? [y/N] ")
+    assert b"memory/2026-02-14.md#L3: Nothing but rain." in shown.replace(b"- ", b"")
+    assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()
+    typist.type(typed)
+    typist.until(b"As you wish.")
+    typist.end()
+    assert ("rain" not in (workspace / "memory" / "2026-02-14.md").read_text()) is gone
+    assert ("the user said no" in last(model.chats[-1], "tool")) is not gone
+
+
+def test_ctrl_c_at_the_question_is_a_no(typist: Typist, model: Model, workspace: Path) -> None:
+    model.script = [call("memory_forget", what="rain"), confirm]
+    typist.until(b"> ")
+    typist.type(b"Tidy up the weather.\n")
+    typist.until(b"for good? [y/N] ")
+    typist.process.send_signal(signal.SIGINT)
+    typist.until(b"stopped")
+    typist.end()
+    assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()
+
+
+def test_through_a_pipe_nothing_is_forgotten(program: Program, model: Model, workspace: Path) -> None:
+    model.script = [call("memory_forget", what="rain"), confirm, Say("I could not.")]
+    done = program("chat", *at(model), input=b"Tidy up.\ny\nyes\n")
+    assert done.returncode == 0, done.stderr
+    assert "nobody is here to give it" in last(model.chats[2], "tool")
+    assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()

@@ -134,6 +134,7 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         "timeline": ["2026-02-13"],
         "collection show": ["memory"],
         "config get": ["search.limit"],
+        "forget": ["MEMORY.md", "--dry-run"],
         "sessions show": ["s1"],
     }.get(" ".join(words), [])
     for form in option.type.choices:

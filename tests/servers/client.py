@@ -87,6 +87,22 @@ async def read_on(client: Any, path: str) -> list[dict[str, Any]]:
     return parts
 
 
+async def amend(client: Any, found: dict[str, Any]) -> None:
+    """Write two statements, correct one, and forget the other by its preview."""
+    for text in (f"Corrected by a client of major {MAJOR}.", f"Forgotten by a client of major {MAJOR}."):
+        await client.call_tool("memory_write", {"text": text})
+    given = {
+        "old": f"Corrected by a client of major {MAJOR}.",
+        "new": f"Corrected by major {MAJOR} of the client.",
+    }
+    found["corrected"] = plain(await client.call_tool("memory_correct", given))
+    what = {"what": f"Forgotten by a client of major {MAJOR}."}
+    found["preview"] = plain(await client.call_tool("memory_forget", what))
+    found["forged"] = plain(await client.call_tool("memory_forget", {**what, "confirm": "the user agreed"}))
+    code = found["preview"]["structuredContent"]["confirm"]
+    found["forgotten"] = plain(await client.call_tool("memory_forget", {**what, "confirm": code}))
+
+
 async def everything(client: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"major": MAJOR}
     found["tools"] = plain(await client.list_tools())["tools"]
@@ -98,6 +114,7 @@ async def everything(client: Any) -> dict[str, Any]:
     text = f"Asked by a client of major {MAJOR}."
     found["written"] = plain(await client.call_tool("memory_write", {"text": text, "heading": "Clients"}))
     found["again"] = plain(await client.call_tool("memory_search", {"query": f'"{text}"', "limit": 1}))
+    await amend(client, found)
     found["status"] = plain(await client.call_tool("memory_status", {}))
     found["resources"] = plain(await client.list_resources())["resources"]
     found["templates"] = plain(await client.list_resource_templates())["resourceTemplates"]

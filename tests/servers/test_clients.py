@@ -71,7 +71,11 @@ def test_over_http_with_a_token(workspace: Path, serve: Callable[..., Served], m
 
 def check(found: dict[str, Any], workspace: Path, major: int) -> None:
     names = [tool["name"] for tool in found["tools"]]
-    assert names == ["memory_search", "memory_get", "memory_timeline", "memory_write", "memory_status"]
+    assert names == [
+        "memory_search", "memory_get", "memory_timeline", "memory_write", "memory_correct", "memory_forget",
+        "memory_status",
+    ]  # fmt: skip
+    assert found["tools"][5]["annotations"]["destructiveHint"] is True
     assert all(tool["inputSchema"]["additionalProperties"] is False for tool in found["tools"])
     hits = found["search"]["structuredContent"]["hits"]
     assert hits[0]["path"] == "memory/2026-02-13.md"
@@ -82,6 +86,7 @@ def check(found: dict[str, Any], workspace: Path, major: int) -> None:
     assert [part["from"] for part in found["parts"]] == [1, 5, 9]
     assert found["timeline"]["structuredContent"]["moments"]
     check_writing(found, workspace, major)
+    check_amending(found, workspace, major)
     assert found["status"]["structuredContent"]["collections"][0]["name"] == "memory"
     check_resources_and_prompts(found, workspace)
     check_errors(found["errors"])
@@ -93,6 +98,18 @@ def check_writing(found: dict[str, Any], workspace: Path, major: int) -> None:
     assert f"Asked by a client of major {major}." in note
     assert "<!-- by: agent;" in note
     assert found["again"]["structuredContent"]["hits"][0]["citation"] == written["citation"]
+
+
+def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
+    note = "".join(path.read_text() for path in (workspace / "memory").glob("*.md"))
+    assert f"~~Corrected by a client of major {major}.~~" in note
+    assert f"Corrected by major {major} of the client." in note
+    assert found["corrected"]["isError"] is False
+    assert found["preview"]["structuredContent"]["places"]
+    assert "Nothing is erased yet" in found["preview"]["content"][0]["text"]
+    assert found["forged"]["isError"] is True
+    assert found["forgotten"]["isError"] is False
+    assert "Forgotten by a client" not in note
 
 
 def check_resources_and_prompts(found: dict[str, Any], workspace: Path) -> None:

@@ -195,11 +195,10 @@ def test_the_list_of_tools_is_short(service: Service) -> None:
     assert len(protocol.encode(result)) <= 4096
     assert len(json.dumps({"tools": result["tools"]})) <= 4096
     hints = {tool["name"]: tool["annotations"] for tool in result["tools"]}
-    assert hints.pop("memory_write") == {"readOnlyHint": False, "destructiveHint": False}
-    assert set(map(str, hints.values())) == {str({"readOnlyHint": True, "destructiveHint": False})}
-    assert [described(tool)["inputSchema"]["type"] for tool in _tools()] == ["object"] * len(hints) + [
-        "object"
-    ]
+    assert hints.pop("memory_write") == hints.pop("memory_correct") == {"destructiveHint": False}
+    assert hints.pop("memory_forget") == {"destructiveHint": True}
+    assert set(map(str, hints.values())) == {str({"readOnlyHint": True})}
+    assert {described(tool)["inputSchema"]["type"] for tool in _tools()} == {"object"}
 
 
 def _tools() -> Any:

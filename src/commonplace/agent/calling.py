@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.agent import answers, tools
+from commonplace.agent.amending import FORGETS
 from commonplace.deadline import Deadline
 from commonplace.types.conversation import Call, ToolExecution, Turn
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+Approve = Callable[["tools.Tool", str], bool]  # a tool and what it would do; whether a person says yes
+
 MOST_CALLS = 16  # of one answer that are run; a model that asks for more has lost its way
+UNTOLD = '{"what": "not kept"}'  # stands for what a model asked to have forgotten
+NOBODY = "not done: it needs the yes of a person, and nobody is here to give it; nothing was changed"
+DECLINED = "not done: the user said no; nothing was changed"
 
 
 class Toolbox:
@@ -31,15 +37,24 @@ class Toolbox:
         session: str = "",
         agent: str = "",
         deadline_s: float = 60.0,
+        approve: Approve | None = None,
     ) -> None:
-        """Take the tools; a call that takes longer than `deadline_s` is answered without its result."""
+        """Take the tools; a call that takes longer than `deadline_s` is answered without its result.
+
+        `approve` asks a person about a call that needs a yes; without it every such call is refused.
+        """
         self.offered = tuple(offered)
-        self._memory, self._deadline_s = memory, deadline_s
+        self._memory, self._deadline_s, self._approve = memory, deadline_s, approve
         self._caller = tools.Caller(agent, session)
 
     def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
-        """Run calls in threads of their own; return what came of each, in the order of the calls."""
+        """Run calls in threads of their own; return what came of each, in the order of the calls.
+
+        Those of tools that may need a yes come first, here and one after the other: a person is asked about
+        them, who may take longer than a tool.
+        """
         done: list[ToolExecution | None] = [None] * len(calls)
+        self._ask_about(calls[:MOST_CALLS], done)
 
         def work(place: int, call: Call) -> None:
             done[place] = self._run(call)
@@ -47,6 +62,7 @@ class Toolbox:
         threads = [
             threading.Thread(target=work, args=(place, call), name=f"commonplace-tool-{place}", daemon=True)
             for place, call in enumerate(calls[:MOST_CALLS])
+            if done[place] is None
         ]
         for thread in threads:
             thread.start()
@@ -64,6 +80,33 @@ class Toolbox:
         arguments = parsed(call.arguments) or {}
         return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
 
+    def _ask_about(self, calls: Sequence[Call], done: list[ToolExecution | None]) -> None:
+        """Run the calls of tools that may need a yes, each once it is given."""
+        declined: set[str] = set()
+        for place, call in enumerate(calls):
+            tool, arguments = self._tool(call), parsed(call.arguments)
+            if tool is not None and tool.asks is not None and arguments is not None:
+                why_not = self._asked(tool, arguments, declined)
+                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
+
+    def _asked(self, tool: tools.Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
+        """Ask a person about what a call would do; return why it is not to run.
+
+        A no holds for all calls of an answer.
+        """
+        try:
+            preview = tool.asks(self._memory, arguments) if tool.asks is not None else ""
+        except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
+            return f"not done: what it would do cannot be told ({type(error).__name__}: {error})"
+        if not preview:
+            return ""
+        if self._approve is None:
+            return NOBODY
+        if tool.name in declined or not self._approve(tool, preview):
+            declined.add(tool.name)
+            return DECLINED
+        return ""
+
     def _run(self, call: Call) -> ToolExecution:
         begun, at = time.perf_counter(), datetime.now().astimezone()
         arguments = parsed(call.arguments)
@@ -80,7 +123,7 @@ class Toolbox:
         )
 
     def _answer(self, call: Call, arguments: Mapping[str, object] | None) -> tools.Answer:
-        tool = next((tool for tool in self.offered if tool.name == call.name), None)
+        tool = self._tool(call)
         if tool is None:
             return answers.failed(
                 f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}"
@@ -91,6 +134,9 @@ class Toolbox:
             return tools.run(tool, self._memory, arguments, self._caller)
         except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
             return answers.failed(f"{call.name} failed: {type(error).__name__}: {error}")
+
+    def _tool(self, call: Call) -> tools.Tool | None:
+        return next((tool for tool in self.offered if tool.name == call.name), None)
 
     def _unanswered(self, call: Call, place: int) -> ToolExecution:
         if place >= MOST_CALLS:
@@ -106,10 +152,20 @@ def answered(call: Call, execution: ToolExecution) -> Turn:
     return Turn("tool", execution.error or execution.result, at, answers=call.id, tool=call.name)
 
 
+def erased(execution: ToolExecution) -> bool:
+    """Whether a call erased something."""
+    return execution.tool == FORGETS and not execution.error and bool(execution.arguments.get("confirm"))
+
+
 def kept(turn: Turn) -> Turn:
-    """Return a turn as a transcript keeps it: what tools give may hold addresses and numbers of others."""
+    """Return a turn as a transcript keeps it.
+
+    What tools give may hold addresses and numbers of others, and what is to be forgotten is not written down
+    by asking for it.
+    """
     if turn.role != "tool":
-        return turn
+        calls = (replace(call, arguments=UNTOLD) if call.name == FORGETS else call for call in turn.calls)
+        return replace(turn, calls=tuple(calls))
     from commonplace.notes.redact import redact_personal
 
     return replace(turn, text=redact_personal(turn.text)[0])

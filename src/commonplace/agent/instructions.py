@@ -1,4 +1,4 @@
-"""Text for a system prompt: when to recall, when to write, how to cite, and that recalled text is data."""
+"""Text for a system prompt: when to recall, write, correct and forget, how to cite, what is data."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")  # the first that is set says the
 
 
 def text(language: Language = "auto", like: str = "") -> str:
-    """Return the instructions, some 150 tokens; `auto` takes the language of `like`, else the environment's.
+    """Return the instructions, some 230 tokens; `auto` takes the language of `like`, else the environment's.
 
-    They name the tools memory_search, memory_get, memory_timeline, memory_write and memory_status. Raises
-    ConfigError for another language.
+    They name all tools of `agent.tools`. Raises ConfigError for another language.
     """
     if language not in LANGUAGES:
         raise ConfigError(

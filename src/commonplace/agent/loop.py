@@ -9,18 +9,19 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from commonplace.agent import calling, instructions
-from commonplace.agent.calling import Toolbox
+from commonplace.agent.calling import Approve, Toolbox
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.files import READ_FILE
 from commonplace.agent.hooks import HookManager
 from commonplace.agent.idle import IdleTimer
 from commonplace.agent.observing import ObservationHook
 from commonplace.agent.pairing import paired
+from commonplace.agent.replies import Reply as Reply
 from commonplace.agent.store import prefetch
 from commonplace.agent.summarizing import SummaryHook
 from commonplace.agent.tools import TOOLS, Tool
@@ -46,21 +47,6 @@ ENOUGH = "not run: tools were called often enough for one answer; answer with wh
 STOPPED = "not run to its end: the user stopped the answer"
 
 
-@dataclass(slots=True)
-class Reply:
-    """What became of a message: the answer, the tools that ran, the notes that went along.
-
-    `error` is the one line to show where the answer could not be had, `stopped` says that it was broken off;
-    `text` is then what had been said.
-    """
-
-    text: str = ""
-    executions: list[ToolExecution] = field(default_factory=list)
-    recalled: Context | None = None
-    error: str = ""
-    stopped: bool = False
-
-
 class AgentLoop:
     """A conversation with a language model that has a memory.
 
@@ -77,11 +63,13 @@ class AgentLoop:
         hooks: Sequence[object] = (),
         tools: Sequence[Tool] = (),
         show: Show = lambda kind, text: None,
+        approve: Approve | None = None,
     ) -> None:
         """Take what it works with; a session that has a transcript is gone on with.
 
         `hooks` and `tools` come on top of its own; `show` is given the answer piece by piece, and what else
-        happens. Nothing is asked, read or written before `start`.
+        happens; `approve` asks a person before something is erased, which nobody can without it. Nothing is
+        asked, read or written before `start`.
         """
         self.memory, self.llm, self.agent, self.show = memory, llm, agent, show
         self.session = session or f"{datetime.now():%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:4]}"
@@ -97,6 +85,7 @@ class AgentLoop:
             session=self.session,
             agent=agent,
             deadline_s=self._chat.tools_deadline_s,
+            approve=approve,
         )
         self._compactor = Compactor(memory, llm, session=self.session, agent=agent)
         self._worker = IndexWorker(memory)
@@ -115,8 +104,12 @@ class AgentLoop:
 
         Raises ConfigError for an id that is none, NoteUnreadable for a transcript that cannot be read.
         """
-        self.history = paired(self._transcript.load(max_tokens=self._compactor.window.limit // 2))
+        self._read()
         self._hooks.emit("on_session_start", SessionEvent(self.session, self.agent))
+
+    def _read(self) -> None:
+        """Take the conversation from its transcript: at the start, and where something was erased from it."""
+        self.history = paired(self._transcript.load(max_tokens=self._compactor.window.limit // 2))
 
     def close(self) -> None:
         """End the session: it is summed up if that is due, and what is under way is brought to disk."""
@@ -238,6 +231,9 @@ class AgentLoop:
                 done = self._toolbox.run(calls)
         finally:
             self._keep(*map(calling.answered, calls, done))
+        if any(map(calling.erased, done)):  # what is forgotten must not come back from this conversation
+            self._read()
+            self._anew()
         for execution in done if allowed else ():
             self._hooks.emit("on_tool_executed", execution)
         self._check_stopped()
@@ -280,13 +276,16 @@ class AgentLoop:
             return False
         self.history = list(done.turns)
         self._counted = (done.tokens_after, len(self.history))
-        # What went with the older turns may be recalled again, what stands in the newer ones may not.
-        self._given = [given for given in self._given if any(given.text in turn.text for turn in done.turns)]
+        self._anew()
+        self.show("note", f"shortened from about {tokens:,} to {done.tokens_after:,} tokens")
+        return True
+
+    def _anew(self) -> None:
+        """Let what went with turns that are gone be recalled again, and what stands in the others not."""
+        self._given = [one for one in self._given if any(one.text in turn.text for turn in self.history)]
         self._context.forget(self.session)
         for given in self._given:
             self._context.given(given)
-        self.show("note", f"shortened from about {tokens:,} to {done.tokens_after:,} tokens")
-        return True
 
 
 def _now() -> str:

@@ -31,11 +31,14 @@ class Said:
         """Read the note's front matter and comments; both are nearly always empty."""
         self._note = _valid(comments.of_front_matter(note.metadata)) if note.metadata else {}
         self._lines: dict[int, dict[str, str]] = {}
+        self._facts: dict[int, int] = {}  # the line that says since when a line holds
         ranges = sorted(_ranges(note), key=lambda found: (not found[2], found[0]))  # entries last: nearest
-        for first, last, _, line in ranges:
+        for first, last, section, line in ranges:
             own = _valid(note.annotations[line])
             for number in range(first, last + 1) if own else ():
                 self._lines[number] = {**self._lines.get(number, self._note), **own}
+                if "since" in own and not section:
+                    self._facts[number] = line
 
     def __bool__(self) -> bool:
         return bool(self._note or self._lines)
@@ -58,9 +61,15 @@ class Said:
         return found or None
 
     def differ(self, line: int, other: int) -> bool:
-        """Whether two lines may not share a passage."""
+        """Whether two lines may not share a passage.
+
+        An entry that says since when it holds is a fact of its own: beside others it would be found for their
+        words, and be taken for a newer word on what they say.
+        """
         if not self._lines:
             return False
+        if self._facts.get(line) != self._facts.get(other):
+            return True
         one, two = (_still(self._lines.get(number, self._note)) for number in (line, other))
         return any(one.get(key) != two.get(key) for key in _STANDING)
 
@@ -139,7 +148,18 @@ def _entry(note: Note, line: int) -> tuple[int, int]:
         # Items that start at the margin do not overlap, so what is said in their first line holds to the end.
         limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
         end = _end_of_item(lines, line, limit, deep)
-    return start, end
+    return start, max(end, _end_of_paragraph(note, line)) if comments.is_guess(lines[line - 1]) else end
+
+
+def _end_of_paragraph(note: Note, line: int) -> int:
+    """The last line that goes on with what a line says."""
+    passed = {heading.line for heading in note.headings} | {first for first, _ in note.fences}
+    end = line
+    while end < len(note.lines) and note.lines[end].strip() and end + 1 not in passed:
+        if _begins(note.lines[end]):
+            break
+        end += 1
+    return end
 
 
 def _end_of_item(lines: Sequence[str], line: int, limit: int, deep: int) -> int:

@@ -1,4 +1,4 @@
-"""What once stood in a note, as passages of their own: lines with struck text, and where what replaced it stands.
+"""What once stood in a note, as passages of their own: lines with struck text, and where its successor is.
 
 They are told apart by their annotations: `struck` in all of them, `replaced-by` with the lines of what stands
 in their place, or `beside` where the next entry may do so or may not. A trigger of theirs is gone.

@@ -48,9 +48,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
-            passages.extend(
-                Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts
-            )
+            passages.extend(Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts)
     if strikes:
         _add_former(whole_note, strikes, settings, found, passages)
     return found, passages

@@ -116,12 +116,12 @@ def without_struck(text: str) -> str:
     lines = text.split("\n")
     headings, fences = structure(lines)
     passed = {number for first, last in fences for number in range(first, last + 1)}
-    strikes = struck.of_lines(lines, passed | {heading.line for heading in headings})
+    found = struck.of_lines(lines, passed | {heading.line for heading in headings})
     told = [
-        struck.without(line, strikes[number]) if number in strikes else line
+        struck.without(line, found[number]) if number in found else line
         for number, line in enumerate(lines, 1)
     ]
-    return "\n".join(line for number, line in enumerate(told, 1) if line or number not in strikes)
+    return "\n".join(line for number, line in enumerate(told, 1) if line or number not in found)
 
 
 def is_pinned(said: Mapping[str, str]) -> bool:

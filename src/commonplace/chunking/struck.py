@@ -1,4 +1,4 @@
-"""What is struck out of a note (`~~…~~`): which characters of which lines, and the text without them.
+"""What is struck out of a note (`~~…~~`): which characters of which lines, and what is left of them.
 
 As GitHub's Markdown has it, within a paragraph, over its line ends too, but never inside code, addresses or
 comments. Unlike there, only what stands blank beside a mark keeps it from counting, since Chinese has no
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from commonplace.chunking import sections, turns
+from commonplace.chunking import sections, strikes, turns
 from commonplace.notes import languages
 from commonplace.types import Note
 
@@ -24,8 +24,6 @@ _LEAD = re.compile(
     r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*(?:\[[ xX]\](?:[ \t]+|$))?"
     r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
 )
-# A line that is struck from end to end is so whatever stands in it: this is how corrections are written.
-_WHOLE = re.compile(r"(?<![~\\])~~(?=[^\s~])(?:(?!~~).)*(?<![\s~])~~(?!~)")
 # What may hide a mark begins with one of these; the others are the marks themselves.
 _SIGN = re.compile(
     r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
@@ -80,17 +78,17 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
     return found
 
 
-def without(line: str, strikes: Sequence[Strike]) -> str:
+def without(line: str, own: Sequence[Strike]) -> str:
     """Return a line without what is struck in it; an empty one where nothing is said any more."""
-    for strike in reversed(strikes):
+    for strike in reversed(own):
         before, behind = line[: strike.start], line[strike.end :]
         line = before + (behind if before and not before[-1].isspace() else behind.lstrip())
     return line.rstrip() if says_something(line) else ""
 
 
-def unmarked(line: str, strikes: Sequence[Strike]) -> str:
+def unmarked(line: str, own: Sequence[Strike]) -> str:
     """Return a line with what is struck in it, but without the marks."""
-    for strike in reversed(strikes):
+    for strike in reversed(own):
         if strike.closes:
             line = line[: strike.end - len(MARK)] + line[strike.end :]
         if strike.opens:
@@ -98,10 +96,10 @@ def unmarked(line: str, strikes: Sequence[Strike]) -> str:
     return line
 
 
-def rest(note: Note, strikes: Strikes) -> Note:
-    """Return a note without what is struck; a line of which nothing is left is empty, as all keep their number."""
+def rest(note: Note, struck: Strikes) -> Note:
+    """Return a note without what is struck; a line of which nothing is left stays as an empty one."""
     lines = list(note.lines)
-    for number, own in strikes.items():
+    for number, own in struck.items():
         lines[number - 1] = without(lines[number - 1], own)
     return replace(note, lines=tuple(lines))
 
@@ -118,14 +116,11 @@ def _lead(line: str) -> int:
 
 
 def _whole(line: str) -> list[Strike]:
-    """What is struck of a line that says nothing else; nothing for any other line."""
+    """What is struck of a line that is so from end to end, whatever stands in it: so corrections are written."""
     at = _lead(line)
-    found = [Strike(*match.span()) for match in _WHOLE.finditer(line, at)]
-    stands = line
-    for strike in reversed(found):
-        stands = stands[: strike.start] + stands[strike.end :]
-    # Only who speaks may stand beside it: what is left of `~~x~~` in backquotes says nothing either.
-    return found if found and (not stands[at:].strip() or _is_label(stands[at:].strip())) else []
+    if strikes.read([line[at:]], turn=True) is None:
+        return []
+    return [Strike(*found.span()) for found in strikes.STRUCK.finditer(line, at)]
 
 
 def _is_label(words: str) -> bool:
@@ -204,14 +199,12 @@ class _Ticks:
 
     def closing(self, start: int, end: int) -> int:
         """Where the code ends that begins here, 0 where nothing closes it."""
-        runs = self._runs[end - start] if end - start in self._runs else []
+        runs = self._runs.get(end - start, [])
         place = bisect_left(runs, end)
         return runs[place] + end - start if place < len(runs) else 0
 
 
-def _spread(
-    block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]
-) -> None:
+def _spread(block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]) -> None:
     """Note a pair of marks in a paragraph on each of its lines."""
     offset = 0
     for number, line in enumerate(block, first):

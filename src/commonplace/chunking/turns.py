@@ -15,6 +15,7 @@ _LABEL = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?"
     r"(?:\*\*|__)?(\w[\w .'\-]{0,30}?)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 )
+_NOBODY = frozenset({"tentative", "暂定", "待证"})  # what opens a guess is no name
 _LABEL_WITHIN = 48  # characters in which the colon of a label must stand
 _LEAST_LINES = 4  # fewer labelled lines are a list of keys and values
 _HALF = 0.5  # from this share of labelled lines on, a section counts as a conversation in part
@@ -48,6 +49,6 @@ def share(lines: Sequence[str]) -> float:
     total = sum(1 for line in lines if line and not line.isspace())
     if len(candidates) <= total * _HALF:
         return 0.0
-    labels = Counter(filter(None, map(speaker, candidates)))
+    labels = Counter(label for label in map(speaker, candidates) if label and label not in _NOBODY)
     recurring = sum(count for count in labels.values() if count > 1)
     return max(0.0, (recurring / total - _HALF) / (1 - _HALF)) if recurring >= _LEAST_LINES else 0.0

@@ -37,8 +37,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {
+        "consolidate": ("consolidating:consolidate", "Refine the daily notes into MEMORY.md, checked."),
         "rollup": ("rollups:rollup", "Turn daily notes that are old into monthly ones."),
         "schedule": ("scheduling:schedule", "Refine the memory every night, or no longer."),
+        "correct": (
+            "correcting:correct",
+            "Strike a statement wherever notes say it; put another beside it.",
+        ),
+        "confirm": ("correcting:confirm", "Let a tentative statement hold, or strike it."),
+        "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
         "log": ("revisions:log", "List generated changes of notes, and show them."),
         "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
     },

@@ -16,6 +16,7 @@ from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
     from commonplace.agent.loop import AgentLoop
+    from commonplace.agent.tools import Tool
     from commonplace.config.settings import Llm
     from commonplace.llm.client import Client
     from commonplace.memory import Memory
@@ -75,7 +76,15 @@ class _Talk:
     def _begin(self, name: str) -> AgentLoop:
         from commonplace.agent.loop import AgentLoop
 
-        loop = AgentLoop(self._memory, self._llm, session=name, agent=self._agent, show=self._show)
+        asks = sys.stdin is not None and session.is_terminal(sys.stdin)
+        loop = AgentLoop(
+            self._memory,
+            self._llm,
+            session=name,
+            agent=self._agent,
+            show=self._show,
+            approve=self._approve if asks else None,
+        )
         loop.start()
         session.note(f"session {loop.session} · {self._llm.name} · /help")
         return loop
@@ -100,6 +109,18 @@ class _Talk:
             return
         self._end_line()
         session.note(screen.shorten(screen.one_line(f"{kind}: {text}"), 200))
+
+    def _approve(self, tool: Tool, preview: str) -> bool:
+        """Show what a model wants done that cannot be taken back, and ask."""
+        from commonplace import screen
+
+        self._end_line()
+        session.note(screen.clean(preview))
+        try:
+            said = input(f"{tool.name}: do this, for good? [y/N] ")
+        except EOFError:
+            return False
+        return said.strip().lower() in ("y", "yes")
 
     def _end_line(self) -> None:
         if self._open:

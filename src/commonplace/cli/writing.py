@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from commonplace import render
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
+
+if TYPE_CHECKING:
+    from commonplace.types import Written
 
 
 @command("init")
@@ -33,6 +37,7 @@ def init(ctx: click.Context, folder: str | None) -> None:
 @option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.")
 @option("--heading", metavar="H", help="Heading in today's note.")
 @option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
+@option("--tentative", is_flag=True, help="Mark it as a guess: searched, but not recalled until confirmed.")
 @option("--no-redact", is_flag=True, help="Write secrets as they are.")
 @click.pass_context
 def remember(
@@ -41,6 +46,7 @@ def remember(
     section: str | None,
     heading: str | None,
     long_term: bool,
+    tentative: bool,
     no_redact: bool,
 ) -> None:
     """Append an entry to today's note, or to MEMORY.md; - reads it from standard input.
@@ -57,7 +63,18 @@ def remember(
         heading=heading,
         long_term=long_term,
         redact=False if no_redact else None,
+        tentative=tentative,
     )
     session.write(render.written_text(written))
     if written.redacted:
         failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")
+    _warn_of_contradictions(written)
+
+
+def _warn_of_contradictions(written: Written) -> None:
+    """Say what the notes hold against an entry, and how to settle it; nothing was changed for it."""
+    if written.contradicts:
+        import shlex
+    for other in written.contradicts:
+        remedy = f"commonplace correct {shlex.quote(other.citation)} NEW"
+        failures.warn(f"{other.citation} says otherwise: {other.text} (`{remedy}` would strike it)")

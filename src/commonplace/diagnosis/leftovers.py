@@ -28,6 +28,9 @@ def leftovers(case: Case) -> Iterator[Finding]:
         yield Finding("index.leftovers", "warning", told, "delete them")
     else:
         yield Finding("index.leftovers", "ok", "no temporary files are left")
+    if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
+        told = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
+        yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
     if taken := [path.stem for path in _lock_files(workspace) if is_held(path)]:
         told = f"another process is at work now ({listed(taken)})"
         yield Finding("index.locks", "ok", told)

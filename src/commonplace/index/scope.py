@@ -103,7 +103,8 @@ def newest(
         )
     stands = "TRUE" if struck else "s.until IS NULL"
     rows = index._rows(
-        f"SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id WHERE {stands} {scope.where()}{without}"
+        "SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id"
+        f" WHERE {stands} {scope.where()}{without}"
         f" ORDER BY coalesce({DAY}, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, s.id"
         " LIMIT ?",
         (*scope.bindings, *[excluded] * without.count("MATCH"), limit),

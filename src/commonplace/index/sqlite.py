@@ -414,9 +414,10 @@ class SqliteIndex:
         """Which of these passages match an FTS5 expression."""
         tables = ["passages_fts"] if self.struck().isdisjoint(ids) else ["passages_fts", "struck_fts"]
         bound = (expression, json.dumps(list(ids)))
-        found = set()
+        found: set[int] = set()
         for table in tables:
-            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid IN (SELECT value FROM json_each(?))"
+            among = "rowid IN (SELECT value FROM json_each(?))"
+            sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {among}"
             found.update(row[0] for row in self._rows(sql, bound))
         return found
 
@@ -445,7 +446,8 @@ class SqliteIndex:
         stands = "TRUE" if struck else "q.until IS NULL"
         near = ", ".join(str(i + step) for i in sorted(known) for step in (-1, 1)) or "0"
         rows = self._rows(
-            f"SELECT q.id FROM passages q {join} WHERE {stands} {where} ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
+            f"SELECT q.id FROM passages q {join} WHERE {stands} {where}"
+            f" ORDER BY q.id NOT IN ({near}), q.id LIMIT ?",
             (*(scope.bindings if scope else ()), limit + len(known)),
         )
         return set([row[0] for row in rows if row[0] not in known][:limit])
@@ -453,8 +455,8 @@ class SqliteIndex:
     def dates(self, ids: Sequence[int]) -> dict[int, str | None]:
         """The days of passages, which are those of their notes unless they say so, by passage id."""
         rows = self._rows(
-            "SELECT p.id, coalesce(p.day, n.date) FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
-            " JOIN notes n ON n.id = p.note_id",
+            "SELECT p.id, coalesce(p.day, n.date) FROM json_each(?) AS wanted"
+            " JOIN passages p ON p.id = wanted.value JOIN notes n ON n.id = p.note_id",
             (json.dumps(list(ids)),),
         )
         return dict(rows)

@@ -226,9 +226,9 @@ class Vectors:
     def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
         """Prepare for one question: a function from unit vector and limit to (id, cosine), best first.
 
-        What is struck is left out unless wanted. With it comes the level that answers. The first question goes to the extension, which reads the file
-        once. For later ones the function holds the matrix and touches the index no more, so it may run
-        beside a full-text query.
+        What is struck is left out unless wanted. With it comes the level that answers. The first question
+        goes to the extension, which reads the file once. For later ones the function holds the matrix and
+        touches the index no more, so it may run beside a full-text query.
         """
         self._asked += 1
         level = self.level()

@@ -7,7 +7,7 @@ ordinary text it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +39,12 @@ _COMMENT = re.compile(
     re.IGNORECASE,
 )
 _WRITER = re.compile(rf"<!(?=--\s*+(?:(?:by|source|provenance|cp)\s*+:|{PINNED}\b))", re.IGNORECASE)
+# Words that open an entry which is a guess, behind the mark of a list and the hour.
+_GUESSES = ("entative:", "entative：", "entative**", "entative__", "暂定", "待证")
+_GUESS = re.compile(
+    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
+    r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
+)
 _OPENING = re.compile(r"<!(?=--)")
 
 
@@ -50,6 +56,18 @@ def take(lines: list[str]) -> dict[int, dict[str, str]]:
             found[index + 1] = dict(pair for comment in comments for pair in _pairs(comment))
             lines[index] = _COMMENT.sub("", line).rstrip()
     return found
+
+
+def guessed(text: str, lines: Sequence[str]) -> list[int]:
+    """The lines that call themselves a guess (`- 14:05 tentative: …`), 1-based; few texts hold the word."""
+    if not any(word in text for word in _GUESSES):
+        return []
+    return [number for number, line in enumerate(lines, 1) if is_guess(line)]
+
+
+def is_guess(line: str) -> bool:
+    """Whether a line opens an entry that calls itself a guess."""
+    return _GUESS.match(line) is not None
 
 
 def _pairs(comment: re.Match[str]) -> Iterator[tuple[str, str]]:

@@ -92,27 +92,30 @@ def remember(
     redact: bool = True,
     times: bool = True,
     provenance: Provenance | None = None,
+    tentative: bool = False,
 ) -> Written:
     """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
     Private parts are dropped and secrets redacted before anything is written; `provenance` is written as a
-    comment, and recalled blocks are then left out. Raises ConfigError for an empty text or a heading of the
-    wrong kind, OutsideRoots where the note is a link that leaves the workspace, NoteUnreadable.
+    comment, as is `tentative`, and with it recalled blocks are left out. Raises ConfigError for an empty text
+    or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
+    NoteUnreadable.
     """
     from commonplace.notes import files
 
     _check_heading(section, heading, long_term)
-    provenance = _dated(provenance, now)
-    body, kinds = _own_words(text, provenance, redact)
+    provenance = dated(provenance, now)
+    body, kinds = own_words(text, provenance, redact)
     if not body.strip():
         raise ConfigError("text", "nothing to remember: the text is empty (private parts are never kept)")
     title, title_kinds = _clean((section or DEFAULT_SECTION) if long_term else (heading or ""), redact)
     title = _heading_text(title)
     note = workspace.memory_file if long_term else workspace.daily(now.date())
     paths.contain(note, [workspace.root], missing_ok=True)
+    entry = bullet(body, f"{now:%H:%M}" if times and not long_term else None)
     start, end = files.append(
         note,
-        marked(bullet(body, f"{now:%H:%M}" if times and not long_term else None), provenance),
+        marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance),
         title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
         heading=title or None,
         lock=paths.lock_file(workspace, "notes"),
@@ -156,20 +159,21 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
     at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
-    provenance = _dated(entry.provenance, at)
-    body, kinds = _own_words(entry.text, provenance, True)
-    title, title_kinds = _own_words(entry.heading, provenance, True)
+    provenance = dated(entry.provenance, at)
+    body, kinds = own_words(entry.text, provenance, True)
+    title, title_kinds = own_words(entry.heading, provenance, True)
     lines = marked(bullet(body, f"{at:%H:%M}" if times else None), provenance) if body.strip() else ""
     return lines, _heading_text(title) or None, at.date(), tuple(dict.fromkeys(kinds + title_kinds))
 
 
-def _dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
+def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
+    """Say when, where a writer did not."""
     if provenance is None or provenance.at:
         return provenance
     return replace(provenance, at=at.isoformat(timespec="seconds"))
 
 
-def _own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
+def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
     """A text fit to be written, and what was redacted.
 
     What somebody but the owner wrote loses what our own recall put into it, and comments that speak for
@@ -191,8 +195,13 @@ def marked(entry: str, provenance: Provenance | None) -> str:
         return entry
     from commonplace.notes import comments
 
+    return commented(entry, comments.of_provenance(provenance))
+
+
+def commented(entry: str, comment: str) -> str:
+    """Put a comment at the end of an entry's first line."""
     first, *rest = entry.split("\n", 1)
-    return "\n".join([f"{first} {comments.of_provenance(provenance)}", *rest])
+    return "\n".join([f"{first} {comment}", *rest])
 
 
 def bullet(text: str, time: str | None = None) -> str:

@@ -60,6 +60,8 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     metadata = _front_matter(lines[1 : front[1] - 1]) if front else {}
     said = comments.take(lines) if "<!--" in text else {}
     headings, fences = structure(lines, front[1] if front else 0)
+    if guesses := comments.guessed(text, lines):
+        said = _with_guesses(said, guesses, (*fences, *([front] if front else [])))
     return Note(
         path=path,
         title=_title(metadata, headings, path),
@@ -72,6 +74,17 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         metadata=metadata,
         annotations=said,
     )
+
+
+def _with_guesses(
+    said: dict[int, dict[str, str]], lines: Sequence[int], passed: Sequence[tuple[int, int]]
+) -> dict[int, dict[str, str]]:
+    """What is said of lines, with those that call themselves a guess; in a fence nothing means anything."""
+    inside = {number for first, last in passed for number in range(first, last + 1)}
+    for number in lines:
+        if number not in inside:
+            said[number] = {"status": "tentative", **said.get(number, {})}
+    return said
 
 
 def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
         row_data,
         rows,
     )
+    from commonplace.render.corrections import (
+        cited_data,
+        cited_text,
+        confirmed_data,
+        confirmed_text,
+        corrected_data,
+        corrected_text,
+    )
     from commonplace.render.listings import (
         ANCHOR,
         gathered_data,
@@ -92,7 +100,13 @@ __all__ = [
     "Locate",
     "Row",
     "about",
+    "cited_data",
+    "cited_text",
     "collections_text",
+    "confirmed_data",
+    "confirmed_text",
+    "corrected_data",
+    "corrected_text",
     "count",
     "diff_text",
     "estimate_data",
@@ -143,6 +157,9 @@ __all__ = [
 _MODULES = {
     "briefs": {
         "ROW_TOKENS", "Row", "row", "row_data", "rows",
+    },
+    "corrections": {
+        "cited_data", "cited_text", "confirmed_data", "confirmed_text", "corrected_data", "corrected_text",
     },
     "listings": {
         "ANCHOR", "gathered_data", "gathered_text", "notes_data", "notes_text", "timeline_data",

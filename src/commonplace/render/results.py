@@ -138,9 +138,10 @@ def hits_xml(found: Sequence[Hit]) -> str:
 def _xml(hit: Hit) -> Iterator[str]:
     data = hit_data(hit)
     names = ("path", "start_line", "end_line", "score", "title", "date", "until", "collection", "docid")
-    names = (*names, "citation")
     attributes = "".join(
-        f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"' for name in names if data[name] is not None
+        f' {name}="{xml_text(str(data[name]), XML_ATTRIBUTE)}"'
+        for name in (*names, "citation")
+        if data[name] is not None
     )
     labels = f' labels="{" ".join(hit.labels)}"' if hit.labels else ""
     yield f"  <hit{attributes}{labels}>"

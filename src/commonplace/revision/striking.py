@@ -94,6 +94,48 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
     return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]
 
 
+def plainly(
+    lines: Sequence[str], statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]
+) -> list[str]:
+    """Return all lines of a note with a statement without some comments of its own, and without a prefix.
+
+    Comments count on its lines and on those directly below that hold nothing else; private parts stay.
+    """
+    bare = [line.rstrip("\r\n") for line in lines]
+    shown = _shown(bare)
+    done = list(bare)
+    for number in range(statement.first - 1, min(len(bare), statement.end)):
+        if number < statement.last or not shown[number].text.strip():
+            done[number] = comment.sub("", bare[number])
+    below = statement.end
+    while below < len(bare) and not shown[below].text.strip() and comment.search(bare[below]):
+        done[below] = comment.sub("", bare[below])
+        below += 1
+    first = statement.first - 1
+    words = _words(statement, shown).get(first)
+    if words and (found := prefix.match(shown[first].text, words[0])):
+        start, end = (shown[first].places[n] for n in (found.start(), min(found.end(), words[1] - 1)))
+        done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
+    return [line + raw[len(old) :] for line, old, raw in zip(done, bare, lines, strict=True)]
+
+
+def is_item(line: str) -> bool:
+    """Whether a line opens an item of a list."""
+    return _ITEM.match(line) is not None
+
+
+def with_entry(lines: Sequence[str], after: int, entry: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a file with new ones behind one of them, in the newlines that stand around it."""
+    above = lines[after - 1]
+    end = above[len(above.rstrip("\r\n")) :]
+    between = end or next((line[len(line.rstrip("\r\n")) :] for line in lines), "") or "\n"
+    yield from lines[: after - 1]
+    yield above if end else above + between
+    yield from (line + between for line in entry[:-1])
+    yield entry[-1] + end
+    yield from lines[after:]
+
+
 def _shown(lines: Sequence[str]) -> list[_Shown]:
     """What is shown of each line: all but private parts and whole comments."""
     text = "\n".join(lines)

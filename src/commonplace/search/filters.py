@@ -176,7 +176,7 @@ def _span(item: Filter, now: date) -> tuple[str, str]:
 
 
 def as_of(filters: Sequence[Filter], now: date) -> date | None:
-    """The last day of the time that a question is to be answered for, the earliest of several; None for now."""
+    """The last day of the time that a question asks about, the earliest of several; None for now."""
     from datetime import date
 
     days = [_span(item, now)[1] for item in filters if item.key == AS_OF and item.sign == ":"]

@@ -32,11 +32,15 @@ _LAST_LINE = 1 << 40
 _CHAIN = 16  # replacements of replacements that are followed
 
 
-class Replaced(NamedTuple):
-    """Passages that stand in the place of struck ones, by id: for sure, and perhaps."""
+# What stands in the place of struck passages, by id: the passages of each such place.
+Successors = Mapping[int, Sequence[Collection[int]]]
 
-    surely: dict[int, set[int]]
-    perhaps: dict[int, set[int]]
+
+class Replaced(NamedTuple):
+    """What stands in the place of struck passages, for sure and perhaps."""
+
+    surely: dict[int, list[set[int]]]
+    perhaps: dict[int, list[set[int]]]
 
 
 def cover(as_of: date | None, *, history: bool) -> Scope:
@@ -68,7 +72,7 @@ def words(
     found = dict.fromkeys(_matching(index, expression, covered), full)
     for term, count in terms.wanted.items() if found else ():
         sought = lexicon.sought(term)
-        heavy = {passage: 1.0 for passage in _matching(index, f"body : ({sought})", scope.ALL)}
+        heavy = dict.fromkeys(_matching(index, f"body : ({sought})", scope.ALL), 1.0)
         for passage in _matching(index, f"header : ({sought})", scope.ALL):
             heavy[passage] = heavy.get(passage, 0.0) + header
         weight = idf(count, terms.passages)
@@ -88,11 +92,16 @@ def _matching(index: SqliteIndex, expression: str, covered: Scope) -> list[int]:
 
 
 def replaced(
-    index: SqliteIndex, candidates: Sequence[Candidate], allow: Callable[[set[int]], set[int]]
+    index: SqliteIndex,
+    candidates: Sequence[Candidate],
+    allow: Callable[[set[int]], set[int]],
+    *,
+    rest: bool = True,
 ) -> tuple[list[Candidate], Replaced]:
     """The candidates with what replaced the struck ones among them, and which that is.
 
-    `allow` says which passages a question admits; what replaces may have been replaced in turn.
+    `allow` says which passages a question admits; what replaces may have been replaced in turn. With `rest`
+    what is left of a line stands in the place of the whole.
     """
     found = {candidate.id: candidate for candidate in candidates}
     known = Replaced({}, {})
@@ -100,22 +109,23 @@ def replaced(
     for _ in range(_CHAIN):
         if not fresh:
             break
-        told = [row for candidate in fresh for row in _places(index, candidate)]
+        told = [row for candidate in fresh for row in _places(index, candidate, rest)]
         wanted = _standing(index, told)
-        admitted = allow({passage for ids in wanted.values() for passage in ids} - found.keys())
+        admitted = allow({passage for ids in wanted for passage in ids} - found.keys())
         added = index.candidates(sorted(admitted))
         found |= {candidate.id: candidate for candidate in added}
-        for (own, surely), ids in wanted.items():
-            kept = {passage for passage in ids if passage in found and passage != own}
-            (known.surely if surely else known.perhaps).setdefault(own, set()).update(kept)
+        for (own, surely, *_), ids in zip(told, wanted, strict=True):
+            if kept := {passage for passage in ids if passage in found}:
+                (known.surely if surely else known.perhaps).setdefault(own, []).append(kept)
         fresh = [candidate for candidate in added if candidate.until is not None]
     return list(found.values()), known
 
 
-def _places(index: SqliteIndex, own: Candidate) -> Iterable[tuple[int, bool, bool, Place]]:
+def _places(index: SqliteIndex, own: Candidate, rest: bool) -> Iterable[tuple[int, bool, bool, Place]]:
     """Where what replaced a passage stands: id, whether for sure, whether struck text counts, the place."""
     said = factors.said(own)
-    yield own.id, True, False, Place(own.note_id, own.start_line, own.end_line)
+    if rest:
+        yield own.id, True, False, Place(own.note_id, own.start_line, own.end_line)
     for key in ("replaced-by", "beside"):
         if key in said:
             first, _, last = said[key].partition("-")
@@ -125,16 +135,14 @@ def _places(index: SqliteIndex, own: Candidate) -> Iterable[tuple[int, bool, boo
             yield own.id, True, True, place
 
 
-def _standing(
-    index: SqliteIndex, told: Sequence[tuple[int, bool, bool, Place]]
-) -> dict[tuple[int, bool], set[int]]:
+def _standing(index: SqliteIndex, told: Sequence[tuple[int, bool, bool, Place]]) -> list[set[int]]:
     """The passages of places; struck ones only where nothing else stands there, if they count at all."""
     rows = _of_places(index, [place for *_, place in told])
-    found: dict[tuple[int, bool], set[int]] = {}
-    for (own, surely, gone, _), passages in zip(told, rows, strict=True):
+    found: list[set[int]] = []
+    for (own, _, gone, _), passages in zip(told, rows, strict=True):
         stands = {passage for passage, until in passages if until is None}
         others = {passage for passage, _ in passages if gone and not stands}
-        found.setdefault((own, surely), set()).update((stands or others) - {own})
+        found.append((stands or others) - {own})
     return found
 
 
@@ -156,9 +164,7 @@ def _of_places(index: SqliteIndex, places: Sequence[Place]) -> list[list[tuple[i
 # --- as it was told then --------------------------------------------------------------------------------
 
 
-def as_it_stood(
-    index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope
-) -> list[Candidate]:
+def as_it_stood(index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
     """Candidates as they stood on the day that they are covered for.
 
     What was struck later bears no marks yet, and what replaces something later supersedes nothing yet.
@@ -175,7 +181,9 @@ def as_it_stood(
 def _is_later(index: SqliteIndex, reference: str, covered: Scope) -> bool:
     """Whether what a reference names is known, and came after the day."""
     places = annotated.places(index, [reference]).get(reference, ())
-    passages = {passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None}
+    passages = {
+        passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None
+    }
     return bool(passages) and not annotated.within(index, passages, covered)
 
 
@@ -197,35 +205,39 @@ def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
 # --- the order ------------------------------------------------------------------------------------------
 
 
-def settled(ranked: Sequence[Ranked], known: Replaced) -> dict[int, set[int]]:
+def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
     """What replaces each struck passage, now that the scores tell what answers alike."""
     scores = {item.candidate.id: item.score for item in ranked}
-    found = {own: set(ids) for own, ids in known.surely.items()}
-    for own, ids in known.perhaps.items():
+    found = {own: list(places) for own, places in known.surely.items()}
+    for own, places in known.perhaps.items():
         least = ANSWERS_ALIKE * scores.get(own, 0.0)
-        found.setdefault(own, set()).update(one for one in ids if scores.get(one, -1.0) >= least)
-    return {own: ids for own, ids in found.items() if ids}
+        alike = ({one for one in ids if scores.get(one, -1.0) >= least} for ids in places)
+        found.setdefault(own, []).extend(filter(None, alike))
+    return found
 
 
-def in_order(ranked: Sequence[Ranked], replaced: Mapping[int, Collection[int]]) -> list[Ranked]:
-    """Put the best of what replaces a struck passage right before it, where all of that stands behind it.
+def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
+    """Put the best of each place that replaces a struck passage before it, where all of that stands behind it.
 
     It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
     """
     found = list(ranked)
-    for _ in replaced:
-        moved = False
-        for own, others in replaced.items():
-            at = next((n for n, item in enumerate(found) if item.candidate.id == own), 0)
-            before = any(item.candidate.id in others for item in found[:at])
-            behind = next((n for n, item in enumerate(found) if n > at and item.candidate.id in others), 0)
-            if behind and not before and found[at].candidate.id == own:
-                item = found.pop(behind)
-                found.insert(at, _lifted(item, found[at].score))
-                moved = True
-        if not moved:
+    pairs = [(own, others) for own, places in successors.items() for others in places]
+    for _ in pairs:  # a circle of replacements ends as well
+        moved = [_put_before(found, own, others) for own, others in pairs]
+        if not any(moved):
             break
     return found
+
+
+def _put_before(found: list[Ranked], own: int, others: Collection[int]) -> bool:
+    """Move the best of some passages before another (in place), unless one is; whether that was to be done."""
+    at = next((n for n, item in enumerate(found) if item.candidate.id == own), None)
+    best = next((n for n, item in enumerate(found) if item.candidate.id in others), None)
+    if at is None or best is None or best < at:
+        return False
+    found.insert(at, _lifted(found.pop(best), found[at].score))
+    return True
 
 
 def _lifted(item: Ranked, score: float) -> Ranked:

@@ -225,7 +225,7 @@ def _of_the_past(
         allowed = _allowed(index, asked.query, sorted(covered))
         return covered if allowed is None else allowed
 
-    found, outcome.replaced = past.replaced(index, candidates, allow)
+    found, outcome.replaced = past.replaced(index, candidates, allow, rest=request.as_of is None)
     found.sort(key=lambda candidate: candidate.id)
     return past.as_it_stood(index, found, asked.covered) if request.as_of else found
 
@@ -278,9 +278,7 @@ def _of_days(index: SqliteIndex, asked: _Asked, request: Request) -> set[int]:
     for span in asked.days.spans:
         days = scope.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
         excluded = asked.query.excluded
-        found.update(
-            scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past)
-        )
+        found.update(scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past))
     return found
 
 
@@ -320,7 +318,7 @@ def _listed_past(
     from commonplace.search import past
 
     candidates = [item.candidate for item in kept]
-    _, known = past.replaced(index, candidates, lambda _: set())
+    _, known = past.replaced(index, candidates, lambda _: set(), rest=request.as_of is None)
     if request.as_of:
         candidates = past.as_it_stood(index, candidates, covered)
     ranked = [Ranked(candidate, 0.0, {}) for candidate in candidates]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,8 @@ from commonplace.types.results import Factor, Hit, Place
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from commonplace.search.past import Successors
 
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
@@ -58,10 +60,11 @@ def _in_order(chosen: Sequence[Statement], replaced: Mapping[int, Collection[int
     from commonplace.search import past
 
     shown = {one.shown.item.candidate.id: one for one in chosen}
-    for_all = {
-        other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others
+    of_all = {other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others}
+    known = {
+        own: [{of_all.get(other, other) for other in others} for others in places]
+        for own, places in replaced.items()
     }
-    known = {own: {for_all.get(other, other) for other in others} for own, others in replaced.items()}
     found = past.in_order([one.shown.item for one in chosen], known)
     return [
         shown[item.candidate.id]._replace(shown=shown[item.candidate.id].shown._replace(item=item))

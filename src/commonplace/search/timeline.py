@@ -80,7 +80,7 @@ def _holds(index: SqliteIndex, note: NoteRow, wanted: Reference) -> bool:
 
 
 def _in_order(index: SqliteIndex, asked: str) -> list[NoteRow]:
-    """Dated notes by day, once for each day that entries in them say; of one day the workspace's own first."""
+    """Dated notes by day, once for each day that entries in them say; of a day the workspace's own first."""
     every = {(note.collection, note.path): note for note in index.notes()}
     notes = [note for note in every.values() if note.date]
     notes += [every[collection, path]._replace(date=day) for collection, path, day in index.days()]

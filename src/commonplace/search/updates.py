@@ -15,7 +15,7 @@ from typing import NamedTuple
 from commonplace import characters
 from commonplace.chunking import turns
 from commonplace.index import lexicon
-from commonplace.search import stopwords
+from commonplace.search import factors, stopwords
 from commonplace.search.query import Query
 from commonplace.search.ranking import OWNER, Ranked
 
@@ -90,6 +90,7 @@ class _Statement(NamedTuple):
     values: Mapping[str, frozenset[str]]
     place: tuple[str, int, int]  # day, note, line
     changes: bool
+    dated: bool = False
 
 
 def asks_for_value(query: Query) -> bool:
@@ -137,7 +138,8 @@ def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[
 def _statement(item: Ranked, day: str | None) -> _Statement:
     text = item.candidate.text[:LONGEST]
     place = (day or "", item.candidate.note_id, item.candidate.start_line)
-    return _Statement(item, _words(text), _values(text), place, _CHANGE.search(text) is not None)
+    dated = "since" in factors.said(item.candidate)
+    return _Statement(item, _words(text), _values(text), place, _CHANGE.search(text) is not None, dated)
 
 
 def _updates(new: _Statement, old: _Statement, asked: frozenset[str], kinds: Sequence[str]) -> bool:
@@ -155,8 +157,11 @@ def _updates(new: _Statement, old: _Statement, asked: frozenset[str], kinds: Seq
 
 
 def _is_later(new: _Statement, old: _Statement) -> bool:
-    """Later by day, or further down in the same note; of two notes of one day neither came first."""
-    if new.place[1] == old.place[1]:
+    """Later by day, or further down in the same note; of two notes of one day neither came first.
+
+    Where something that says since when it holds stands in its note tells nothing.
+    """
+    if new.place[1] == old.place[1] and not (new.dated or old.dated):
         return new.place[2] > old.place[2]
     return bool(old.place[0]) and new.place[0] > old.place[0]
 

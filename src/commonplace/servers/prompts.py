@@ -19,7 +19,8 @@ Look back over this conversation{about} and keep what will matter in later ones.
 obvious, passing, guessed, or secret.
 2. Look with memory_search whether each is known already, or changes something that is.
 3. Write each with memory_write as one statement that stands by itself, names and dates written out; \
-long_term only for what stays true. Say what it replaces where it does.
+long_term only for what stays true, tentative for what is not sure. What changes something known goes to \
+memory_correct instead.
 4. Tell me in a few lines what you wrote, and where. If nothing is worth keeping, write nothing and say so."""
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
         ToolExecution,
         Turn,
     )
+    from commonplace.types.corrections import Confirmed, Corrected
     from commonplace.types.entries import Entry, Provenance, Writer
+    from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
     from commonplace.types.findings import Finding, State
     from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
     from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
@@ -33,8 +35,15 @@ if TYPE_CHECKING:
         Written,
     )
     from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
-    from commonplace.types.revisions import About, Change, ChangedFile, Run, RunKind, RunState
-    from commonplace.types.statements import Statement
+    from commonplace.types.revisions import (
+        About,
+        Change,
+        ChangedFile,
+        Run,
+        RunKind,
+        RunState,
+    )
+    from commonplace.types.statements import Cited, Statement
     from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
 
 __all__ = [
@@ -43,9 +52,14 @@ __all__ = [
     "Call",
     "Change",
     "ChangedFile",
+    "Cited",
     "CollectionInfo",
     "CompactionEvent",
+    "Confirmed",
+    "Corrected",
     "Entry",
+    "Erased",
+    "Erasure",
     "Estimate",
     "Excerpt",
     "Factor",
@@ -71,6 +85,7 @@ __all__ = [
     "RunState",
     "SearchResult",
     "Section",
+    "Selection",
     "SessionEvent",
     "Speaker",
     "State",
@@ -79,8 +94,10 @@ __all__ = [
     "SyncReport",
     "Timeline",
     "ToolExecution",
+    "Trace",
     "Turn",
     "Unanswered",
+    "Unreachable",
     "Usage",
     "UsageDay",
     "Writer",
@@ -97,7 +114,9 @@ _MODULES = {
         "ToolExecution",
         "Turn",
     },
+    "corrections": {"Confirmed", "Corrected"},
     "entries": {"Entry", "Provenance", "Writer"},
+    "erasure": {"Erased", "Erasure", "Selection", "Trace", "Unreachable"},
     "findings": {"Finding", "State"},
     "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
     "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
@@ -113,7 +132,7 @@ _MODULES = {
         "Written",
     },
     "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
-    "statements": {"Statement"},
+    "statements": {"Cited", "Statement"},
     "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
 }
 

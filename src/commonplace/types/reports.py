@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from commonplace.types.results import Hit, Level
+
+if TYPE_CHECKING:
+    from commonplace.types.statements import Cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +52,16 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Where `remember` put an entry, and which kinds of secrets were redacted from it."""
+    """Where `remember` put an entry, and which kinds of secrets were redacted from it.
+
+    `contradicts` is what the notes say otherwise of the same thing; nothing was changed for it.
+    """
 
     path: str
     start_line: int
     end_line: int
     redacted: tuple[str, ...] = ()
+    contradicts: tuple[Cited, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,3 +34,11 @@ class Statement:
         """Where it stands, as hits cite it."""
         lines = f"L{self.first}" if self.first == self.last else f"L{self.first}-L{self.last}"
         return f"{self.path}#{lines}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """What a statement says, and where it stands, as hits cite it."""
+
+    citation: str
+    text: str

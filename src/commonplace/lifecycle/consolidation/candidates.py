@@ -6,18 +6,18 @@ strangers wrote, what is struck, tentative or over, and what we wrote ourselves 
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace.chunking import statements
-from commonplace.lifecycle import parts
+from commonplace.chunking import statements, turns
+from commonplace.lifecycle import parts, prose
 from commonplace.lifecycle.consolidation import durable, recalled
 from commonplace.lifecycle.consolidation.durable import Kind
-from commonplace.notes import comments, layout
+from commonplace.notes import layout
 from commonplace.notes.parse import decode, parse
 from commonplace.types.statements import Statement
 
@@ -32,6 +32,13 @@ _SUMMARIES = frozenset(parts.HEADINGS.values())
 _KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
 _LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
 _EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
+_MACHINES = frozenset(
+    {"assistant", "ai", "model", "bot", "chatgpt", "claude", "gemini", "system", "tool", "助手"}
+)
+_PEOPLE = frozenset({"user", "human", "me", "用户", "我"})
+_SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
+_TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
+_OWN = re.compile(r"(?:i|i'm|i’m|i've|i’ve|my|our|we)\b|我", re.IGNORECASE)
 _HIDDEN = re.compile(r"\[REDACTED:|�")
 _STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
 
@@ -95,23 +102,67 @@ def of_note(
     """The candidates of one note."""
     note = parse(decode(data), path)
     lines = (often or {}).get(path, ())
-    made = (_candidate(note, statement, day, today, lines) for statement in statements.read(note))
+    told = statements.read(note)
+    labels = Counter(turns.speaker(statement.text) for statement in told)
+    spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
+    answers = _answers(told)
+    made = (
+        _candidate(note, statement, day, today, lines, spoken)
+        for statement in told
+        if statement.first not in answers
+    )
     return [candidate for candidate in made if candidate]
 
 
+def _answers(told: Sequence[Statement]) -> set[int]:
+    """The first lines of what a machine said in a conversation, up to the next turn or heading."""
+    found: set[int] = set()
+    inside: tuple[str, ...] | None = None
+    for statement in told:
+        label = turns.speaker(statement.text)
+        if label in _MACHINES:
+            inside = statement.headings
+        elif label in _PEOPLE or statement.headings != inside:
+            inside = None
+        if inside is not None:
+            found.add(statement.first)
+    return found
+
+
 def _candidate(
-    note: Note, statement: Statement, day: date, today: date, often: recalled.Lines
+    note: Note,
+    statement: Statement,
+    day: date,
+    today: date,
+    often: recalled.Lines,
+    spoken: Collection[str],
 ) -> Candidate | None:
     if not is_eligible(note, statement, today):
         return None
     text = worded(statement)
-    kind = durable.kind_of(text, day)
+    kind = _spoken(text, day) if turns.speaker(text) in spoken else durable.kind_of(text, day)
     importance = int(statement.said.get("importance", "5"))
-    asked = max((count for first, last, count in often if first <= statement.last and last >= statement.first), default=0)
+    asked = max(
+        (count for first, last, count in often if first <= statement.last and last >= statement.first),
+        default=0,
+    )
     if kind is None:
         kept = (asked >= recalled.OFTEN or importance >= IMPORTANT) and _states(text, day)
         kind = "recalled" if kept else None
     return Candidate(statement, text, day, kind, importance, asked) if kind else None
+
+
+def _spoken(text: str, day: date) -> Kind | None:
+    """The kind of a turn of a conversation: of a sentence in which somebody speaks of themselves."""
+    if len(text) > durable.LONGEST:
+        return None
+    said = _TURN.sub("", text, count=1)
+    kinds = (
+        durable.kind_of(sentence, day)
+        for sentence in prose.sentences(said)
+        if not sentence.endswith(("!", "！", "]")) and _OWN.match(sentence)
+    )
+    return next(filter(None, kinds), None)
 
 
 def worded(statement: Statement) -> str:

@@ -23,7 +23,7 @@ GROUP BY 1, 2, 3 HAVING count(DISTINCT q.question) >= ?
 
 
 def often(memory: Memory) -> Mapping[str, Lines]:
-    """Return the lines that enough questions led to, by path; nothing where there is no record or a bad one."""
+    """Return the lines that enough questions led to, by path; nothing without a record that can be read."""
     from commonplace.errors import CommonplaceError
     from commonplace.usage import journal
 

@@ -22,25 +22,31 @@ Source = tuple[str, date | None]  # what it says, and the day it says so
 _LEAD = frozenset(
     words.stem(word)
     for word in """
-    i we decided decision agreed agree concluded noted note remember reminder lesson lessons learned learnt fact fyi
-    finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday morning evening
+    i we team decided decision agreed agree noted note remember reminder lesson lessons learned learnt
+    fact fyi finally also so then ok okay today monday tuesday wednesday thursday friday saturday sunday
+    morning evening
     """.split()
 ) | frozenset("我们决定教训记住备注注意定商约学到结论：今")
-_IDLE = frozenset(map(words.stem, "really very just finally also actually already quite simply please".split()))
+_IDLE = frozenset(
+    map(words.stem, "really very just finally also actually already quite simply please".split())
+)
 _WEEKDAYS = frozenset(map(words.stem, "monday tuesday wednesday thursday friday saturday sunday".split()))
 # What, left out, would leave something else.
 _TURNS = frozenset(
     map(
         words.stem,
         """
-        not no never none nobody nothing nor neither without cannot except unless if until till only but however though
-        although when whenever while maybe perhaps probably may might could should would will must possibly allegedly
-        temporarily yet instead formerly previously unlikely doubt wrong false untrue joking unsure
+        not no never none nobody nothing nor neither without cannot except unless if until till only but
+        however though although when whenever while maybe perhaps probably may might could should would will
+        must possibly allegedly temporarily yet instead formerly previously unlikely doubt wrong false untrue
+        joking unsure
         """.split(),
     )
 ) | frozenset("不没无非未别勿莫否除只若如果但可能或许暂吧吗假谣")
 _REASONS = frozenset(map(words.stem, ("because", "so")))
-_PRONOUNS = frozenset(map(words.stem, "he she they him her them his their you your".split())) | frozenset("他她它你您")
+_PRONOUNS = frozenset(map(words.stem, "he she they him her them his their you your".split())) | frozenset(
+    "他她它你您"
+)
 _PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 
 
@@ -92,7 +98,13 @@ def _unsupported(statement: Sequence[Sentence], place: int, source: Sequence[Sen
     nearest = ""
     for number, said in enumerate(source):
         reason, reached = _compare(wanted, said)
-        if not reason and _hangs(wanted) and number and place and not _precedes(statement, place, source, number):
+        if (
+            not reason
+            and _hangs(wanted)
+            and number
+            and place
+            and not _precedes(statement, place, source, number)
+        ):
             reason = "does not say who"
         if not reason and _hangs(wanted) and number and not place:
             reason = "does not say who"
@@ -165,3 +177,8 @@ def _rest(wanted: Sentence, said: Sentence, end: int) -> str:
     if wanted.forms & now and not said.forms & now and said.forms & then:
         return "makes what was into what is"
     return ""
+
+
+def says(wanted: Sentence, source: Sequence[Sentence]) -> bool:
+    """Whether one of a source's sentences says what is wanted."""
+    return any(not _compare(wanted, said)[0] for said in source)

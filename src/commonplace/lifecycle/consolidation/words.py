@@ -35,7 +35,12 @@ class Sentence(NamedTuple):
     forms: frozenset[str] = frozenset()
 
 
-_LIGHT = frozenset("a an the is are was were am be been being of in on at and that this these those it its has have had do does did s".split())
+_LIGHT = frozenset(
+    """
+    a an the is are was were am be been being of in on at and that this these those it its has have had do
+    does did s
+    """.split()
+)
 _BE = frozenset("is are am was were".split())
 _LIGHT_WIDE = frozenset("的了是在着呢呀嘛哦啊")
 _FILLERS_WIDE = re.compile("已经|终于|其实|真的|刚刚|刚才|一下")
@@ -47,11 +52,16 @@ _WORD_DATE = re.compile(
     r"|(?:周|星期|礼拜)[一二三四五六日天]|Q[1-4])\.?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"\d{4}|[去前今明后]年|上一年|\b(?:last|this|next) year\b|[〇零一二]{1}[〇零一二三四五六七八九]{3}年", re.IGNORECASE)
+_YEAR = re.compile(
+    r"\d{4}|[去前今明后]年|上一年|\b(?:last|this|next) year\b|[〇零一二]{1}[〇零一二三四五六七八九]{3}年",
+    re.IGNORECASE,
+)
 _FIGURE = re.compile(r"[\d一二三四五六七八九十]")
 _NAMED = re.compile(
-    r"\b(?:today|tonight|tomorrow|yesterday|ago|last|next|past|this|previous|current)\b|[昨今明前后]|[上下这本]|之前|以前|最近|过去", re.IGNORECASE
-)  # fmt: skip
+    r"\b(?:today|tonight|tomorrow|yesterday|ago|last|next|past|this|previous|current)\b"
+    r"|[昨今明前后]|[上下这本]|之前|以前|最近|过去",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(
     rf"\x01(?P<date>\d+)\x01|(?P<wide>[{lexicon.CJK}])"
     r"|(?P<number>(?<![^\W\d_])(?:(?<![\w)])[-−+])?\d+(?:[.,:/-]\d+)*%?)"
@@ -66,7 +76,10 @@ def read(text: str, day: date | None = None) -> list[Sentence]:
     text = characters.fold_width(text).replace("~~", "")
     text, found = _with_dates(text, day)
     text = characters.fold(text)
-    text = _CONTRACTED.sub(lambda m: {"ca": "can", "wo": "will", "sha": "shall"}.get(m[1].lower(), m[1]) + " not", text.replace("’", "'"))
+    text = _CONTRACTED.sub(
+        lambda m: {"ca": "can", "wo": "will", "sha": "shall"}.get(m[1].lower(), m[1]) + " not",
+        text.replace("’", "'"),
+    )
     text = _FILLERS_WIDE.sub("", text)
     return [sentence for sentence in _sentences(text, found) if sentence.tokens]
 
@@ -148,7 +161,7 @@ def _with_dates(text: str, day: date | None) -> tuple[str, list[str]]:
 
 
 def _key(span: dates.Span, day: date | None) -> str:
-    """The days of a date, empty for what is told by words: a day of the week, a month, any day without `day`."""
+    """The days of a date; empty for what is told by words: a day of the week, a month."""
     said = span.text.strip()
     if _WORD_DATE.fullmatch(said):
         return ""
@@ -167,7 +180,10 @@ def _nearest(span: dates.Span, day: date) -> tuple[date, date]:
     best = span.first, span.last
     for years in (0, 1):
         try:
-            moved = span.first.replace(year=span.first.year + years), span.last.replace(year=span.last.year + years)
+            moved = (
+                span.first.replace(year=span.first.year + years),
+                span.last.replace(year=span.last.year + years),
+            )
         except ValueError:
             continue
         if abs(moved[0] - day) < abs(best[0] - day):

@@ -1,0 +1,75 @@
+"""What may be confirmed: a code for each preview of something that cannot be taken back."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+LASTS_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
+MOST = 32  # previews that wait at once; the oldest goes
+_BYTES = 9  # of chance in a code, so that none is guessed
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A preview: what it is of, the words it was shown in, and until when it may be confirmed."""
+
+    digest: str
+    text: str
+    until: float
+
+
+class Confirmations:
+    """The previews of one memory that wait for a yes; each may be confirmed once."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._offers: dict[str, _Offer] = {}
+        self._lock = threading.Lock()
+
+    def offer(self, digest: str, text: str) -> str:
+        """Return a new code for a preview, which `digest` tells from every other one."""
+        code = secrets.token_urlsafe(_BYTES)
+        with self._lock:
+            self._drop()
+            while len(self._offers) >= MOST:
+                del self._offers[next(iter(self._offers))]
+            self._offers[code] = _Offer(digest, text, time.monotonic() + LASTS_S)
+        return code
+
+    def shown(self, code: str) -> str:
+        """Return the preview that a code stands for, as it was shown; empty for a code that is none."""
+        with self._lock:
+            self._drop()
+            offer = self._offers.get(code)
+        return offer.text if offer else ""
+
+    def redeem(self, code: str, digest: str) -> bool:
+        """Take a code for what it was given for; it is used up, also where that is something else now."""
+        with self._lock:
+            self._drop()
+            offer = self._offers.pop(code, None)
+        return offer is not None and secrets.compare_digest(offer.digest, digest)
+
+    def _drop(self) -> None:
+        """Forget, under the lock, the codes whose time is over."""
+        now = time.monotonic()
+        for code in [code for code, offer in self._offers.items() if offer.until <= now]:
+            del self._offers[code]
+
+
+_OF: weakref.WeakKeyDictionary[Memory, Confirmations] = weakref.WeakKeyDictionary()
+_OPENING = threading.Lock()
+
+
+def of(memory: Memory) -> Confirmations:
+    """Return what waits for a yes in a memory; it ends with the process, and nothing of it is written."""
+    with _OPENING:
+        return _OF.setdefault(memory, Confirmations())

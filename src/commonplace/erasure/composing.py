@@ -1,0 +1,152 @@
+"""The workspace's own notes without what is forgotten: which files change, and the references into them.
+
+Notes are those that are indexed, what else lies in `memory/` and `archive/`, and MEMORY.md, also where the
+settings leave them out of the index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from commonplace import paths
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+from commonplace.erasure import cutting
+from commonplace.erasure.cutting import Cut
+from commonplace.erasure.files import SESSIONS, stem_of
+from commonplace.erasure.pages import Page
+from commonplace.erasure.wanted import Known, Wanted
+from commonplace.history import runs
+from commonplace.notes import comments, excerpt
+from commonplace.notes.scan import Source, scan
+from commonplace.types.erasure import Erased
+from commonplace.types.revisions import Change
+
+Read = Callable[[str], bytes | None]
+Moved = Callable[[int], str | None]
+Shift = Callable[[str, str, Moved], str]
+ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
+_PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
+
+
+class Composed(NamedTuple):
+    """What is to be changed: the changes, and what of each note goes, by its path."""
+
+    changes: list[Change]
+    cuts: Mapping[str, Cut]
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """The notes that change, by what they were and will be."""
+        return tuple(Known(c.path, runs.digest(c.before), runs.digest(c.after)) for c in self.changes)
+
+    @property
+    def places(self) -> list[Erased]:
+        """What goes, place by place."""
+        return [
+            Erased("notes", path, one.first, one.last, one.text)
+            for path, found in sorted(self.cuts.items())
+            for one in found.gone
+        ]
+
+
+def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
+    """Return the paths of the workspace's own notes, posix and relative to it."""
+    globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
+    found = sorted(scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)]))
+    # By its first name only: a link inside the workspace is the same file once more.
+    return sorted({os.path.realpath(s.absolute): s.path for s in reversed(found)}.values())
+
+
+def compose(names: Iterable[str], read: Read, wanted: Wanted, shift: Shift) -> Composed:
+    """Return the notes without what is forgotten, references into them moved with their lines."""
+    before = {name: data for name in names if (data := read(name)) is not None}
+    source, cuts = before, _cuts(before, wanted)
+    for _ in range(_PASSES):
+        moved = _shifted(before, cuts | _transcripts(wanted), shift)
+        if not moved:
+            break
+        source = before | moved
+        again = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, wanted)
+        same = _lines(again) == _lines(cuts)
+        cuts = again
+        if same:
+            break
+    after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
+    changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
+    return Composed(changes, cuts)
+
+
+def _transcripts(wanted: Wanted) -> dict[str, Cut]:
+    """The transcripts of forgotten sessions, of which no line is left that a reference could point at."""
+    every = Cut(None, (), _Every())
+    return {f"{SESSIONS}/{stem_of(session)}.jsonl": every for session in wanted.sessions}
+
+
+class _Every(frozenset[int]):
+    """All lines."""
+
+    def __contains__(self, line: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def _lines(cuts: Mapping[str, Cut]) -> dict[str, frozenset[int]]:
+    return {name: cut.lines for name, cut in cuts.items() if cut.lines}
+
+
+def _cuts(notes: Mapping[str, bytes], wanted: Wanted) -> dict[str, Cut]:
+    found = ((name, cutting.cut(name, data, wanted)) for name, data in notes.items())
+    return {name: cut for name, cut in found if cut is not None}
+
+
+def _shifted(notes: Mapping[str, bytes], cuts: Mapping[str, Cut], shift: Shift) -> dict[str, bytes]:
+    """The notes whose references into others change, before anything is cut out of them."""
+    targets = {name: cut for name, cut in cuts.items() if cut.lines}
+    found: dict[str, bytes] = {}
+    for name, data in notes.items():
+        if b"<!--" not in data and b"<\0!\0" not in data:
+            continue
+        page = Page(name, data)
+        text = page.text
+        for target, cut in targets.items():
+            if target in text:
+                text = shift(text, target, _mover(target, cut))
+        if text != page.text:
+            found[name] = page.encoded([text])
+    return found
+
+
+def _mover(path: str, cut: Cut) -> Moved:
+    def moved(line: int) -> str | None:
+        place = cut.moved(line)
+        return None if place is None else f"{path}#L{place}"
+
+    return moved
+
+
+def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[str]:
+    """Yield statements that stay and rest on nothing but lines that go, as hits cite them."""
+    gone = _lines(composed.cuts)
+    for name in names if gone else ():
+        data = read(name)
+        if data is None or b"from=" not in data:
+            continue
+        for statement in Page(name, data).statements:
+            told = comments.sources(statement.said)
+            if (
+                told
+                and statement.first not in gone.get(name, ())
+                and all(_is_gone(one, gone) for one in told)
+            ):
+                yield statement.citation
+
+
+def _is_gone(reference: str, gone: Mapping[str, frozenset[int]]) -> bool:
+    wanted = excerpt.parse_reference(reference)
+    lines = gone.get(wanted.path, frozenset())
+    last = wanted.last if wanted.last is not None else wanted.first
+    return bool(lines) and all(n in lines for n in range(wanted.first, last + 1))

@@ -1,0 +1,214 @@
+"""What is forgotten taken out of one note: statements, lines, words; all other lines stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from commonplace.erasure.pages import Page
+from commonplace.erasure.wanted import Block, Wanted
+from commonplace.notes.headings import atx
+from commonplace.types.statements import Statement
+
+_COMMENT = re.compile(r"<!--.*?-->")
+_TELLS = re.compile(r"[^\W_]")
+# Marks that stand around words, and say nothing around none.
+_PAIRS = (
+    ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
+    ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
+)  # fmt: skip
+_FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
+_EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
+
+
+class Gone(NamedTuple):
+    """Lines of a note that go, or lose words, and what they say; `whole` where they go."""
+
+    first: int
+    last: int
+    text: str
+    whole: bool
+
+
+class Cut(NamedTuple):
+    """A note without what is forgotten: its bytes (None: no note is left), what goes, which lines do."""
+
+    data: bytes | None
+    gone: tuple[Gone, ...]
+    lines: frozenset[int]
+
+    def moved(self, number: int) -> int | None:
+        """Where a line stands now; None where it is gone."""
+        if number in self.lines:
+            return None
+        return number - sum(1 for line in self.lines if line < number)
+
+
+def cut(path: str, data: bytes, wanted: Wanted) -> Cut | None:
+    """Return a note without what is forgotten, None where it holds nothing of it."""
+    page = Page(path, data)
+    if wanted.owns(path):
+        last = len(page.lines)
+        return Cut(None, (Gone(1, last, page.text.strip(), True),), frozenset(range(1, last + 1)))
+    lines = whole(page, wanted)
+    changed = _parts(page, wanted, lines)
+    if not lines and not changed:
+        return None
+    kept = [changed.get(n, line) for n, line in enumerate(page.lines, 1) if n not in lines]
+    after = page.encoded(kept) if any(line.strip("\ufeff \t\r\n") for line in kept) else None
+    return Cut(after, tuple(_gone(page, lines, changed)), frozenset(lines))
+
+
+def whole(page: Page, wanted: Wanted) -> set[int]:
+    """The lines that go whole: those asked for, those of a session, what mentions a person."""
+    lines: set[int] = set()
+    for block in wanted.blocks:
+        if block.path == page.path:
+            lines |= set(_found(page, block))
+    if wanted.told_sessions and "session" in page.text:
+        for statement in page.statements:
+            if statement.said.get("session") in wanted.told_sessions:
+                lines |= set(range(statement.first, statement.end + 1))
+    for first, last in wanted.whole.spans(page.text):
+        for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
+            if number not in lines and not _is_list(page, number):
+                lines |= set(page.unit(number))
+    return page.whole(lines) if lines else lines
+
+
+def _found(page: Page, block: Block) -> range:
+    """Where the lines of a block stand now, nearest to where they stood; nowhere once one of them is gone."""
+    wanted = list(block.lines)
+    places = [n for n in range(1, len(page.lines) - len(wanted) + 2) if _stands(page, n, wanted)]
+    if not places or len(places) < block.times:
+        return range(0)
+    first = min(places, key=lambda place: abs(place - block.first))
+    return range(first, first + len(wanted))
+
+
+def _stands(page: Page, first: int, wanted: Sequence[str]) -> bool:
+    return all(page.bare(first + step) == line for step, line in enumerate(wanted))
+
+
+# --- words cut out --------------------------------------------------------------------------------------
+
+
+def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
+    """Lines that lose words, as they are then; those that then say nothing are added to `lines`."""
+    pieces: dict[int, list[tuple[int, int]]] = {}
+    for first, last in wanted.parts.spans(page.text):
+        for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
+            start, line = page.starts[number - 1], page.bare(number)
+            least = 0 if first >= start else len(line) - len(line.lstrip())  # what is indented stays so
+            piece = (max(first - start, least), min(last - start, len(line)))
+            if number not in lines and piece[0] < piece[1]:
+                pieces.setdefault(number, []).append(piece)
+    changed = _shorter_lists(page, wanted, lines)
+    changed |= {n: _without(page.bare(n), found) for n, found in pieces.items() if n not in changed}
+    for number in changed:
+        if page.in_front(number):
+            changed[number] = _repaired(changed[number])
+    _drop_silent(page, changed, lines)
+    return {n: line + page.ending(n) for n, line in changed.items() if n not in lines}
+
+
+def _is_list(page: Page, number: int) -> bool:
+    """Whether a line of front matter is a list in brackets, which loses elements."""
+    return page.in_front(number) and _FLOW.fullmatch(page.bare(number)) is not None
+
+
+def _shorter_lists(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
+    """Lists of front matter without the elements that mention a person; one of nothing else goes."""
+    found: dict[int, str] = {}
+    front = page.note.front_matter if wanted.whole.found(page.text) else None
+    for number in range(front[0], front[1]) if front else ():
+        flow = _FLOW.fullmatch(page.bare(number))
+        if flow is None or number in lines or not wanted.whole.found(page.bare(number)):
+            continue
+        kept = [one.strip() for one in flow["inner"].split(",") if not wanted.whole.found(one)]
+        found[number] = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
+        if not kept or wanted.whole.found(found[number]):
+            del found[number]
+            lines.add(number)
+    return found
+
+
+def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
+    """A line without some of its places, the blanks and the marks that stood around them."""
+    for first, last in reversed(pieces):
+        before, after = line[:first], line[last:]
+        while pair := next((p for p in _PAIRS if before.endswith(p[0]) and after.startswith(p[1])), None):
+            before, after = before[: -len(pair[0])], after[len(pair[1]) :]
+        if not before.strip() or before[-1].isspace():
+            after = after.lstrip(" \t")
+        line = (before + after) if after.strip() or not before.strip() else (before.rstrip() + after)
+    return line
+
+
+def _repaired(line: str) -> str:
+    """A line of front matter whose list may have lost an element."""
+    for expression, instead in _EMPTY_ITEM:
+        line = expression.sub(instead, line)
+    return line
+
+
+def _drop_silent(page: Page, changed: dict[int, str], lines: set[int]) -> None:
+    """Let go of lines and statements that say nothing any more."""
+    for number in sorted(changed):
+        if number in lines or page.is_mark(number):
+            continue
+        owner = page.owner(number) if page.fence(number) is None else None
+        if owner is not None:
+            _settle(page, owner, changed, lines)
+        elif not _says(page, number, changed[number]):
+            lines |= {number, *_underline(page, number)}
+
+
+def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
+    """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
+    own = range(statement.first, statement.last + 1)
+    told = {number: changed.get(number, page.bare(number)) for number in own}
+    told[statement.first] = told[statement.first].removeprefix(statement.item)
+    if statement.hour:
+        told[statement.first] = told[statement.first].removeprefix(statement.hour)
+    if any(_TELLS.search(_COMMENT.sub("", line)) for line in told.values()):
+        lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
+        return
+    nested = set(range(statement.last + 1, statement.end + 1)) - lines
+    lines |= set(own)
+    if any(page.lines[number - 1].strip() for number in nested):
+        lines.discard(statement.first)
+        changed[statement.first] = statement.item.rstrip()
+
+
+def _says(page: Page, number: int, line: str) -> bool:
+    """Whether a line outside statements still says something; it never had to, if it did not before."""
+    if found := atx(page.bare(number)):
+        return bool(found[1].strip() and _TELLS.search(line))
+    if page.in_front(number):
+        return bool(line.strip(" -\t"))
+    return bool(_TELLS.search(line)) or (page.fence(number) is not None and bool(line.strip()))
+
+
+def _underline(page: Page, number: int) -> set[int]:
+    """The line below a heading that makes it one, if it is written so."""
+    is_heading = any(heading.line == number for heading in page.note.headings)
+    return {number + 1} if is_heading and not atx(page.bare(number)) else set()
+
+
+def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> list[Gone]:
+    """What goes, as it may be shown: runs of lines, and lines that lose words."""
+    found: list[Gone] = []
+    for number in sorted({*lines, *changed}):
+        is_whole = number in lines
+        last = found[-1] if found else None
+        if is_whole and last and last.whole and last.last == number - 1 and not _begins(page, number):
+            found[-1] = Gone(last.first, number, f"{last.text}\n{page.bare(number)}", True)
+        else:
+            found.append(Gone(number, number, page.bare(number), is_whole))
+    return [one for one in found if one.text.strip()]
+
+
+def _begins(page: Page, number: int) -> bool:
+    return any(statement.first == number for statement in page.statements)

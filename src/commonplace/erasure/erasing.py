@@ -1,0 +1,262 @@
+"""Forgetting, step by step: written down first, carried on by whoever comes next, verified at the end.
+
+The order is that of the flow of text: what waits to be written into notes, the notes, what was said, what was
+there before, what was made of it. What is to be forgotten lies in `.commonplace/erasing/` until every step
+is done; that file goes before the byte scan, so that the scan finds it as well if it does not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from commonplace import atomic, paths, render
+from commonplace.erasure import (
+    begun,
+    beyond,
+    composing,
+    files,
+    indexed,
+    records,
+    scanning,
+    selecting,
+    stores,
+)
+from commonplace.erasure.composing import Composed
+from commonplace.erasure.ground import Ground
+from commonplace.erasure.selecting import Chosen
+from commonplace.erasure.wanted import Wanted
+from commonplace.errors import CommonplaceError
+from commonplace.history import applying, runs
+from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
+from commonplace.types.revisions import About, Change, Run
+
+_LOCK = "erase"
+Step = Callable[..., list[Erased]]
+# Each looks through one kind of store, and changes it if it is told to.
+STEPS: tuple[Step, ...] = (
+    files.transcripts,
+    records.clean,
+    stores.usage,
+    stores.answers,
+    files.marks,
+    files.logs,
+    files.leftovers,
+)
+
+
+def forget(
+    ground: Ground,
+    selections: Sequence[Selection],
+    *,
+    dry_run: bool = False,
+    now: datetime | None = None,
+    agent: str = "",
+    session: str = "",
+) -> Erasure:
+    """Forget what is selected, after what an earlier one that was killed has left; see `Memory.forget`."""
+    if dry_run:
+        return planned(ground, selecting.choose(ground, selections))
+    with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
+        begun.tidy(ground.workspace)
+        erased = [_carry_on(ground, path, now) for path in begun.pending(ground.workspace)]
+        if selections:
+            chosen = selecting.choose(ground, selections)
+            told = replace(chosen.wanted, agent=agent, session=session)
+            told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
+            further = _of_choice(ground, chosen)
+            erased.append(_erase(ground, begun.note(ground.workspace, told), told, now, further))
+        begun.tidy(ground.workspace)
+    return _joined(erased)
+
+
+def planned(ground: Ground, chosen: Chosen) -> Erasure:
+    """Say what would go, and change nothing."""
+    told = chosen.wanted.with_vectors(_vector_keys(ground, chosen.composed, chosen.wanted))
+    places = [*files.spool(ground, told, change=False), *chosen.composed.places]
+    for step in STEPS:
+        places += step(ground, told, change=False)
+    places += stores.vectors(ground, told, change=False)
+    places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
+    further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told)]
+    return Erasure(tuple(places), tuple(further), dry_run=True)
+
+
+def _transcripts(places: Sequence[Erased]) -> list[str]:
+    return list(dict.fromkeys(place.path for place in places if place.where == "transcripts"))
+
+
+def _vector_keys(ground: Ground, composed: Composed, told: Wanted) -> set[str]:
+    """The keys of all texts of files that change; those that stay are taken out once the index is new."""
+    if not stores.vector_cache().exists():
+        return set()
+    changed = _transcripts(files.transcripts(ground, told, change=False))
+    return indexed.vector_keys(ground, [*composed.cuts, *changed], (*told.texts, *told.people))
+
+
+def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
+    """What the owner should know of what was chosen: what says it as well, and what rests on it."""
+    found = [
+        Unreachable(f"{citation} says the same, and was not asked for", f"commonplace forget '{citation}'")
+        for citation in selecting.elsewhere(ground, chosen)
+    ]
+    found += [
+        Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
+        for citation in composing.resting(chosen.composed, chosen.names, ground.read)
+    ]
+    if chosen.short:
+        told = (
+            f"{render.count(len(chosen.short), 'statement')} too short to look for in transcripts and caches"
+        )
+        found.append(Unreachable(told, "commonplace forget --text, with their words"))
+    return found
+
+
+def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
+    """Go on with what somebody who was killed had begun. Raises NoteUnreadable for a note that is none."""
+    return _erase(ground, path, begun.read(path), now, [])
+
+
+# --- the work ------------------------------------------------------------------------------------------
+
+
+def _erase(
+    ground: Ground, path: Path, told: Wanted, now: datetime | None, further: Sequence[Unreachable]
+) -> Erasure:
+    """Do all steps; what fails keeps the note, so that it is done again, and is told."""
+    work = _Work(ground, path, told)
+    work.do(lambda: files.spool(ground, work.wanted, change=True))
+    work.do(lambda: work.notes(now))
+    for step in STEPS:
+        work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
+    work.do(work.index)
+    work.do(lambda: stores.vectors(ground, work.stale(), change=True))
+    work.do(lambda: work.record(now))
+    if not work.troubles:
+        work.do(lambda: begun.end(path))
+    left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
+    unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
+    left = _explained(ground, left, unreachable)
+    run = runs.load(ground.workspace, work.run.id) if work.run else None
+    return Erasure(tuple(work.places), tuple(unreachable), (*work.troubles, *left), run)
+
+
+class _Work:
+    """One forgetting under way."""
+
+    def __init__(self, ground: Ground, path: Path, told: Wanted) -> None:
+        self.ground, self.path, self.wanted = ground, path, told
+        self.places: list[Erased] = []
+        self.troubles: list[Trace] = []
+        self.run: Run | None = None
+
+    def do(self, step: Callable[[], Sequence[Erased]]) -> None:
+        """Do a step; one that fails does not keep the others from being done."""
+        try:
+            self.places += step()
+        except CommonplaceError as error:
+            self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+
+    def notes(self, now: datetime | None) -> list[Erased]:
+        """Change the notes, in one run that keeps no bytes."""
+        names = composing.notes(self.ground.workspace, self.ground.settings)
+        composed: list[Composed] = []
+
+        def compose(read: applying.Read) -> Sequence[Change]:
+            found = composing.compose(names, read, self.wanted, self.ground.shift)
+            composed.append(found)
+            if found.changes:
+                known = {one.before: one for one in (*self.wanted.known, *found.known)}
+                self.wanted = replace(self.wanted, known=tuple(known.values()))
+                begun.write(self.path, self.wanted)
+            return found.changes
+
+        self.run = applying.rewrite(
+            self.ground.workspace,
+            compose,
+            lambda: _about(self.wanted, len(composed[-1].places), "statement"),
+            keep=False,
+            now=now,
+            settings=self.ground.settings.history,
+        )
+        self.run = self.run or self._earlier()
+        return composed[-1].places
+
+    def _earlier(self) -> Run | None:
+        """The run of one that was killed after it had changed the notes."""
+        if not self.wanted.known:
+            return None
+        found = (run for run in runs.listed(self.ground.workspace) if run.about.kind == "forget")
+        return next(found, None)
+
+    def record(self, now: datetime | None) -> list[Erased]:
+        """Make an entry in the record of changes for what changed no note. Raises NoteUnreadable."""
+        if self.run is None and self.places:
+            workspace, count = self.ground.workspace, len(self.places)
+            with atomic.locked(self.ground.lock):
+                at = now or datetime.now().astimezone()
+                run = runs.begin(workspace, (), _about(self.wanted, count, "place"), at, keep=False)
+                self.run = replace(run, state="done")
+                runs.save(workspace, self.run)
+        return []
+
+    def index(self) -> list[Erased]:
+        """Bring the index up to what is left."""
+        changed = [*(one.path for one in self.wanted.known), *_transcripts(self.places)]
+        found = indexed.count(self.ground, self.wanted, changed)
+        indexed.clean(self.ground)
+        return found
+
+    def stale(self) -> Wanted:
+        """What is wanted, without the vectors of texts that are still there."""
+        changed = [*(one.path for one in self.wanted.known), *_transcripts(self.places)]
+        kept = indexed.vector_keys(self.ground, changed, ())
+        return replace(self.wanted, vectors=tuple(key for key in self.wanted.vectors if key not in kept))
+
+
+def _about(told: Wanted, count: int, noun: str) -> About:
+    """Who, when and how much; never what."""
+    title = f"forget {render.count(count, noun)}"
+    return About(
+        "forget", title, by="agent" if told.agent else "owner", agent=told.agent, session=told.session
+    )
+
+
+def _explained(ground: Ground, left: list[Trace], unreachable: list[Unreachable]) -> list[Trace]:
+    """Leave out what stands in collections, and in the index because of them: it is told as unreachable."""
+    roots = [Path(os.path.realpath(source.root)) for source in ground.sources[1:]]
+    told = any(one.what.startswith("collection ") for one in unreachable)
+    indexes = {ground.shown(path) for path in ground.indexes} if told else set()
+    found = []
+    for trace in left:
+        path = Path(os.path.realpath(ground.workspace.root / trace.path))
+        main = trace.path.removesuffix("-wal")
+        if main in indexes or any(path.is_relative_to(root) for root in roots):
+            continue
+        found.append(trace if trace.remedy else replace(trace, remedy=_remedy(ground, trace.path)))
+    return found
+
+
+def _remedy(ground: Ground, path: str) -> str:
+    if path == paths.SETTINGS_FILE:
+        return "your settings say it: commonplace config edit"
+    ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
+    if path.startswith(ours):
+        return "end other programs that use it, then: commonplace forget again"
+    return "it is no note of ours: change it there"
+
+
+def _joined(erased: Sequence[Erasure]) -> Erasure:
+    """Several forgettings as one."""
+    if len(erased) == 1:
+        return erased[0]
+    last = {trace.path: trace for one in erased for trace in one.left}
+    return Erasure(
+        tuple(place for one in erased for place in one.places),
+        tuple(dict.fromkeys(told for one in erased for told in one.unreachable)),
+        tuple(last.values()),
+        next((one.run for one in reversed(erased) if one.run), None),
+    )

@@ -1,0 +1,179 @@
+"""The byte scan: every file of the workspace and of the user's caches, read whole, for what was forgotten.
+
+It trusts nothing that the erasing knows: text is looked for as it is, escaped, percent-encoded, folded, in
+UTF-8 and UTF-16; in databases in every row, and in the bytes between them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from commonplace import paths
+from commonplace.erasure.files import SESSIONS, stem_of
+from commonplace.erasure.ground import Ground
+from commonplace.erasure.messages import unescaped
+from commonplace.erasure.wanted import Wanted
+from commonplace.types.erasure import Trace
+
+_SQLITE = b"SQLite format 3\0"
+_SIDES = ("-wal", "-shm", "-journal")
+_SHORTEST = 5  # bytes of a form that is told from chance between the rows of a database
+_SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
+_BLOCK, _OVERLAP = 1 << 26, 1 << 13
+_NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
+_PLAIN_ID = r"A-Za-z0-9._-"
+
+
+class Forms(NamedTuple):
+    """What is looked for: the words, and how they may stand as bytes in lower case."""
+
+    wanted: Wanted
+    narrow: tuple[bytes, ...]
+    wide: tuple[bytes, ...]
+    sessions: re.Pattern[str] | None
+
+    def found(self, text: str) -> int:
+        """Return how often any of it stands in a text."""
+        count = len(self.wanted.whole.spans(text)) + len(self.wanted.parts.spans(text))
+        return count + (len(self.sessions.findall(text)) if self.sessions else 0)
+
+
+def forms(wanted: Wanted) -> Forms:
+    """Prepare a scan."""
+    told = sorted({one for form in (wanted.whole.forms | wanted.parts.forms) for one in _cases(form)})
+    narrow = dict.fromkeys(form.encode("utf-8", "surrogatepass").lower() for form in told)
+    wide = dict.fromkeys(
+        form.encode(encoding, "surrogatepass").lower()
+        for form in told
+        for encoding in ("utf-16-le", "utf-16-be")
+    )
+    return Forms(wanted, tuple(narrow), tuple(wide), _of_sessions(wanted))
+
+
+def _cases(form: str) -> set[str]:
+    return {form, form.lower(), form.upper(), form.title(), form.casefold()}
+
+
+def _of_sessions(wanted: Wanted) -> re.Pattern[str] | None:
+    if not wanted.sessions:
+        return None
+    ids = "|".join(re.escape(one) for one in {*wanted.sessions, *wanted.told_sessions})
+    stems = "|".join(re.escape(stem_of(session)) for session in wanted.sessions)
+    named = rf"session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}])"
+    return re.compile(rf"{named}|{SESSIONS}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))")
+
+
+def scan(ground: Ground, wanted: Wanted) -> list[Trace]:
+    """Return the files in which something is still found."""
+    sought = forms(wanted)
+    found = []
+    for path in files(ground):
+        shown = ground.shown(path)
+        if count := of_file(path, sought):
+            found.append(Trace(shown, count))
+        elif wanted.found(shown):
+            found.append(Trace(shown, 1, "its name says it: rename it"))
+    return found
+
+
+def files(ground: Ground) -> Iterator[Path]:
+    """Yield every file that could hold something: of the workspace, but for git's, and of the caches."""
+    seen: set[str] = set()
+    cache = paths.user_cache_dir()
+    places = [ground.workspace.root, cache, ground.index.parent, ground.usage.parent]
+    for place in places:
+        for folder, inner, names in os.walk(place):
+            at_cache = os.path.realpath(folder) == os.path.realpath(cache)
+            inner[:] = sorted(n for n in inner if n != ".git" and not (at_cache and n in _NOT_OURS))
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if path not in seen and os.path.isfile(path) and not os.path.islink(path):
+                    seen.add(path)
+                    yield Path(path)
+
+
+def of_file(path: Path, sought: Forms) -> int:
+    """Return how often something is found in a file; 0 for one that vanished meanwhile."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(len(_SQLITE))
+            file.seek(0)
+            side = next((end for end in _SIDES if path.name.endswith(end)), "")
+            if head == _SQLITE or side:
+                main = path.with_name(path.name.removesuffix(side)) if side else path
+                return _in_database(main, _blocks(file), sought, rows=not side)
+            return sum(_in_text(block, sought) for block in _blocks(file))
+    except OSError:
+        return 0
+
+
+def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
+    """The bytes of a file, some at a time; what stands where two meet is in both."""
+    tail = b""
+    while block := file.read(_BLOCK):
+        yield tail + block
+        tail = block[-_OVERLAP:] if len(block) == _BLOCK else b""
+
+
+def _in_text(data: bytes, sought: Forms) -> int:
+    text = data.decode("utf-8", "replace")
+    if count := sought.found(text):
+        return count
+    if "\\u" in text and (count := sought.found(unescaped(text))):
+        return count
+    lower = data.lower()
+    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    near = [form for form in sought.wide if (marked or len(form) >= _SHORTEST_WIDE) and form in lower]
+    if not near:
+        return 0
+    told = (data[at:].decode(encoding, "replace") for at in (0, 1) for encoding in ("utf-16-le", "utf-16-be"))
+    return max(map(sought.found, told))
+
+
+def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bool) -> int:
+    """Count rows that hold it, and forms between the rows that no row explains."""
+    near = {
+        form for block in blocks for form in sought.narrow if len(form) >= _SHORTEST and form in block.lower()
+    }
+    count, explained = 0, set[bytes]()
+    for text in _texts(path) if near or rows else ():
+        count += sought.found(text) if rows else 0
+        lower = text.encode("utf-8", "surrogatepass").lower()
+        explained |= {form for form in near - explained if form in lower}
+    return count + len(near - explained)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Every text in the rows of a database; none of one that cannot be read."""
+    from urllib.parse import quote
+
+    with suppress(apsw.Error):
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
+        try:
+            rows: Any = connection.execute(
+                "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
+            ).fetchall()
+            for name, sql in rows:
+                if "VIRTUAL TABLE" not in str(sql).upper():
+                    yield from _of_table(connection, name)
+        finally:
+            connection.close()
+
+
+def _of_table(connection: apsw.Connection, name: str) -> Iterator[str]:
+    quoted = name.replace('"', '""')
+    rows: Any = connection.execute(f'SELECT * FROM "{quoted}"')
+    for row in rows:
+        for value in row:
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, bytes) and name == "meta":
+                yield value.decode("utf-8", "replace")

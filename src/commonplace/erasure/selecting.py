@@ -1,0 +1,197 @@
+"""Selections of the owner's, looked up: which notes, lines and words they are, and what only these say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.erasure import composing
+from commonplace.erasure.composing import Composed
+from commonplace.erasure.files import SESSIONS, stem_of
+from commonplace.erasure.ground import Ground
+from commonplace.erasure.pages import Page
+from commonplace.erasure.wanted import Block, Wanted
+from commonplace.erasure.words import Words, plain
+from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
+from commonplace.index.lexicon import cjk_runs
+from commonplace.notes import excerpt
+from commonplace.notes.excerpt import Reference
+from commonplace.search import places
+from commonplace.search.repeats import SENTENCE
+from commonplace.transcripts import ours
+from commonplace.types.erasure import Selection
+
+# What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
+LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
+_TRIM = " \t-*+_~.!?。！？…\"'“”"
+
+
+class Chosen(NamedTuple):
+    """What selections stand for: what is wanted, what changes in notes, what the owner should know of it."""
+
+    wanted: Wanted
+    names: list[str]
+    composed: Composed
+    common: list[str]  # statements that other notes say as well
+    short: list[str]  # and those that are too short to be looked for elsewhere
+
+
+def choose(ground: Ground, selections: Sequence[Selection]) -> Chosen:
+    """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
+    wanted = Wanted()
+    names = composing.notes(ground.workspace, ground.settings)
+    for selection in selections:
+        wanted = _with(ground, names, wanted, selection)
+    composed = composing.compose(names, ground.read, wanted, ground.shift)
+    sentences, common, short = _sentences(ground, names, wanted, composed)
+    return Chosen(replace(wanted, sentences=tuple(sentences)), names, composed, common, short)
+
+
+def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selection) -> Wanted:
+    kind, value = selection.kind, selection.value.strip()
+    words = [value, *(also.strip() for also in selection.also)]
+    if kind in ("text", "person") and not all(any(map(str.isalnum, word)) for word in words):
+        raise ConfigError("forget", f"{value!r} is no word that could be looked for")
+    if kind == "person":
+        return replace(wanted, people=(*wanted.people, *words))
+    if kind == "text":
+        return replace(wanted, texts=(*wanted.texts, *words))
+    if kind == "session":
+        return replace(wanted, sessions=(*wanted.sessions, _session(value)))
+    reference = excerpt.parse_reference(value)
+    path = _own(ground, names, reference)
+    if path.startswith(f"{SESSIONS}/"):
+        return replace(wanted, sessions=(*wanted.sessions, path[len(SESSIONS) + 1 : -len(".jsonl")]))
+    if kind == "note":
+        return replace(wanted, notes=(*wanted.notes, path))
+    return replace(wanted, blocks=(*wanted.blocks, *_blocks(ground, path, reference)))
+
+
+def _session(value: str) -> str:
+    session = value.removeprefix(f"{SESSIONS}/").removesuffix(".jsonl")
+    if not session or not session.isprintable() or session.startswith(".") or set(session) & set("/\\"):
+        raise ConfigError("session", f"{value!r} is no id of a session")
+    return session
+
+
+def _own(ground: Ground, names: Sequence[str], reference: Reference) -> str:
+    """The path of a note of the workspace's own. Raises NoteNotFound, OutsideRoots for any other."""
+    if not reference.docid:
+        transcript = ground.workspace.root / reference.path
+        own = reference.path.startswith(f"{SESSIONS}/") and reference.path.endswith(".jsonl")
+        if reference.path in names or (own and transcript.is_file()):
+            return reference.path
+    store = ground.open_store()
+    try:
+        shown, _ = places.find(store, reference)
+        collection, path = places.key_of(store, shown)
+    finally:
+        store.close()
+    if collection != WORKSPACE_COLLECTION:
+        raise OutsideRoots(shown, "lies in a collection, which is not ours to change; forget it there")
+    if path not in names and not path.startswith(f"{SESSIONS}/"):
+        raise NoteNotFound(path, reason="no note of this workspace")
+    return path
+
+
+def _blocks(ground: Ground, path: str, reference: Reference) -> Iterator[Block]:
+    """The lines that are meant, whole statements, as runs. Raises NoteNotFound where there are none."""
+    page = Page(path, ground.read(path) or b"")
+    total = len(page.lines)
+    last = min(total, reference.last if reference.last is not None else total)
+    if not 1 <= reference.first <= last:
+        raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
+    wanted = set(range(reference.first, last + 1))
+    for statement in page.statements:
+        if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
+            wanted |= set(range(statement.first, statement.end + 1))
+    ordered = sorted(page.whole(wanted))
+    for run in _runs(ordered):
+        lines = tuple(page.bare(number) for number in run)
+        yield Block(path, run[0], lines, _times(page, lines))
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
+    run: list[int] = []
+    for number in numbers:
+        if run and number != run[-1] + 1:
+            yield run
+            run = []
+        run.append(number)
+    if run:
+        yield run
+
+
+def _times(page: Page, lines: Sequence[str]) -> int:
+    bare = [page.bare(number) for number in range(1, len(page.lines) + 1)]
+    return sum(tuple(bare[at : at + len(lines)]) == tuple(lines) for at in range(len(bare) - len(lines) + 1))
+
+
+# --- what only these say --------------------------------------------------------------------------------
+
+
+def _sentences(
+    ground: Ground, names: Iterable[str], wanted: Wanted, composed: Composed
+) -> tuple[list[str], list[str], list[str]]:
+    """Sentences that nothing else says; those that something does; what is too short to tell."""
+    if not (wanted.blocks or wanted.notes or wanted.sessions):
+        return [], [], []
+    told, short = _told(ground, wanted, composed)
+    after = {change.path: change.after for change in composed.changes}
+    staying = [data for name in names if (data := after.get(name, ground.read(name))) is not None]
+    staying += _other_transcripts(ground, wanted)
+    rest = plain("\n".join(data.decode("utf-8", "replace") for data in staying))
+    only = [sentence for sentence in told if plain(sentence) not in rest]
+    known = set(only)
+    return only, [sentence for sentence in told if sentence not in known], short
+
+
+def _told(ground: Ground, wanted: Wanted, composed: Composed) -> tuple[list[str], list[str]]:
+    """Sentences of what goes by its place, and texts that have none worth looking for."""
+    texts: list[str] = []
+    for path, cut in composed.cuts.items():
+        page = Page(path, ground.read(path) or b"")
+        told = [s for s in page.statements if s.first in cut.lines and not wanted.whole.found(s.text)]
+        texts += [statement.text for statement in told]
+    for session in wanted.sessions:
+        data = ground.read(f"{SESSIONS}/{stem_of(session)}.jsonl") or b""
+        turns = (ours.turn(ours.parsed(line)) for line in data.split(b"\n"))
+        texts += [turn.text for turn in turns if turn is not None]
+    found: dict[str, None] = {}
+    short: dict[str, None] = {}
+    for text in texts:
+        sentences = list(_worth(text))
+        found.update(dict.fromkeys(sentences))
+        if not sentences and text.strip() and not wanted.sessions:
+            short[text.strip()] = None
+    return list(found), list(short)
+
+
+def _worth(text: str) -> Iterator[str]:
+    """The sentences of a text that are long enough to be told from others."""
+    for match in SENTENCE.finditer(text):
+        sentence = " ".join(match[0].split()).strip(_TRIM)
+        wide = sum(map(len, cjk_runs(sentence)))
+        if wide >= LEAST_WIDE or (len(sentence) >= LEAST_LETTERS and len(sentence.split()) >= LEAST_WORDS):
+            yield sentence
+
+
+def _other_transcripts(ground: Ground, wanted: Wanted) -> list[bytes]:
+    """The transcripts of other sessions, where a session is forgotten: what they say as well stays there."""
+    if not wanted.sessions:
+        return []
+    stems = set(map(stem_of, wanted.sessions))
+    folder = ground.workspace.root / SESSIONS
+    return [path.read_bytes() for path in sorted(folder.glob("*.jsonl")) if path.stem not in stems]
+
+
+def elsewhere(ground: Ground, chosen: Chosen) -> Iterator[str]:
+    """Yield statements that stay and say the same as what goes, as hits cite them."""
+    words = Words(chosen.common)
+    after = {change.path: change.after for change in chosen.composed.changes}
+    for name in chosen.names if words else ():
+        data = after.get(name, ground.read(name))
+        if data is not None and words.found(data.decode("utf-8", "replace")):
+            yield from (s.citation for s in Page(name, data).statements if words.found(s.text))

@@ -1,0 +1,105 @@
+"""What is to be forgotten, told apart from where it stands, so that it can be written down and carried on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from commonplace.erasure.words import Words
+from commonplace.notes import comments
+from commonplace.types.entries import Provenance
+
+
+class Block(NamedTuple):
+    """Lines of a note as they stand there, without their ends; `times` is how often the note has them."""
+
+    path: str
+    first: int
+    lines: tuple[str, ...]
+    times: int
+
+
+class Known(NamedTuple):
+    """A note that was changed: SHA-256 of its bytes before and after."""
+
+    path: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be forgotten.
+
+    `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
+    the forgotten notes, lines and sessions say, looked for in all else. `vectors` are keys of the cache of
+    vectors, in hexadecimal. `known` are the notes that were changed already.
+    """
+
+    people: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    notes: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ()
+    known: tuple[Known, ...] = ()
+    statements: int = 0
+    run: str = ""
+    agent: str = field(default="")
+    session: str = field(default="")
+
+    @cached_property
+    def whole(self) -> Words:
+        """Names: what mentions one goes whole."""
+        return Words(self.people, names=True)
+
+    @cached_property
+    def parts(self) -> Words:
+        """Words and sentences that are cut out."""
+        return Words((*self.texts, *self.sentences))
+
+    @cached_property
+    def told_sessions(self) -> frozenset[str]:
+        """Sessions as the comments of notes name them."""
+        told = [comments.of_provenance(Provenance("agent", session=session)) for session in self.sessions]
+        taken = comments.take(told)
+        return frozenset(said["session"] for said in taken.values() if said.get("session"))
+
+    def found(self, text: str) -> bool:
+        """Whether a text holds anything of it."""
+        return self.whole.found(text) or self.parts.found(text)
+
+    def replaced(self, text: str) -> str:
+        """Return a text with marks in the place of all of it."""
+        return self.parts.replaced(self.whole.replaced(text))
+
+    def owns(self, path: str) -> bool:
+        """Whether the whole of a note goes, because of its name or because it was asked for."""
+        return path in self.notes or self.whole.found(path)
+
+    def with_vectors(self, keys: Iterable[str]) -> Wanted:
+        """Return it with further keys of vectors."""
+        return replace(self, vectors=tuple(sorted({*self.vectors, *keys})))
+
+
+def encode(wanted: Wanted) -> bytes:
+    """Write it as JSON."""
+    return json.dumps(asdict(wanted), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> Wanted:
+    """Read it back. Raises ValueError, TypeError, KeyError for what is none."""
+    told: Mapping[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
+    lists: dict[str, Any] = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
+    plain: dict[str, Any] = {name: value for name, value in told.items() if not isinstance(value, list)}
+    blocks = tuple(_block(*one) for one in lists.pop("blocks"))
+    known = tuple(Known(*one) for one in lists.pop("known"))
+    return Wanted(**lists, **plain, blocks=blocks, known=known)
+
+
+def _block(path: str, first: int, lines: Sequence[str], times: int) -> Block:
+    return Block(path, first, tuple(lines), times)

@@ -1,0 +1,267 @@
+"""Which operations of a plan may be carried out, and why the others may not: pure, and without a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from commonplace.lifecycle import prose
+from commonplace.lifecycle.consolidation import durable, plan, sameness, support, words
+from commonplace.lifecycle.consolidation.candidates import Candidate
+from commonplace.lifecycle.consolidation.plan import Operation
+from commonplace.lifecycle.consolidation.standing import Entry, Page
+from commonplace.notes.redact import redact, strip_private
+from commonplace.revision import contradictions
+
+LONGEST = 300  # characters of an entry
+SHARE = 4  # one of so many earlier entries may be touched
+_COMMENT = re.compile(r"<!--|-->|<!")
+_LEAD = re.compile(
+    r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
+    r"|\d\d:\d\d \S)"
+)
+_MARKS = ("**", "__", "`", "](", "![", "[[", "<", ">", "|", "~~", "http:", "https:", "www.", "@", "\\", "$$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An operation that is not carried out, and why."""
+
+    operation: Operation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An operation that is carried out, and what its labels stand for; `section` as it is to be written."""
+
+    operation: Operation
+    sources: tuple[Candidate, ...] = ()
+    targets: tuple[Entry, ...] = ()
+    section: str = ""
+
+
+@dataclass(slots=True)
+class Checked:
+    """The outcome of all checks, in the order of the plan."""
+
+    accepted: list[Accepted] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What operations are checked against: the entries, the sources by label, and what the archive holds."""
+
+    page: Page
+    targets: Mapping[str, Entry]
+    sources: Mapping[str, Candidate]
+    archived: Sequence[Entry]
+    today: date
+    language: prose.Language
+
+
+def check(operations: Sequence[Operation], ground: Ground) -> Checked:
+    """Check operations against what stands there now."""
+    done = Checked()
+    touched: set[int] = set()
+    left = len(ground.page.labelled) // SHARE
+    standing = list(ground.page.labelled)
+    for number, operation in enumerate(operations):
+        if operation.op == "keep":
+            continue
+        accepted, reason = _checked(operation, ground, touched, standing, number)
+        if accepted and len(accepted.targets) > left:
+            accepted, reason = None, "touches more than a quarter of the entries"
+        if accepted is None:
+            done.rejected.append(Rejection(operation, reason))
+            continue
+        done.accepted.append(accepted)
+        left -= len(accepted.targets)
+        touched |= {target.statement.first for target in accepted.targets}
+        standing = [e for e in standing if e.statement.first not in touched]
+        standing += [Entry("", t.statement, operation.text, accepted.section) for t in accepted.targets[:1]]
+        standing += [Entry("", c.statement, operation.text, accepted.section) for c in accepted.sources[:1]]
+    return done
+
+
+def ordered(operations: Sequence[Operation], sources: Mapping[str, Candidate]) -> list[Operation]:
+    """The best supported first: they are the ones that a limit keeps."""
+
+    def worth(operation: Operation) -> tuple[int, str]:
+        known = [sources[label] for label in operation.sources if label in sources]
+        return len(known), max((candidate.day.isoformat() for candidate in known), default="")
+
+    touching = sorted((o for o in operations if o.op in plan.TOUCHING), key=worth, reverse=True)
+    return [*touching, *(o for o in operations if o.op not in plan.TOUCHING)]
+
+
+def _checked(
+    operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], number: int
+) -> tuple[Accepted | None, str]:
+    if number >= plan.MOST_OPERATIONS:
+        return None, "is beyond the most operations of a plan"
+    found, reason = _looked_up(operation, ground, touched)
+    if found is None:
+        return None, reason
+    reason = {"add": _added, "merge": _merged, "supersede": _superseded, "expire": _expired}[operation.op](
+        found, ground
+    )
+    if not reason and operation.op != "expire":
+        reason = faults(operation.text, found, ground.today) or _repeated(found, ground, standing)
+    return (None, reason) if reason else (found, "")
+
+
+def _looked_up(operation: Operation, ground: Ground, touched: set[int]) -> tuple[Accepted | None, str]:
+    """Find what the labels stand for."""
+    for label in operation.sources:
+        if label not in ground.sources:
+            return None, f"no such source: {label[:80]}"
+    for label in operation.targets:
+        entry = ground.targets.get(label)
+        if entry is None:
+            return None, f"no such entry: {label[:80]}"
+        if not entry.may_be_touched:
+            return None, f"{label} is {'pinned' if entry.pinned else 'partly hidden'}"
+        if entry.statement.first in touched:
+            return None, f"{label} is touched already"
+    sources = tuple(ground.sources[label] for label in operation.sources)
+    targets = tuple(ground.targets[label] for label in operation.targets)
+    return Accepted(operation, sources, targets, targets[0].section if targets else ""), ""
+
+
+def _added(found: Accepted, ground: Ground) -> str:
+    if found.targets:
+        return "adds and names entries"
+    if not found.sources:
+        return "names no source"
+    section = _section(found, ground)
+    if not section:
+        return f"no such section: {found.operation.section[:60]}"
+    object.__setattr__(found, "section", section)
+    return _unsupported(found)
+
+
+def _section(found: Accepted, ground: Ground) -> str:
+    """The section as the file writes it, or one that may be made; empty for any other."""
+    wanted = found.operation.section or plan.SECTIONS[ground.language][found.sources[0].kind]
+    there = {title.casefold(): title for title in ground.page.sections}
+    if title := there.get(wanted.casefold()):
+        return "" if title in ground.page.pinned else ground.page.sections[title]
+    allowed = {title.casefold(): title for named in plan.SECTIONS.values() for title in named.values()}
+    return allowed.get(wanted.casefold(), "")
+
+
+def _unsupported(found: Accepted) -> str:
+    reason = support.missing(found.operation.text, [(c.text, c.day) for c in found.sources])
+    return f"not supported: {reason}" if reason else ""
+
+
+def _superseded(found: Accepted, ground: Ground) -> str:
+    if len(found.targets) != 1:
+        return "replaces exactly one entry"
+    if not found.sources:
+        return "names no source"
+    target = found.targets[0]
+    if max(c.day for c in found.sources).isoformat() < target.since:
+        return "is older than what it replaces"
+    if sameness.says(found.operation.text, target.text) and sameness.says(target.text, found.operation.text):
+        return "says what it replaces"
+    if not sameness.about_one_thing(found.operation.text, target.text):
+        return "is about something else than what it replaces"
+    return _unsupported(found)
+
+
+def _expired(found: Accepted, ground: Ground) -> str:
+    if len(found.targets) != 1:
+        return "ends exactly one entry"
+    target = found.targets[0]
+    if target.statement.said.get("valid-until", "9999-12-31") < ground.today.isoformat():
+        return ""
+    if found.operation.reason == OVER and is_long_over(target, ground.today):
+        return ""
+    for source in found.sources:
+        if durable.ends(source.text) and sameness.about_one_thing(source.text, target.text):
+            return ""
+    return "no source says that it is over"
+
+
+OVER = "a dated plan that is long over"
+_OVER_DAYS = 30
+
+
+def is_long_over(entry: Entry, today: date) -> bool:
+    """Whether an entry is a plan for days that are all a month ago or more."""
+    from commonplace.search import dates
+
+    # What else it says may hold, whenever its appointment was.
+    if not durable.plans(entry.text) or len(prose.sentences(entry.text)) > 1:
+        return False
+    since = date.fromisoformat(entry.since) if entry.since else None
+    spans = [s for s in dates.spans(entry.text, since or today) if any(c.isdigit() for c in s.text)]
+    told = all(not span.relative for span in spans)  # one without a year may come again
+    return bool(spans) and told and all((today - span.last).days >= _OVER_DAYS for span in spans)
+
+
+def _merged(found: Accepted, ground: Ground) -> str:
+    if len(found.targets) < 2:
+        return "merges fewer than two entries"
+    said = {token.key for s in words.read(found.operation.text, ground.today) for token in s.tokens}
+    for target in found.targets:
+        lost = [t.key for s in words.read(target.text, ground.today) for t in s.tokens if t.key not in said]
+        if lost:
+            return f"loses what {target.label} says: {' '.join(lost[:3])}"
+    told: list[support.Source] = [(c.text, c.day) for c in found.sources]
+    told += [(target.text, ground.today) for target in found.targets]
+    reason = support.missing(found.operation.text, told)
+    return f"not supported: {reason}" if reason else ""
+
+
+# --- the words ----------------------------------------------------------------------------------------------
+
+
+def faults(text: str, found: Accepted, today: date) -> str:
+    """Why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
+    if not text or len(text) > LONGEST:
+        return f"longer than {LONGEST} characters" if text else "says nothing"
+    if "\n" in text or len(text.splitlines()) > 1:
+        return "has more than one line"
+    if _COMMENT.search(text):
+        return "holds a comment"
+    if _LEAD.match(text):
+        return "begins as Markdown does"
+    known = [c.text for c in found.sources] + [target.text for target in found.targets]
+    if mark := next((m for m in _MARKS if m in text and not any(m in told for told in known)), ""):
+        return f"holds {mark}, which no source has"
+    if "~~" in text or redact(text)[0] != text or strip_private(text) != text or "[REDACTED:" in text:
+        return "holds what must not be kept"
+    if durable.instructs(text):
+        return "speaks to a model"
+    if text.endswith(("?", "？")):
+        return "asks"
+    if words.is_relative(text):
+        return "says when only as seen from its day"
+    return ""
+
+
+def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str:
+    """Why a text says nothing new: an entry, another operation, what was struck or archived says it."""
+    text = found.operation.text
+    own = {target.statement.first for target in found.targets}
+    for entry in standing:
+        if entry.statement.first in own and entry.label:
+            continue
+        if sameness.says(entry.text, text):
+            return f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
+    for entry in ground.page.entries:
+        if entry.statement.struck and entry.statement.first not in own and sameness.says(entry.text, text):
+            return "was struck in MEMORY.md"
+    if any(sameness.says(entry.text, text) for entry in ground.archived):
+        return "stands in the archive"
+    if found.operation.op != "merge":
+        against = [e for e in standing if e.label and e.statement.first not in own]
+        if contradictions.between(text, [e.statement for e in against]):
+            return "contradicts an entry that it does not replace"
+    return ""

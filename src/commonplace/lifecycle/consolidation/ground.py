@@ -1,0 +1,85 @@
+"""What the labels of a plan stand for now: entries and sources that are found again by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from commonplace.lifecycle.consolidation import candidates, recalled, sameness
+from commonplace.lifecycle.consolidation.candidates import Candidate
+from commonplace.lifecycle.consolidation.checks import Accepted
+from commonplace.lifecycle.consolidation.standing import Entry, Page
+from commonplace.revision import contradictions as opposed
+
+if TYPE_CHECKING:
+    from commonplace.history.applying import Read
+    from commonplace.memory import Memory
+
+# Who tells of a decision says nothing against an entry.
+_LEAD = re.compile(
+    r"\A(?:(?:we|i|the team) )?(?:decided|agreed)(?: that| to)?:?\s+|\A(?:我们)?(?:决定|商定|约定)[：:]?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement of the notes and an entry that says something else, which the plan left as they are."""
+
+    candidate: Candidate
+    entry: Entry
+
+
+def targets(then: Page, now: Page) -> dict[str, Entry]:
+    """The entries that labels meant when the plan was asked for, as they stand now: by their words."""
+    found: dict[str, Entry] = {}
+    taken: set[int] = set()
+    for entry in then.labelled:
+        same = [
+            other for other in now.labelled
+            if (other.text, other.section) == (entry.text, entry.section)
+            and other.statement.first not in taken
+        ]  # fmt: skip
+        if same:
+            nearest = min(same, key=lambda other: abs(other.statement.first - entry.statement.first))
+            found[entry.label] = nearest
+            taken.add(nearest.statement.first)
+    return found
+
+
+def sources(memory: Memory, shown: Sequence[Candidate], today: date, read: Read) -> dict[str, Candidate]:
+    """The candidates that labels meant when the plan was asked for, as they stand now: by their words."""
+    often = recalled.often(memory)
+    fresh: dict[str, list[Candidate]] = {}
+    found: dict[str, Candidate] = {}
+    for candidate in shown:
+        path = candidate.statement.path
+        if path not in fresh:
+            data = read(path)
+            fresh[path] = (
+                candidates.of_note(path, data, candidate.day, today, often) if data is not None else []
+            )
+        same = [other for other in fresh[path] if other.text == candidate.text]
+        if same:
+            found[candidate.label] = min(
+                same, key=lambda other: abs(other.statement.first - candidate.statement.first)
+            )
+    return found
+
+
+def contradictions(
+    page: Page, found: Iterable[Candidate], accepted: Sequence[Accepted]
+) -> list[Contradiction]:
+    """What the notes and entries say against each other, and no operation resolves."""
+    replaced = {target.statement.first for item in accepted for target in item.targets}
+    left = {entry.statement.first: entry for entry in page.labelled if entry.statement.first not in replaced}
+    statements = [entry.statement for entry in left.values()]
+    return [
+        Contradiction(candidate, left[other.first])
+        for candidate in found
+        for other in opposed.between(_LEAD.sub("", candidate.text), statements)
+        if sameness.about_one_thing(candidate.text, other.text)
+    ]

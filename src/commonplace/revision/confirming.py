@@ -1,0 +1,120 @@
+"""A tentative statement confirmed: what marks it goes, and it holds. Or rejected: it is struck."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from commonplace import paths
+from commonplace.chunking import strikes
+from commonplace.config.settings import Settings
+from commonplace.history import applying, diffs
+from commonplace.revision import finding, striking
+from commonplace.revision.drafts import Draft
+from commonplace.revision.finding import Match, StatementNotFound
+from commonplace.revision.shelf import Shelf
+from commonplace.types.corrections import Confirmed
+from commonplace.types.revisions import About, Change
+from commonplace.types.statements import Statement
+
+_COMMENT = re.compile(r"[ \t]*<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+_PREFIX = re.compile(r"(?:tentative|暂定|待证)\s?[:：][ \t]*", re.IGNORECASE)
+
+
+def confirm(
+    workspace: paths.Workspace,
+    settings: Settings,
+    named: str,
+    *,
+    reject: bool = False,
+    why: str = "",
+    now: datetime | None = None,
+    by: str = "owner",
+    agent: str = "",
+    session: str = "",
+    dry_run: bool = False,
+) -> Confirmed:
+    """Take the marks of a guess away from the statement that a text names, wherever it says the same.
+
+    With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
+    NoteUnreadable, with nothing written.
+    """
+    now = now or datetime.now().astimezone()
+    done: list[tuple[Draft, list[Match], Sequence[Change]]] = []
+
+    def compose(read: applying.Read) -> Sequence[Change]:
+        draft = Draft(Shelf(workspace, settings, read))
+        matches = _tentative(draft.shelf, named, owner=by == "owner")
+        for match in matches:
+            if reject:
+                draft.strike(match, until=f"{now:%Y-%m-%d}", by=by, agent=agent)
+            else:
+                _confirm(draft, match.statement)
+        done[:] = [(draft, matches, draft.changes())]
+        return done[0][2]
+
+    def about() -> About:
+        title = f"{'reject' if reject else 'confirm'} {done[0][1][0].statement.citation}"
+        return About("confirm", title, why, by, agent, session)
+
+    if dry_run:
+        compose(lambda path: applying.read(workspace, path))
+        run = None
+    else:
+        run = applying.rewrite(workspace, compose, about, now=now, settings=settings.history)
+    draft, matches, changes = done[0]
+    places = tuple(draft.citation(match.statement) for match in matches)
+    return Confirmed(run.id if run else "", places, reject, diffs.of_changes(changes))
+
+
+def is_tentative(statement: Statement) -> bool:
+    """Whether a statement says of itself that it is a guess, or its note does."""
+    return statement.said.get("status") == "tentative" or _prefixed(statement.text) is not None
+
+
+def _tentative(shelf: Shelf, named: str, *, owner: bool) -> list[Match]:
+    """The tentative ones of the statements that a text names, with its prefix or without."""
+    try:
+        found = finding.find(shelf, named, owner=owner)
+    except StatementNotFound as error:
+        if error.reason != finding.NOWHERE:
+            raise
+        found = _prefixed_as(shelf, named)
+        if not found:
+            raise
+    kept = [match for match in found if is_tentative(match.statement) and not match.part]
+    if not kept:
+        raise StatementNotFound(named, "is not tentative: it holds already", finding.cited(found))
+    return kept
+
+
+def _prefixed_as(shelf: Shelf, named: str) -> list[Match]:
+    """The statements that say a text behind a prefix of theirs."""
+    words = finding.Words.of(named)
+    found = []
+    for statement in shelf.like(named):
+        prefix = _prefixed(statement.text)
+        if prefix and not statement.struck and finding.Words.of(prefix).said.tokens == words.said.tokens:
+            found.append(Match(statement))
+    return found
+
+
+def _prefixed(text: str) -> str | None:
+    """What a text says behind the prefix of a guess; None for one without."""
+    start = strikes.lead(text, turn=False)
+    found = _PREFIX.match(text, start)
+    return text[found.end() :] if found else None
+
+
+def _confirm(draft: Draft, statement: Statement) -> None:
+    """Take away what marks a statement; refuse where a heading or the front matter does."""
+
+    def edit(lines: Sequence[str]) -> list[str]:
+        return striking.plainly(lines, statement, _COMMENT, _PREFIX)
+
+    before = striking.split(draft.shelf.raw(statement.path))
+    if edit(before) == before:
+        why = "is tentative as its heading or its note says so; change it there"
+        raise StatementNotFound(statement.citation, why)
+    draft.edit(statement.path, edit, changed=statement)

@@ -1,0 +1,248 @@
+"""Which statements somebody means: by where they stand, or by their words; never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from commonplace.chunking import statements, strikes
+from commonplace.errors import NoteNotFound
+from commonplace.notes import excerpt
+from commonplace.revision import likeness, sentences
+from commonplace.revision.shelf import Shelf
+from commonplace.search import wording
+from commonplace.types.statements import Cited, Statement
+
+MOST_NEAR = 5  # near misses that are told
+NOWHERE = "no statement of the notes says that"
+_ALONE = 3  # words behind a name and a colon that are a statement without it
+_SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
+# What opens a statement about whoever the heading or the speaker is.
+_BARE = re.compile(
+    r"(?:i|my|me|we|our|us|he|his|she|her|they|their|it|its|this|that|these|those|prefers?|likes?|loves?|hates?"
+    r"|dislikes?|lives?|works?|runs?|uses?|has|have|is|are|was|were|owns?|wants?|needs?|plays?|speaks?|drinks?"
+    r"|eats?|drives?|stud(?:y|ies)|teach(?:es)?|leads?|manages?|maintains?|handles?|supports?|requires?|listens?"
+    r"|knows?|reports?|born|married|based|located|moved|allergic|responsible|not|never|no|always|usually)\b"
+    r"|[我你您他她它咱]|本人|自己|喜欢|偏好|讨厌|住在|使用|用|是|在|有|爱|想|要|会|不|没|负责|需要|位于|从不|总是",
+    re.IGNORECASE,
+)
+_LONGEST = 200  # characters of a near miss
+_REFERENCE = re.compile(r"(?P<path>[^\n]+?)(?:#L\d{1,9}(?:-L?\d{1,9})?|:\d{1,9}(?:-\d{0,9}|:\d{1,9})?)")
+_DOCID = re.compile(r"#[0-9a-f]{6,32}", re.IGNORECASE)
+
+
+class StatementNotFound(NoteNotFound):
+    """No statement that can be changed where one was named; `near` is what may have been meant."""
+
+    def __init__(self, named: str, reason: str, near: Sequence[Cited] = ()) -> None:
+        shown = " ".join(named.split())
+        super().__init__(shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…", reason=reason)
+        self.reason = reason
+        self.near = tuple(near)
+
+
+class Match(NamedTuple):
+    """A statement that is meant, and the stretch of its text; an empty one for all of it."""
+
+    statement: Statement
+    part: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is meant of it."""
+        return self.part or self.statement.text
+
+
+class Words(NamedTuple):
+    """A text as it is looked for."""
+
+    text: str
+    said: wording.Wording
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """Read a text, without the mark of a list, the box of a task and marks that strike it."""
+        text = strikes.STRUCK.sub(r"\1", text.strip())
+        return cls(text, wording.read(text[strikes.lead(text, turn=False) :]))
+
+
+def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> list[Match]:
+    """Return the statements that are meant and say one thing, those of MEMORY.md first.
+
+    `named` is a reference as `get` takes them, or words; what says the same elsewhere is meant as well, but
+    not what says `but`. Only the owner means what is pinned. Raises StatementNotFound, with near misses.
+    """
+    if not named.strip():
+        raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
+    wanted = _referred(shelf, named.strip())
+    found = saying(shelf, Words.of(wanted.text if wanted else named))
+    if wanted:
+        copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
+        found = [Match(wanted), *copies]
+    if but is not None:
+        found = [match for match in found if match.part or not is_verbatim(match.statement, but)]
+    if not found:
+        raise _nothing(shelf, named)
+    free = [match for match in found if owner or not statements.is_pinned(match.statement.said)]
+    if not free or (wanted and free[0].statement != wanted):
+        raise StatementNotFound(named, "is pinned: only its owner changes it", cited(found))
+    if not wanted and not all(agree(free[0], match) for match in free[1:]):
+        raise StatementNotFound(
+            named, "is said of more than one thing; name one by its place", cited(free, MOST_NEAR * 4)
+        )
+    return _outermost(free)
+
+
+def saying(shelf: Shelf, words: Words) -> list[Match]:
+    """Return what says the same as some words and stands, whole statements or whole sentences of them."""
+    likely = (s for s in shelf.like(words.text) if not s.struck)
+    return [match for match in (matched(statement, words) for statement in likely) if match is not None]
+
+
+def matched(statement: Statement, words: Words) -> Match | None:
+    """The part of a statement that says the same as some words; None where no whole sentence does."""
+    text = statement.text
+    tokens = words.said.tokens
+    if not tokens:
+        return None
+    if _wording(text) == tokens:
+        return Match(statement)
+    body = text[strikes.lead(text, turn=True) :]
+    alone = wording.read(body)
+    if wording.weight(alone.tokens) >= _ALONE and alone.tokens == tokens:
+        return Match(statement)
+    if part := next((part for part in _runs(body) if wording.read(part).tokens == tokens), ""):
+        return Match(statement, part)
+    if wording.same(wording.read(text[strikes.lead(text, turn=False) :]), words.said):
+        return Match(statement)
+    return None
+
+
+def near(shelf: Shelf, named: str, among: Sequence[str] = ()) -> list[Cited]:
+    """Return what stands and comes nearest to some words, of these notes or of all, best first."""
+    likely = [s for path in among if path in shelf.paths for s in shelf.statements(path)]
+    scored = [
+        (share, statement)
+        for statement in likely or shelf.like(named, 0.3)
+        if not statement.struck and (share := likeness.share(named, statement.text))
+    ]
+    best = sorted(scored, key=lambda pair: -pair[0])[:MOST_NEAR]
+    return cited([Match(statement) for _, statement in best])
+
+
+def cited(matches: Sequence[Match], most: int = MOST_NEAR) -> list[Cited]:
+    """Say where statements stand, and the beginning of what they say."""
+    return [Cited(m.statement.citation, shortened(m.statement.text)) for m in matches[:most]]
+
+
+def shortened(text: str) -> str:
+    """A text on one line, its beginning where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _nothing(shelf: Shelf, named: str) -> StatementNotFound:
+    """Say why nothing was found: it is struck already, less than a sentence, or nowhere."""
+    words = Words.of(named)
+    likely = shelf.like(words.text)
+    gone = [Match(s) for s in likely if s.struck and matched(s, words)]
+    if gone:
+        return StatementNotFound(named, "is struck already", cited(gone))
+    inside = [Match(s) for s in likely if not s.struck and _holds(_standing(s), words.said.tokens)]
+    if inside:
+        why = "is less than a sentence of what is said; name the whole sentence, or its place"
+        return StatementNotFound(named, why, cited(inside))
+    return StatementNotFound(named, NOWHERE, near(shelf, named))
+
+
+def _standing(statement: Statement) -> tuple[str, ...]:
+    """The words of a statement without those that are struck."""
+    return _wording(strikes.STRUCK.sub(" … ", statement.text))
+
+
+def _holds(tokens: Sequence[str], some: Sequence[str]) -> bool:
+    return bool(some) and f" {' '.join(some)} " in f" {' '.join(tokens)} "
+
+
+def _wording(text: str) -> tuple[str, ...]:
+    return wording.read(text[strikes.lead(text, turn=False) :]).tokens
+
+
+def _runs(text: str) -> Iterator[str]:
+    """Whole sentences of a text, one or several in a row, but not all of them."""
+    spans = sentences.spans(text)
+    for size in range(1, len(spans)):
+        for first in range(len(spans) - size + 1):
+            yield text[spans[first][0] : spans[first + size - 1][1]]
+
+
+def is_verbatim(statement: Statement, words: Words) -> bool:
+    """Whether a statement says some words and no others."""
+    return _wording(statement.text) == words.said.tokens
+
+
+def agree(one: Match, other: Match) -> bool:
+    """Whether two statements of the same words are said of the same.
+
+    Headings and speakers tell them apart within a note, and wherever the words name no subject.
+    """
+    if one.statement.path != other.statement.path and all(_names_its_subject(m.text) for m in (one, other)):
+        return True
+    return wording.agree(_about(one.statement), _about(other.statement), wording.read(one.text))
+
+
+def _names_its_subject(text: str) -> bool:
+    """Whether a statement is long enough, and begins as one that says what it is about."""
+    tokens = wording.read(text[strikes.lead(text, turn=True) :]).tokens
+    size = sum(0.5 if wording.is_wide(token) else 1.0 for token in tokens)
+    return size >= _SUBJECT and _BARE.match(text, strikes.lead(text, turn=True)) is None
+
+
+def _about(statement: Statement) -> tuple[str, ...]:
+    text = statement.text
+    label = text[strikes.lead(text, turn=False) : strikes.lead(text, turn=True)]
+    return (*statement.headings, label) if label else statement.headings
+
+
+def _outermost(matches: Sequence[Match]) -> list[Match]:
+    """Leave out what is nested in another match, which goes with it."""
+    whole = [(m.statement.path, m.statement.first, m.statement.end) for m in matches if not m.part]
+    return [
+        match
+        for match in matches
+        if not any(p == match.statement.path and a < match.statement.first <= b for p, a, b in whole)
+    ]
+
+
+def _referred(shelf: Shelf, named: str) -> Statement | None:
+    """The statement that a reference names; None where the text is no reference."""
+    found = _REFERENCE.fullmatch(named)
+    path = found["path"] if found else named
+    if not (_DOCID.fullmatch(path) or path.removeprefix("./") in shelf.paths or _is_path(path, found)):
+        return None
+    wanted = excerpt.parse_reference(named)
+    holders = shelf.hashed(wanted.docid) if wanted.docid else [wanted.path]
+    if len(holders) != 1 or holders[0] not in shelf.paths:
+        why = "is none of the workspace's own notes; nothing else is ever changed"
+        raise StatementNotFound(named, "several notes have it" if len(holders) > 1 else why)
+    if found is None:
+        raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
+    last = wanted.last if wanted.last is not None else wanted.first
+    return _standing_at(shelf.statements(holders[0]), named, wanted.first, last)
+
+
+def _is_path(path: str, found: re.Match[str] | None) -> bool:
+    return found is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
+
+
+def _standing_at(stated: Sequence[Statement], named: str, first: int, last: int) -> Statement:
+    """The one statement of some lines, with what is nested in it."""
+    hit = [s for s in stated if s.first <= last and s.last >= first]
+    if not hit:
+        raise StatementNotFound(named, "states nothing, as headings, tables, code and blank lines do")
+    if any(s.first > hit[0].end for s in hit):
+        raise StatementNotFound(named, "is more than one statement; name one", cited([*map(Match, hit)]))
+    if hit[0].struck:
+        raise StatementNotFound(named, "is struck already", cited([Match(hit[0])]))
+    return hit[0]

@@ -1,0 +1,47 @@
+"""How much two statements speak of the same: the words they share, whatever their endings."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from commonplace import characters
+from commonplace.search import wording
+
+NEAR = 0.6  # share of the words of the shorter one that makes two statements nearly the same
+SAID = 0.9  # the same share where a passage is taken to say what the statement does
+LEAST = 1.5  # words that they must share; a CJK character counts half
+_ENDINGS = ("ing", "ed", "es", "s", "e")
+
+
+@lru_cache(4096)
+def stems(text: str) -> frozenset[str]:
+    """The words of a text that say something, without their endings; CJK by characters."""
+    return frozenset(stem(token) for token in wording.content(wording.read(text).tokens))
+
+
+def stem(word: str) -> str:
+    """Return a word without its commonest endings."""
+    if not (word.isascii() and word.isalpha()):
+        return word
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return word[: -len(ending)]
+    return word
+
+
+def share(one: str, other: str) -> float:
+    """How much of the shorter of two texts the other one holds as well, 0..1."""
+    first, second = stems(one), stems(other)
+    shared = wording.weight(first & second)
+    return shared / max(1.0, min(wording.weight(first), wording.weight(second))) if shared >= LEAST else 0.0
+
+
+def may_hold(folded: str, wanted: frozenset[str], least: float) -> bool:
+    """Whether a folded text holds this much of some stems at all: cheap, and sometimes too hopeful."""
+    need = least * wording.weight(wanted)
+    return wording.weight(word for word in wanted if word in folded) >= need
+
+
+def folded(text: str) -> str:
+    """Return a text as `may_hold` looks at it."""
+    return characters.fold(text).casefold()

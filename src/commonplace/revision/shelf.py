@@ -1,0 +1,79 @@
+"""The workspace's own notes as they stand on disk, read once: which may be changed, and what they state."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from commonplace import paths
+from commonplace.chunking import statements
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+from commonplace.errors import CommonplaceError
+from commonplace.history.applying import Read
+from commonplace.index.reading import content_hash
+from commonplace.notes import files, layout, scan
+from commonplace.notes.parse import decode, parse
+from commonplace.revision import likeness
+from commonplace.types.statements import Statement
+
+_LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
+
+
+class Shelf:
+    """The notes of a workspace, without collections and transcripts, which nothing generated ever changes."""
+
+    def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
+        """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
+        own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
+        real: dict[str, str] = {}
+        for state in scan.scan([own]):
+            if state.path.lower().endswith(".md") and 0 < state.size <= _LARGEST:
+                real.setdefault(os.path.realpath(state.absolute), state.path)
+        self.paths = sorted(real.values(), key=_rank)
+        self.unreadable: list[str] = []
+        self._read = read
+        self._data: dict[str, bytes | None] = {}
+        self._statements: dict[str, list[Statement]] = {}
+
+    def data(self, path: str) -> bytes | None:
+        """The bytes of a note; None for one that is not there, or cannot be read."""
+        if path not in self._data:
+            try:
+                self._data[path] = self._read(path)
+            except CommonplaceError as error:
+                self._data[path] = None
+                self.unreadable.append(str(error))
+        return self._data[path]
+
+    def raw(self, path: str) -> str:
+        """The text of a note as it is written back, with what is private in it. Raises NoteUnreadable."""
+        return files.decode(Path(path), self.data(path) or b"")
+
+    def statements(self, path: str) -> list[Statement]:
+        """What a note states, as it may be shown."""
+        if path not in self._statements:
+            self._statements[path] = statements.read(parse(decode(self.data(path) or b""), path))
+        return self._statements[path]
+
+    def like(self, words: str, least: float = 0.5) -> list[Statement]:
+        """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
+        wanted = likeness.stems(words)
+        return [
+            statement
+            for path in self.paths
+            if likeness.may_hold(likeness.folded(decode(self.data(path) or b"")), wanted, least)
+            for statement in self.statements(path)
+        ]
+
+    def curated(self) -> list[Statement]:
+        """The statements of MEMORY.md."""
+        long_term = (path for path in self.paths if layout.kind_of(path) == "long-term")
+        return [statement for path in long_term for statement in self.statements(path)]
+
+    def hashed(self, start: str) -> list[str]:
+        """The notes whose content hash begins so, as `#docid` names them."""
+        return [path for path in self.paths if content_hash(self.data(path) or b"").startswith(start)]
+
+
+def _rank(path: str) -> tuple[bool, str]:
+    return layout.kind_of(path) != "long-term", path

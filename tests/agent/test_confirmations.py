@@ -1,0 +1,81 @@
+"""Codes for previews: each confirms one thing, once, for a while."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.agent import confirmations
+from commonplace.agent.confirmations import Confirmations
+
+
+def test_a_code_is_for_one_preview_and_one_use() -> None:
+    waiting = Confirmations()
+    code = waiting.offer("digest", "Would erase tea.")
+    assert waiting.shown(code) == "Would erase tea."
+    assert waiting.redeem(code, "digest")
+    assert not waiting.redeem(code, "digest")
+    assert waiting.shown(code) == ""
+
+
+def test_a_code_tried_on_something_else_is_used_up() -> None:
+    waiting = Confirmations()
+    code = waiting.offer("digest", "Would erase tea.")
+    assert not waiting.redeem(code, "another")
+    assert not waiting.redeem(code, "digest")
+
+
+def test_codes_differ_and_are_not_guessed() -> None:
+    waiting = Confirmations()
+    codes = {waiting.offer("digest", str(number)) for number in range(confirmations.MOST)}
+    assert len(codes) == confirmations.MOST
+    assert min(map(len, codes)) >= 12
+    for forged in ("", "yes", "confirm", next(iter(codes))[:-1]):
+        assert not waiting.redeem(forged, "digest")
+
+
+def test_the_oldest_goes_where_there_are_many() -> None:
+    waiting = Confirmations()
+    first = waiting.offer("digest", "first")
+    for _ in range(confirmations.MOST):
+        last = waiting.offer("digest", "last")
+    assert (waiting.shown(first), waiting.shown(last)) == ("", "last")
+
+
+def test_a_code_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(confirmations.time, "monotonic", lambda: clock[0])
+    waiting = Confirmations()
+    code = waiting.offer("digest", "text")
+    clock[0] += confirmations.LASTS_S - 1
+    assert waiting.shown(code) == "text"
+    clock[0] += 1
+    assert waiting.shown(code) == ""
+    assert not waiting.redeem(code, "digest")
+
+
+def test_of_many_that_redeem_at_once_one_does() -> None:
+    waiting = Confirmations()
+    code = waiting.offer("digest", "text")
+    start, won = threading.Barrier(8), []
+
+    def redeem() -> None:
+        start.wait(5)
+        won.append(waiting.redeem(code, "digest"))
+
+    threads = [threading.Thread(target=redeem) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(won) == [False] * 7 + [True]
+
+
+def test_each_memory_has_its_own(tmp_path: Path) -> None:
+    first, second = Memory.open(tmp_path), Memory.open(tmp_path)
+    code = confirmations.of(first).offer("digest", "text")
+    assert confirmations.of(first).shown(code) == "text"
+    assert confirmations.of(second).shown(code) == ""

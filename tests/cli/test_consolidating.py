@@ -1,0 +1,73 @@
+"""`consolidate` from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.lifecycle.schedule import due
+from tests.cli.conftest import Run
+
+ENTRIES = "".join(f"- Person{n} owns service number {n}.\n" for n in range(6))
+TEXT = f"# Memory\n\n## People\n\n{ENTRIES}- Mira owns billing.\n- Billing is owned by Mira.\n"
+
+
+@pytest.fixture
+def twice(workspace: Path) -> Path:
+    (workspace / "MEMORY.md").write_text(TEXT)
+    return workspace / "MEMORY.md"
+
+
+def test_what_is_proposed_is_shown_and_written_when_accepted(run: Run, twice: Path) -> None:
+    done = run("consolidate")
+    assert done.exit_code == 0
+    assert "+- ~~Mira owns billing.~~" in done.stdout
+    assert "consolidate --accept" in done.stderr
+    assert twice.read_text() == TEXT
+    done = run("consolidate", "--accept")
+    assert "undo" in done.stderr
+    assert "~~Mira owns billing.~~" in twice.read_text()
+    assert run("consolidate", "--accept").stderr.strip() == "nothing to do"
+
+
+def test_a_dry_run_writes_nothing(run: Run, twice: Path) -> None:
+    done = run("consolidate", "--dry-run", "--days", "3")
+    assert "+- ~~Mira" in done.stdout
+    assert twice.read_text() == TEXT
+    assert run("consolidate", "--dry-run", "--accept").exit_code == 2
+
+
+def test_an_estimate_asks_nothing(run: Run, twice: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("consolidate", "--estimate", "--days", "366").stdout.endswith("no language model is set\n")
+    monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "fake")
+    told = run("consolidate", "--estimate", "--days", "366").stdout
+    assert "statements" in told
+    assert not (twice.parent / ".commonplace" / "ledger.sqlite").exists() or run("costs").stdout == ""
+
+
+def test_a_model_that_answers_nonsense_changes_nothing(
+    run: Run, twice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import date
+
+    day = f"{date.today():%Y-%m-%d}"
+    (twice.parent / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Priya is vegetarian and owns mail.\n")
+    monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "fake")
+    done = run("consolidate")
+    assert done.exit_code == 0
+    assert "no language model planned this" in done.stderr
+    assert twice.read_text() == TEXT
+
+
+def test_the_second_at_once_says_so_and_ends_well(run: Run, workspace: Path) -> None:
+    with Memory.open(workspace) as memory, due.held(memory.workspace):
+        done = run("consolidate")
+    assert done.exit_code == 0
+    assert "another process" in done.stderr
+
+
+def test_only_if_it_is_due(run: Run, twice: Path) -> None:
+    assert "not due" not in run("consolidate", "--if-due").stderr
+    assert "not due" in run("consolidate", "--if-due").stderr

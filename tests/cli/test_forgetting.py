@@ -1,0 +1,112 @@
+"""`forget`: shown first, asked on a terminal, refused elsewhere without --yes; exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.cli import session
+
+from .conftest import Program, Run
+
+DAY = "memory/2026-02-13.md"
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands believe that somebody sits there."""
+    monkeypatch.setattr(session, "is_terminal", lambda stream: True)
+
+
+def test_without_a_terminal_it_shows_and_says_what_to_type(run: Run, workspace: Path) -> None:
+    before = (workspace / DAY).read_bytes()
+    result = run("forget", "--person", "Lin", "--also", "L. X.")
+    assert result.exit_code == 2
+    assert f"{DAY}#L6\n  - Lin signs it off." in result.stdout
+    assert "commonplace forget --person Lin --also 'L. X.' --yes" in result.stderr
+    assert (workspace / DAY).read_bytes() == before
+
+
+def test_yes_forgets(run: Run, workspace: Path) -> None:
+    result = run("forget", "--person", "Lin", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert "nothing of it is found any more" in result.stderr
+    assert "Lin" not in (workspace / DAY).read_text()
+    assert "cannot be reached from here:" in result.stdout
+    again = run("forget", "--person", "Lin", "--yes")
+    assert (again.exit_code, "nothing of it is found" in again.stderr) == (3, True)
+
+
+def test_a_dry_run_only_shows(run: Run, workspace: Path) -> None:
+    before = (workspace / DAY).read_bytes()
+    result = run("forget", f"{DAY}#L5", "--dry-run")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "- The deploy moved to Thursday." in result.stdout
+    assert (workspace / DAY).read_bytes() == before
+    assert run("forget", "--text", "no such words", "--dry-run").exit_code == 3
+
+
+def test_on_a_terminal_it_asks(run: Run, workspace: Path, terminal: None) -> None:
+    before = (workspace / DAY).read_bytes()
+    result = run("forget", DAY, input="n\n")
+    assert "Forget 1 place for good? It cannot be undone." in result.stderr
+    assert (result.exit_code, (workspace / DAY).read_bytes()) == (130, before)
+    assert run("forget", DAY, input="y\n").exit_code == 0
+    assert not (workspace / DAY).exists()
+
+
+def test_hits_are_picked_by_their_numbers(run: Run, workspace: Path, terminal: None) -> None:
+    shown = run("forget", "--query", "deploy Lin 部署", input="\n")
+    assert shown.exit_code == 3
+    rows = [line for line in shown.stdout.splitlines() if line.strip()]
+    picked = next(row.split()[0] for row in rows if "Lin signs" in row)
+    result = run("forget", "--query", "deploy Lin 部署", "--yes", input=f"{picked}\n")
+    assert result.exit_code == 0, result.stderr
+    assert "Lin" not in (workspace / DAY).read_text()
+    assert "Thursday" in (workspace / DAY).read_text()
+    assert run("forget", "--query", "deploy", "--yes", input="99\n").exit_code == 2
+    with Memory.open(workspace) as memory:
+        assert memory.usage().days == ()
+
+
+def test_hits_without_a_terminal_say_how_to_pick(run: Run) -> None:
+    result = run("forget", "--query", "deploy")
+    assert result.exit_code == 2
+    assert f"commonplace forget '{DAY}#L5' --yes" in result.stderr
+
+
+def test_what_is_still_found_ends_with_one(run: Run, workspace: Path) -> None:
+    (workspace / "letter.txt").write_text("Dear Lin")
+    result = run("forget", "--person", "Lin", "--yes")
+    assert result.exit_code == 1
+    assert "letter.txt: it is no note of ours" in result.stdout
+    assert "still found in 1 file" in result.stderr
+
+
+def test_wrong_usage(run: Run) -> None:
+    assert run("forget").exit_code == 2
+    assert run("forget", "--also", "x").exit_code == 2
+    assert run("forget", "memory/none.md", "--yes").exit_code == 1
+
+
+def test_json_says_the_same(run: Run) -> None:
+    data = json.loads(run("forget", "--person", "Lin", "--yes", "--format", "json").stdout)
+    assert (data["complete"], data["dry_run"], data["left"]) == (True, False, [])
+    assert data["places"][0]["citation"] == f"{DAY}#L6"
+    assert data["run"]
+
+
+def test_resume_carries_on(program: Program, workspace: Path) -> None:
+    from commonplace.erasure import wanted
+    from commonplace.erasure.wanted import Wanted
+
+    folder = workspace / ".commonplace" / "erasing"
+    folder.mkdir(parents=True)
+    (folder / "20260213-000000-abcdef.json").write_bytes(wanted.encode(Wanted(people=("Lin",))))
+    assert program("forget", "--resume").returncode == 0
+    assert not folder.exists()
+    assert "Lin" not in (workspace / DAY).read_text()
+    assert program("forget", "--resume").returncode == 3

@@ -1,0 +1,433 @@
+"""Each kind of selection, in each kind of place; what stays, what is out of reach, what is still found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory, config, paths
+from commonplace.costs.ledger import Ledger
+from commonplace.embedding.cache import VectorCache, key
+from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
+from commonplace.history import applying, runs, undoing
+from commonplace.index.vectors import embedded_text
+from commonplace.lifecycle.claims import Claim
+from commonplace.lifecycle.pending import Pending
+from commonplace.lifecycle.spool import Spool
+from commonplace.llm.base import Completion, Message, Request
+from commonplace.llm.cache import Cache
+from commonplace.sessions.transcript import Transcript
+from commonplace.types import Entry, Erasure, Provenance, Selection
+from commonplace.types.conversation import Call, Turn
+from commonplace.types.revisions import About, Change
+
+from .test_people import holding, write
+
+NOW = datetime(2026, 2, 20, 9, 0)
+VASE = "The blue vase on the window sill broke in two"
+ABOUT = About("write", "write")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    root = tmp_path / "ws"
+    (root / "memory").mkdir(parents=True)
+    write(root / "MEMORY.md", "# Memory", "", "- Tea is at four every day.", f"- {VASE}. <!-- pinned -->")
+    write(
+        root / "memory" / "2026-02-13.md",
+        "# 2026-02-13",
+        "",
+        "- Mira called.",
+        "- It rained.",
+        "- Bo called.",
+    )
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as opened:
+        yield opened
+
+
+def text(memory: Memory, path: str) -> str:
+    return (memory.workspace.root / path).read_text("utf-8")
+
+
+def forget(memory: Memory, kind: str, value: str, *also: str) -> Erasure:
+    erasure = memory.forget(Selection(kind, value, also), now=NOW)  # type: ignore[arg-type]
+    assert erasure.left == ()
+    return erasure
+
+
+# --- what is selected -----------------------------------------------------------------------------------
+
+
+def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
+    memory.sync()
+    before = {p: p.read_bytes() for p in memory.workspace.root.rglob("*.md")}
+    planned = memory.forget(Selection("person", "Mira"), dry_run=True)
+    assert {p: p.read_bytes() for p in memory.workspace.root.rglob("*.md")} == before
+    assert runs.names(memory.workspace) == []
+    done = forget(memory, "person", "Mira")
+    assert (planned.dry_run, done.dry_run) == (True, False)
+    assert planned.places == done.places
+    assert [place.citation for place in done.places] == [
+        "memory/2026-02-13.md#L3",
+        ".commonplace/index.sqlite",
+    ]
+
+
+def test_lines_are_whole_statements(memory: Memory) -> None:
+    write(
+        memory.workspace.root / "memory" / "n.md",
+        "# N",
+        "",
+        "- a",
+        "  b",
+        "  - c",
+        "- d",
+        "",
+        "text",
+        "more",
+        "",
+    )
+    forget(memory, "lines", "memory/n.md#L4")
+    assert text(memory, "memory/n.md") == "# N\n\n- d\n\ntext\nmore\n\n"
+    forget(memory, "lines", "memory/n.md#L5")
+    assert text(memory, "memory/n.md") == "# N\n\n- d\n\n\n"
+
+
+def test_a_note_is_forgotten_by_its_content_or_its_path(memory: Memory) -> None:
+    memory.sync()
+    docid = memory.get("memory/2026-02-13.md").docid
+    erasure = forget(memory, "note", f"#{docid}")
+    assert not (memory.workspace.root / "memory" / "2026-02-13.md").exists()
+    assert memory.search("rained").hits == ()
+    assert erasure.run is not None
+    assert "2026-02-13.md" not in (memory.workspace.history / erasure.run.id / "run.json").read_text()
+    forget(memory, "note", "MEMORY.md")
+    assert not memory.workspace.memory_file.exists()
+
+
+def test_pinned_statements_go_as_well(memory: Memory) -> None:
+    forget(memory, "text", VASE)
+    assert text(memory, "MEMORY.md") == "# Memory\n\n- Tea is at four every day.\n"
+
+
+@pytest.mark.parametrize(
+    ("selection", "error"),
+    [
+        (Selection("note", "memory/none.md"), NoteNotFound),
+        (Selection("lines", "MEMORY.md#L40"), NoteNotFound),
+        (Selection("note", "../outside.md"), (NoteNotFound, OutsideRoots)),
+        (Selection("note", "#0123456789ab"), NoteNotFound),
+        (Selection("text", " … "), ConfigError),
+        (Selection("person", "Mira", ("",)), ConfigError),
+        (Selection("session", "../../etc"), ConfigError),
+    ],
+)
+def test_what_cannot_be_selected_is_refused(
+    memory: Memory, selection: Selection, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        memory.forget(selection)
+    assert not memory.workspace.erasing.exists()
+
+
+def test_a_note_of_a_collection_is_not_ours(memory: Memory, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    write(work / "w.md", "- Mira works here")
+    root = memory.workspace.root
+    config.add_collection(root, "other", str(work))
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as opened:
+        opened.sync()
+        with pytest.raises(OutsideRoots, match="not ours to change"):
+            opened.forget(Selection("note", "other/w.md"))
+        erasure = opened.forget(Selection("person", "Mira"))
+        assert erasure.left == ()
+        assert any("collection other: w.md" in one.what for one in erasure.unreachable)
+        assert (work / "w.md").read_text() == "- Mira works here\n"
+
+
+# --- where it stands ------------------------------------------------------------------------------------
+
+
+def test_a_transcript_keeps_its_lines_and_its_calls(memory: Memory) -> None:
+    transcript = Transcript.open(memory.workspace, "s1")
+    call = Call("c1", "memory_search", '{"query": "\\u004dira", "n": 1}')
+    turns = [Turn("user", "hi"), Turn("user", "Mira?"), Turn("assistant", "let me see", calls=(call,)),
+             Turn("tool", "Mira called", answers="c1", tool="memory_search"), Turn("assistant", "She called.")]  # fmt: skip
+    transcript.extend(turns)
+    with open(transcript.path, "ab") as file:
+        file.write(b'{"role": "user", "text": "Mira, cut o\n')
+    first = transcript.path.read_bytes().splitlines()[0]
+    forget(memory, "person", "Mira")
+    lines = transcript.path.read_bytes().splitlines()
+    assert (len(lines), lines[0], lines[-1]) == (6, first, b"{}")
+    found = transcript.load()
+    assert [turn.text for turn in found] == ["hi", "[forgotten]", "let me see", "[forgotten]", "She called."]
+    assert json.loads(found[2].calls[0].arguments) == {"text": "[forgotten]"}
+    assert (found[2].calls[0].id, found[3].answers) == ("c1", "c1")
+
+
+def test_words_are_cut_out_of_messages(memory: Memory) -> None:
+    transcript = Transcript.open(memory.workspace, "s1")
+    transcript.append(Turn("user", "call +49 123 today"))
+    forget(memory, "text", "+49 123")
+    assert transcript.load()[0].text == "call [forgotten] today"
+
+
+def test_claimed_entries_stay_where_their_bytes_are(memory: Memory) -> None:
+    spool = Spool(memory.workspace)
+    spool.extend([Entry("first", NOW), Entry("Mira waits", NOW), Entry("call +49 123 now", NOW)])
+    claimed = memory.workspace.spool / "claimed-00000000000000000001-1.jsonl"
+    os.rename(spool.path, claimed)
+    claim = Claim(claimed)
+    claim.advance(next(claim.lines()).end)
+    memory.forget([Selection("person", "Mira"), Selection("text", "+49 123")])
+    entries = [line.entry for line in Claim(claimed).lines()]
+    assert [entry.text for entry in entries if entry] == ["call  now"]
+    assert spool.drain(memory.capture).written == 1
+
+
+def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
+    transcript = Transcript.open(memory.workspace, "s1")
+    transcript.append(Turn("user", "The green kettle whistles at dawn every day"))
+    Transcript.open(memory.workspace, "s12").append(Turn("user", "hello"))
+    by = Provenance("agent", "a", "s1")
+    memory.capture([Entry("The kettle is said to whistle", NOW, "Summaries", by), Entry("other", NOW)])
+    Spool(memory.workspace).append(Entry("a kettle", NOW, provenance=by))
+    pending = Pending(memory.workspace)
+    pending.open("s1")
+    pending.close("s1")
+    cache = Cache()
+    request = Request((Message("user", "x"),), "ask")
+    cache.put("m", request, Completion("They said: the green kettle whistles at dawn every day!", model="m"))
+    cache.close()
+    applying.apply(memory.workspace, [Change("x.md", None, b"- x\n")], About("write", "w", session="s1"))
+    memory.search("The green kettle whistles at dawn every day.")
+    forget(memory, "session", "s1")
+    assert not transcript.path.exists()
+    assert list(memory.workspace.pending.glob("*")) == []
+    assert "kettle" not in text(memory, "memory/2026-02-20.md")
+    assert "other" in text(memory, "memory/2026-02-20.md")
+    assert (memory.workspace.root / "sessions" / "s12.jsonl").exists()
+    assert holding(memory.workspace.root, ["kettle"]) == {}
+    assert cache.get("m", request) is None
+
+
+def test_sentences_of_lines_go_from_where_they_were_said(memory: Memory) -> None:
+    transcript = Transcript.open(memory.workspace, "s1")
+    transcript.append(Turn("user", f"Did you hear? {VASE}!"))
+    memory.search(VASE)
+    forget(memory, "lines", "MEMORY.md#L4")
+    assert transcript.load()[0].text == "Did you hear? [forgotten]!"
+    assert holding(memory.workspace.root, ["blue vase"]) == {}
+
+
+def test_what_another_note_says_as_well_stays_there(memory: Memory) -> None:
+    write(memory.workspace.root / "memory" / "other.md", f"- {VASE}.")
+    erasure = forget(memory, "lines", "MEMORY.md#L4")
+    assert VASE in text(memory, "memory/other.md")
+    (told,) = (one for one in erasure.unreachable if "says the same" in one.what)
+    assert told.remedy == "commonplace forget 'memory/other.md#L1'"
+
+
+def test_what_rests_on_it_is_told(memory: Memory) -> None:
+    memory_file = memory.workspace.memory_file
+    write(memory_file, "- Calls come. <!-- cp: from=memory/2026-02-13.md#L3 since=2026-02-13 -->",
+          "- Weather. <!-- cp: from=memory/2026-02-13.md#L3,memory/2026-02-13.md#L4 -->")  # fmt: skip
+    erasure = forget(memory, "lines", "memory/2026-02-13.md#L3")
+    assert memory_file.read_text().splitlines() == [
+        "- Calls come. <!-- cp: since=2026-02-13 -->",
+        "- Weather. <!-- cp: from=memory/2026-02-13.md#L3 -->",
+    ]
+    assert [one.remedy for one in erasure.unreachable if "rests on" in one.what] == [
+        "commonplace forget 'MEMORY.md#L1'"
+    ]
+
+
+# --- the record of changes ------------------------------------------------------------------------------
+
+
+def test_earlier_runs_can_be_undone_without_it(memory: Memory) -> None:
+    path = "memory/2026-02-13.md"
+    before = applying.read(memory.workspace, path)
+    assert before
+    run = applying.apply(memory.workspace, [Change(path, before, before + b"- More.\n")], ABOUT)
+    assert run
+    forget(memory, "person", "Mira")
+    assert text(memory, path) == "# 2026-02-13\n\n- It rained.\n- Bo called.\n- More.\n"
+    undoing.undo(memory.workspace, run.id)
+    assert text(memory, path) == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
+
+
+def test_undoing_brings_no_forgotten_note_back(memory: Memory) -> None:
+    path = "memory/2026-02-13.md"
+    before, memory_before = (
+        applying.read(memory.workspace, path),
+        applying.read(memory.workspace, "MEMORY.md"),
+    )
+    changes = [Change(path, before, None), Change("MEMORY.md", memory_before, b"# Memory\n")]
+    write(memory.workspace.root / "memory" / "mira.md", "- likes tea")
+    changes.append(Change("memory/mira.md", b"- likes tea\n", b"- likes coffee\n"))
+    run = applying.apply(memory.workspace, changes, ABOUT)
+    assert run
+    forget(memory, "person", "Mira")
+    undoing.undo(memory.workspace, run.id)
+    assert text(memory, path) == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
+    assert not (memory.workspace.root / "memory" / "mira.md").exists()
+
+
+def test_the_record_says_who_and_how_much_and_never_what(memory: Memory) -> None:
+    erasure = memory.forget(Selection("person", "Mira"), agent="nanobot", session="s9", now=NOW)
+    run = erasure.run
+    assert run is not None
+    assert (run.about.kind, run.about.title, run.about.by) == ("forget", "forget 1 statement", "agent")
+    assert (run.about.agent, run.about.session, run.at[:10]) == ("nanobot", "s9", "2026-02-20")
+    with pytest.raises(undoing.NotUndone, match="forgotten on purpose"):
+        undoing.undo(memory.workspace, run.id)
+
+
+def test_a_damaged_run_that_holds_it_goes_whole(memory: Memory) -> None:
+    run = applying.apply(memory.workspace, [Change("memory/x.md", None, b"- Mira\n")], ABOUT)
+    assert run
+    (memory.workspace.history / run.id / "run.json").write_text('{"about": "Mira')
+    forget(memory, "person", "Mira")
+    assert run.id not in runs.names(memory.workspace)
+
+
+# --- caches, logs, leftovers ----------------------------------------------------------------------------
+
+
+def test_vectors_that_were_paid_for_go_unless_others_say_the_same(memory: Memory) -> None:
+    write(memory.workspace.root / "memory" / "o.md", "# 2026-02-13", "", "- It rained.")
+    memory.sync()
+    cache = VectorCache(os.fspath(paths.user_cache_dir() / "vectors.sqlite"))
+    gone = embedded_text("- Mira called.\n- It rained.\n- Bo called.", ["2026-02-13"])
+    keys = {text: key("m", "passage", text) for text in (gone, "other")}
+    cache.keep("m", dict.fromkeys(keys.values(), b"v" * 8))
+    erasure = forget(memory, "person", "Mira")
+    assert set(cache.find(list(keys.values()))) == {keys["other"]}
+    assert any("earlier wordings" in one.what for one in erasure.unreachable)
+    cache.close()
+
+
+def test_a_log_keeps_its_length(memory: Memory) -> None:
+    memory.sync()
+    log = memory.workspace.derived / "server.log"
+    log.write_bytes(b"started\nMira asked\nended\n")
+    forget(memory, "person", "Mira")
+    assert log.read_bytes() == b"started\n" + b" " * 10 + b"\nended\n"
+
+
+def test_temporary_files_of_the_dead_go(memory: Memory) -> None:
+    left = memory.workspace.memory_dir / ".2026-02-13.0123456789ab.tmp"
+    left.write_text("- Mira called.")
+    half = memory.workspace.history / "20260213-000000-abcdef.tmp"
+    half.mkdir(parents=True)
+    (half / "0.before").write_text("- Mira called.")
+    forget(memory, "person", "Mira")
+    assert not left.exists()
+    assert not half.exists()
+
+
+def test_what_sessions_were_given_goes(memory: Memory) -> None:
+    from commonplace.agent.injected import Injected
+
+    hits = memory.search("Mira called").hits
+    Injected(memory.workspace).add("s1", hits)
+    assert list((memory.workspace.derived / "injected").iterdir())
+    forget(memory, "person", "Mira")
+    assert list((memory.workspace.derived / "injected").iterdir()) == []
+
+
+# --- what is left ---------------------------------------------------------------------------------------
+
+
+def test_files_that_are_no_notes_are_named(memory: Memory) -> None:
+    (memory.workspace.root / "letter.txt").write_text("Dear Mira")
+    (memory.workspace.root / "wide.txt").write_text("Dear Mira", "utf-16")
+    (memory.workspace.root / "MIRA.png").write_bytes(b"\x89PNG")
+    (memory.workspace.root / "word.txt").write_text("admiral Miranda")
+    erasure = memory.forget(Selection("person", "Mira"))
+    assert {trace.path for trace in erasure.left} == {"letter.txt", "wide.txt", "MIRA.png"}
+    assert not erasure.complete
+    assert all(trace.remedy for trace in erasure.left)
+
+
+def test_an_index_that_is_read_all_the_time_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    import apsw
+
+    from commonplace.erasure import stores
+
+    memory.sync()
+    memory.close()
+    monkeypatch.setattr(stores, "PATIENCE_S", 0.2)
+    reader = apsw.Connection(os.fspath(memory.workspace.index))
+    reader.execute("BEGIN; SELECT count(*) FROM passages").fetchall()
+    erasure = memory.forget(Selection("person", "Mira"))
+    assert any("another program reads it" in trace.path for trace in erasure.left)
+    assert len(list(memory.workspace.erasing.glob("*.json"))) == 1
+    reader.close()
+    again = memory.forget([])
+    assert again.left == ()
+    assert not memory.workspace.erasing.exists()
+
+
+def test_git_and_providers_are_told(memory: Memory) -> None:
+    root = memory.workspace.root
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "memory"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    ledger = Ledger(memory.workspace.ledger)
+    paths.prepare_derived(memory.workspace)
+    ledger.record("summary", "openai", "some-model", 10, 10)
+    ledger.close()
+    erasure = forget(memory, "person", "Mira")
+    told = [one.what for one in erasure.unreachable]
+    assert any(what.startswith("git history: ") for what in told)
+    assert any("openai/some-model" in what for what in told)
+    assert forget(memory, "person", "Nobody").unreachable[0].what.startswith("what models")
+
+
+def test_the_same_again_finds_nothing(memory: Memory, private_home: Path) -> None:
+    forget(memory, "person", "Mira")
+    count = len(runs.names(memory.workspace))
+    erasure = forget(memory, "person", "Mira")
+    assert (erasure.places, erasure.run) == ((), None)
+    assert len(runs.names(memory.workspace)) == count
+
+
+def test_short_names_are_not_found_by_chance(memory: Memory) -> None:
+    memory.sync()
+    memory.search("did Bo call, or the robot")
+    memory.search("robots and hobos")
+    forget(memory, "person", "Bo")
+    assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- Mira called.\n- It rained.\n"
+    asked = memory.usage().unanswered
+    assert [one.question for one in asked if "hobos" not in one.question] == []
+
+
+def test_git_is_told_of_no_name(memory: Memory) -> None:
+    root = memory.workspace.root
+    git = ["git", "-C", str(root)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "config", "user.name", "a"], check=True)
+    subprocess.run([*git, "config", "user.email", "a@localhost"], check=True)
+    subprocess.run([*git, "add", "memory"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    erasure = forget(memory, "person", "Mira")
+    log = subprocess.run([*git, "log", "--format=%B"], check=True, capture_output=True, text=True).stdout
+    assert "commonplace: forget 1 statement" in log
+    assert "Mira" not in log
+    now = subprocess.run(
+        [*git, "show", "HEAD:memory/2026-02-13.md"], check=True, capture_output=True, text=True
+    )
+    assert "Mira" not in now.stdout
+    assert erasure.run is not None
+    assert erasure.run.commit

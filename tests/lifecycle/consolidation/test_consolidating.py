@@ -1,0 +1,371 @@
+"""Consolidation of a workspace: what is written, kept, moved, proposed, and what it never touches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commonplace.errors import NoteUnreadable, ProviderError
+from commonplace.history import applying, undoing
+from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate, running
+from commonplace.lifecycle.schedule import due
+from commonplace.llm.client import Client
+from commonplace.llm.fake import FakeModel
+from commonplace.memory import Memory
+from tests.lifecycle.consolidation import plans
+
+NOW = plans.NOW
+DAY = "memory/2026-02-13.md"
+Open = Callable[..., Memory]
+
+
+@pytest.fixture
+def opened(tmp_path: Path):  # type: ignore[no-untyped-def]
+    made: list[Memory] = []
+
+    def make(long_term: str | bytes | None, notes: dict[str, str], **overrides: object) -> Memory:
+        root = tmp_path / "notes"
+        (root / "memory").mkdir(parents=True, exist_ok=True)
+        if long_term is not None:
+            data = long_term if isinstance(long_term, bytes) else long_term.encode()
+            (root / "MEMORY.md").write_bytes(data)
+        for path, text in notes.items():
+            (root / path).write_text(text, "utf-8")
+        named = {key.replace("__", "."): value for key, value in overrides.items()}
+        memory = Memory.open(root, overrides={"embedding.provider": "none", "history.git": "off", **named})
+        made.append(memory)
+        return memory
+
+    yield make
+    for memory in made:
+        memory.close()
+
+
+def planned(memory: Memory, *operations: dict[str, object], **named: object) -> Consolidation:
+    llm = Client(FakeModel([plans.answer([*operations])]))
+    return consolidate(memory, llm, now=NOW, **named)  # type: ignore[arg-type]
+
+
+def long_term(memory: Memory) -> str:
+    return memory.workspace.memory_file.read_bytes().decode()
+
+
+def add(number: int, text: str, section: str = "") -> dict[str, object]:
+    return plans.op("add", [], [f"{DAY}#L{number}"], text, section)
+
+
+NOTE = "# 2026-02-13\n\n- 09:00 Priya is vegetarian.\n- 10:00 We decided that deploys go out on Thursdays.\n"
+OLD = "# Memory\n\n## Decisions\n\n- Deploys go out on Tuesdays.\n- Backups run at 04:00.\n- The NAS has four disks.\n- Standup is at 10:15.\n"
+
+
+def test_a_line_is_added_with_its_source(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert done.run is not None
+    assert done.run.about.title == "consolidate 2026-02-07..13"
+    assert (
+        long_term(memory)
+        == OLD + f"\n## Preferences\n\n- Priya is vegetarian. <!-- cp: from={DAY}#L3 since=2026-02-13 -->\n"
+    )
+    undoing.undo(memory.workspace)
+    assert long_term(memory) == OLD
+
+
+def test_what_is_replaced_is_struck_beside_the_new_one(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
+    assert long_term(memory).split("\n")[4:6] == [
+        "- ~~Deploys go out on Tuesdays.~~ <!-- cp: until=2026-02-13 by=agent agent=consolidate -->",
+        f"- Deploys go out on Thursdays. <!-- cp: from={DAY}#L4 since=2026-02-13 -->",
+    ]
+
+
+def test_merged_entries_point_to_the_new_one(opened: Open) -> None:
+    text = "# Memory\n\n## A\n\n- The NAS has four disks.\n- x one\n- x two\n- x three\n- x four\n- x five\n- x six\n- Four disks has the NAS.\n"
+    memory = opened(text, {DAY: NOTE})
+    planned(
+        memory,
+        plans.op("merge", ["M1", "M8"], [], "The NAS has four disks."),
+        add(3, "Priya is vegetarian.", "A"),
+    )
+    lines = long_term(memory).split("\n")
+    assert lines[5].startswith("- The NAS has four disks. <!-- cp: from=MEMORY.md#L5,MEMORY.md#L13")
+    assert lines[12].startswith("- ~~Four disks has the NAS.~~")
+    assert "to=MEMORY.md#L6" in lines[12]
+    assert lines[13].startswith("- Priya is vegetarian.")
+    again = planned(memory)
+    assert (again.orphans, again.diff) == ((), "")
+
+
+def test_everything_else_stays_byte_for_byte(opened: Open) -> None:
+    text = "\ufeff---\ntitle: Ours\n---\r\n# Memory\r\n\r\n## Keys\r\n\r\n- api_key = sk-proj-4f9aQ7LmZ2xW8vB3nT6yR1cK5dH0jP\r\n- <private>4711</private> safe\r\n## Preferences\r\n\r\n* Tea.\t \r\n"
+    memory = opened(text.encode(), {DAY: NOTE})
+    done = planned(memory, add(3, "Priya is vegetarian.", "Preferences"))
+    assert (
+        long_term(memory) == text + f"- Priya is vegetarian. <!-- cp: from={DAY}#L3 since=2026-02-13 -->\r\n"
+    )
+    assert "sk-proj" not in done.diff
+    assert "4711" not in done.diff
+
+
+def test_a_dry_run_writes_nothing(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    done = planned(memory, add(3, "Priya is vegetarian."), add(3, "Priya eats steak."), dry_run=True)
+    assert long_term(memory) == OLD
+    assert "+- Priya is vegetarian." in done.diff
+    assert [r.reason for r in done.rejected] == ["not supported: is altered"]
+    assert not (memory.workspace.derived / "history").exists()
+
+
+def test_what_does_not_fit_goes_to_the_archive(opened: Open) -> None:
+    old = "".join(
+        f"- ~~Fact {n} was of no use to anybody at all.~~ <!-- cp: until=2026-01-{n:02} -->\n"
+        for n in range(10, 20)
+    )
+    made = "".join(
+        f"- Made {n}, which is long enough to count. <!-- cp: from={DAY}#L3 since=2026-01-{n} -->\n"
+        for n in range(10, 13)
+    )
+    memory = opened(
+        f"# Memory\n\n## Facts\n\n{old}{made}- Mine <!-- pinned -->\n- My own.\n",
+        {DAY: NOTE},
+        consolidate__max_chars=500,
+    )
+    done = planned(memory, add(3, "Priya is vegetarian.", "Facts"))
+    assert len(long_term(memory)) <= 500
+    archive = (memory.workspace.root / "memory" / "archive.md").read_text()
+    assert archive.startswith("# Archive\n\n## Facts\n\n- ~~Fact 10")
+    assert "until=2026-01-10 -->" in archive
+    assert "- Mine <!-- pinned -->\n- My own.\n" in long_term(memory)
+    assert "- Priya is vegetarian." in long_term(memory)
+    assert len(done.archived) >= 10
+    files = [file.path for file in done.run.files] if done.run else []
+    assert files == ["memory/archive.md", "MEMORY.md"]
+
+
+def test_what_the_owner_made_too_long_is_told_and_kept(opened: Open) -> None:
+    text = "# Memory\n\n" + "".join(f"- My own line number {n}.\n" for n in range(40))
+    memory = opened(text, {DAY: NOTE}, consolidate__max_chars=500)
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert long_term(memory) == text
+    assert [r.reason for r in done.rejected] == ["does not fit into 500 characters"]
+    assert any("shorten it by hand" in warning for warning in done.warnings)
+
+
+def test_moved_sources_are_found_again_and_lost_ones_told(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    planned(memory, add(3, "Priya is vegetarian."))
+    note = memory.workspace.root / DAY
+    note.write_text(NOTE.replace("\n- 09:00", "\n- 08:00 Rain.\n- 09:00"))
+    planned(memory)
+    assert f"from={DAY}#L4 " in long_term(memory)
+    note.write_text(NOTE.replace("Priya is vegetarian", "Priya eats meat"))
+    done = planned(memory)
+    assert [(o.reference, o.reason) for o in done.orphans] == [(f"{DAY}#L4", "says something else")]
+    assert "Priya is vegetarian" in long_term(memory)
+
+
+def test_without_a_model_things_are_proposed(opened: Open) -> None:
+    text = (
+        "# Memory\n\n## A\n\n"
+        + "".join(f"- Line {n} of mine is here.\n" for n in range(7))
+        + "- The NAS has four disks.\n- Four disks has the NAS.\n- Old thing <!-- valid-until: 2026-01-01 -->\n- Appointment on 2025-11-03 at 09:00.\n- a b c d\n- e f g h\n- i j k l\n- m n o p\n- q r s t\n- u v w x\n"
+    )
+    memory = opened(text, {DAY: NOTE})
+    done = consolidate(memory, None, now=NOW)
+    assert done.run is None
+    assert long_term(memory) == text
+    assert {o.op for o in done.proposals} == {"merge", "expire"}
+    assert consolidate(memory, None, now=NOW, accept=True).run is not None
+    assert long_term(memory).count("~~") == 8
+
+
+@pytest.mark.parametrize("failure", [ProviderError("fake", "is out"), "no json at all", "{}"])
+def test_a_failing_model_is_none(opened: Open, failure: str | Exception) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    done = consolidate(memory, Client(FakeModel([failure, failure])), now=NOW)
+    assert done.run is None
+    assert "no language model planned this" in done.warnings[0]
+    assert long_term(memory) == OLD
+
+
+def test_an_interrupted_call_leaves_all_as_it_was(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+
+    def interrupt(request: object) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        consolidate(memory, Client(FakeModel(interrupt)), now=NOW)
+    assert long_term(memory) == OLD
+    assert planned(memory, add(3, "Priya is vegetarian.")).run is not None
+
+
+def test_what_changed_meanwhile_is_looked_up_again(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+
+    def edit(request: object) -> str:
+        (memory.workspace.root / DAY).write_text(
+            NOTE.replace("- 09:00 Priya", "- 08:00 Rain.\n- 09:00 Priya").replace("Thursdays", "Fridays")
+        )
+        (memory.workspace.root / "MEMORY.md").write_text(
+            OLD.replace("- Backups", "- New of mine.\n- Backups")
+        )
+        return plans.answer([add(3, "Priya is vegetarian."), add(4, "Deploys go out on Thursdays.")])  # type: ignore[list-item]
+
+    done = consolidate(memory, Client(FakeModel(edit)), now=NOW)
+    assert [r.reason for r in done.rejected] == [f"no such source: {DAY}#L4"]
+    assert f"from={DAY}#L4 " in long_term(memory)
+    assert "- New of mine." in long_term(memory)
+
+
+def test_never_two_at_once(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    with due.held(memory.workspace), pytest.raises(due.Running):
+        consolidate(memory, None, now=NOW)
+
+
+def test_contradictions_are_told(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    done = planned(memory)
+    assert [(c.candidate.label, c.entry.text) for c in done.contradictions] == [
+        (f"{DAY}#L4", "Deploys go out on Tuesdays.")
+    ]
+    again = planned(memory, add(4, "Deploys go out on Thursdays."))
+    assert [r.reason for r in again.rejected] == ["contradicts an entry that it does not replace"]
+
+
+@pytest.mark.parametrize("text", [None, "", "# Memory\n"])
+def test_a_workspace_without_entries(opened: Open, text: str | None) -> None:
+    memory = opened(text, {DAY: NOTE})
+    planned(memory, add(3, "Priya is vegetarian."))
+    assert long_term(memory).startswith("# Memory\n\n## Preferences\n\n- Priya is vegetarian.")
+    assert consolidate(opened(text, {}), None, now=NOW).candidates >= 0
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_workspace_that_cannot_be_written(opened: Open) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    root = memory.workspace.root
+    root.chmod(0o555)
+    try:
+        with pytest.raises(NoteUnreadable):
+            planned(memory, add(3, "Priya is vegetarian."))
+        assert planned(memory, add(3, "Priya is vegetarian."), dry_run=True).diff
+    finally:
+        root.chmod(0o755)
+
+
+def test_the_prompt_keeps_to_its_tokens(opened: Open) -> None:
+    note = "# 2026-02-13\n\n" + "".join(
+        f"- Person{n} Smith is the owner of service number {n}.\n" for n in range(300)
+    )
+    memory = opened(OLD, {DAY: note}, consolidate__max_tokens=3000)
+    asked = running.estimate(memory, now=NOW)
+    assert asked.left_out > 0
+    assert asked.left_out + len(asked.shown) == 300
+    from commonplace.estimates import about
+
+    assert sum(about(m.content) for m in asked.messages) <= 3000
+
+
+def test_which_statements_are_never_candidates(opened: Open) -> None:
+    note = (
+        "# 2026-02-13\n\n- Mira owns billing.\n- ~~Lin owns billing.~~ <!-- cp: until=2026-02-13 by=owner -->\n"
+        "- Zed owns billing. <!-- tentative -->\n- Ann owns billing. <!-- valid-until: 2026-01-01 -->\n"
+        "- Vendor owns billing. <!-- by: untrusted -->\n- Tool owns billing. <!-- by: tool -->\n"
+        "- Old owns billing. <!-- superseded -->\n- Gen owns billing. <!-- cp: from=memory/a.md#L1 since=2026-01-01 -->\n"
+        "- <private>Eve owns billing.</private>\n- password = hunter2Xq9zz owns billing\n"
+        "- strange purple machine <!-- importance: 9 -->\n\n## Observations\n\n- Bob owns billing.\n\n"
+        "## Session summaries\n\n- Asked – Who owns billing here?\n- Done – Mira owns billing now.\n- Decided – Mira owns billing alone.\n"
+    )  # fmt: skip
+    memory = opened(OLD, {DAY: note})
+    told = [(c.text, c.kind) for c in candidates.read(memory, 7, NOW)]
+    assert told == [
+        ("Mira owns billing.", "person"),
+        ("strange purple machine", "recalled"),
+        ("Mira owns billing alone.", told[-1][1]),
+    ]
+
+
+def test_what_three_questions_led_to_is_a_candidate(opened: Open) -> None:
+    memory = opened(OLD, {DAY: "# 2026-02-13\n\n- zebra stripes quagga\n"})
+    for question in ("zebra", "stripes", "quagga"):
+        assert memory.search(question).hits
+        assert not candidates.read(memory, 7, NOW)
+        memory.get(f"{DAY}#L3")
+    assert [c.asked for c in candidates.read(memory, 7, NOW)] == [3]
+
+
+KILLED = """
+import os, sys
+from datetime import datetime
+root, at = sys.argv[1], int(sys.argv[2])
+left = at
+def counted(name):
+    real = getattr(os, name)
+    def call(*a, **k):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), 9)
+        return real(*a, **k)
+    setattr(os, name, call)
+from commonplace.memory import Memory
+from commonplace.lifecycle.consolidation import consolidate
+from commonplace.llm.client import Client
+from commonplace.llm.fake import FakeModel
+from tests.lifecycle.consolidation import plans
+memory = Memory.open(root, overrides={"embedding.provider": "none", "history.git": "off", "consolidate.max_chars": 500})
+answer = plans.answer([plans.op("add", [], ["memory/2026-02-13.md#L3"], "Priya is vegetarian.", "Facts")])
+for name in ("fsync", "replace", "rename"):
+    counted(name)
+consolidate(memory, Client(FakeModel([answer])), now=plans.NOW)
+memory.close()
+print("done")
+"""
+
+
+def test_killed_at_any_step_the_files_are_old_or_new(tmp_path: Path) -> None:
+    struck = "".join(
+        f"- ~~Fact {n} was of no use to anybody at all.~~ <!-- cp: until=2026-01-{n:02} -->\n"
+        for n in range(10, 20)
+    )
+    old = f"# Memory\n\n## Facts\n\n{struck}- My own.\n"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parents[3])])}
+    for at in range(1, 60):
+        root = tmp_path / str(at)
+        (root / "memory").mkdir(parents=True)
+        (root / "MEMORY.md").write_text(old)
+        (root / DAY).write_text(NOTE)
+        done = subprocess.run(
+            [sys.executable, "-c", KILLED, str(root), str(at)],
+            capture_output=True,
+            env=environment,
+            timeout=60,
+        )
+        with Memory.open(root, overrides={"embedding.provider": "none", "history.git": "off"}) as memory:
+            archive = root / "memory" / "archive.md"
+            kept = archive.read_text() if archive.exists() else ""
+            for line in old.split("\n"):
+                assert line in (root / "MEMORY.md").read_text() + kept, (at, line)
+            applying.recover(memory.workspace)
+            text = (root / "MEMORY.md").read_text()
+            assert text == old or ("Priya is vegetarian." in text and archive.exists()), at
+        if b"done" in done.stdout:
+            break
+        assert done.returncode == -9, done.stderr.decode()
+    else:
+        pytest.fail("never came to its end")
+    assert at > 5
+
+
+def test_what_else_an_entry_says_keeps_it(opened: Open) -> None:
+    filler = "".join(f"- Line {n} of mine is here.\n" for n in range(8))
+    text = f"# Memory\n\n## A\n\n{filler}- Tomas left on 17 April 2025. The meeting was short.\n- Ann left on 2025-04-17.\n"
+    assert consolidate(opened(text, {}), None, now=NOW).proposals == ()
