@@ -118,6 +118,7 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
 def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, words: tuple[str, ...]) -> None:
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text('{"role": "user", "text": "Which tea?"}\n')
+    (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {
@@ -129,6 +130,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         "collection show": ["memory"],
         "config get": ["search.limit"],
         "sessions show": ["s1"],
+        "correct": ["Lin signs it off.", "Mira signs it off.", "--dry-run"],
+        "confirm": ["A guess about tea.", "--dry-run"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)
