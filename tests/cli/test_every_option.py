@@ -124,6 +124,7 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
     for line in (b"- Rain.\n", b"- Snow.\n"):  # one to take back for each format
         change = Change("memory/weather.md", applying.read(Workspace(workspace), "memory/weather.md"), line)
         applying.apply(Workspace(workspace), [change], About("write", "weather"))
+    (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {
@@ -136,6 +137,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         "config get": ["search.limit"],
         "forget": ["MEMORY.md", "--dry-run"],
         "sessions show": ["s1"],
+        "correct": ["Lin signs it off.", "Mira signs it off.", "--dry-run"],
+        "confirm": ["A guess about tea.", "--dry-run"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)

@@ -69,6 +69,7 @@ _ONCE = re.compile(
     + words(
         "今天 昨天 明天 今早 今晚 昨晚 刚才 刚刚 上周 下周 上个?月 下个?月 去年 明年 前天 后天 这次",
         "上次 本周 这周 了 过(?!程|期|滤|敏) 温度 延迟 使用率 负载 体重 余额 血压 气温 进度 剩余 心情 天气",
+        "队列 积压 排队",
     ),
     re.IGNORECASE,
 )
@@ -106,7 +107,12 @@ _RECURRING = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|always|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b|每|总是|都",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(r"\b(?:is|are)\b|是|定[在于为]", re.IGNORECASE)
+# The day is what is said of it: "the release is on Friday", not "Lin is at the dentist on Friday".
+_SETTLED = re.compile(
+    r"\b(?:is|are)(?: (?:now|always|due|set|scheduled|held|planned|on|for|by|the))*"
+    r" (?:\d|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun))|是|定[在于为]",
+    re.IGNORECASE,
+)
 
 
 class Claim(NamedTuple):

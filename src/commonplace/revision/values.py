@@ -22,7 +22,7 @@ _NAMED = re.compile(
     r"(?:\b(?:rooms?|prs?|issues?|tickets?|chapters?|steps?|phases?|stages?|sections?|lines?|pages?|parts?"
     r"|sprints?|items?|bugs?|tasks?|days?|weeks?|levels?|gates?|tracks?|bus|flights?|builds?|releases?|milestones?"
     r"|quarters?|q|team|group|plan|option|server|node|shard|cluster)[ -]?#?|#)(\d[\w.]*)"
-    rf"|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d+号[楼线机会]",
+    rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d+号[楼线机会]",
     re.IGNORECASE,
 )
 
@@ -133,6 +133,7 @@ _ROWS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         ("date", r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)", _iso),
         ("date", rf"{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b", _named_date(1, 2)),
         ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}", _named_date(2, 1)),
+        ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
         ("date", rf"({_COUNT})月({_COUNT})[日号]", _wide_date),
         ("day", r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", _day),
         ("day", r"(?:周|星期|礼拜)([一二三四五六日天])", _wide_day),
