@@ -20,6 +20,8 @@ from tests.lifecycle.consolidation import plans
 
 PLANS = 1000
 NOW = plans.NOW
+# What an honest operation or the owner says as well.
+FINE = {operation["text"] for _, operation in plans.HONEST} | set(plans.entries()) | {""}
 EDIT = "- 18:00 Wen added this meanwhile."
 
 
@@ -109,6 +111,9 @@ def test_a_thousand_adversarial_plans(memory: Memory, capsys: pytest.CaptureFixt
         if meanwhile is not None and meanwhile.name == "MEMORY.md":
             before = before.replace("\n- ", f"\n{EDIT}\n- ", 1)
         faults += [f"{number}: {fault}" for fault in wrong(root, before)]
+        bad = {one.operation["text"].strip() for one in made if not one.honest} - FINE
+        stands = {e.text for e in texts(root, "MEMORY.md") if not e.statement.struck}
+        faults += [f"{number}: got in: {text}" for text in bad & stands]
         kept = [a.operation for a in done.accepted]
         for one in made:
             wanted = (
