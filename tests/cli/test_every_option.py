@@ -18,6 +18,9 @@ from markdown_it import MarkdownIt
 from commonplace import __version__
 from commonplace.cli.application import COMMANDS, cli
 from commonplace.cli.groups import Group
+from commonplace.history import applying
+from commonplace.paths import Workspace
+from commonplace.types.revisions import About, Change
 
 from .conftest import Program, Run
 
@@ -119,6 +122,9 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text('{"role": "user", "text": "Which tea?"}\n')
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
+    for line in (b"- Rain.\n", b"- Snow.\n"):  # one to take back for each format
+        change = Change("memory/weather.md", applying.read(Workspace(workspace), "memory/weather.md"), line)
+        applying.apply(Workspace(workspace), [change], About("write", "weather"))
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {
