@@ -121,4 +121,4 @@ def test_a_note_that_cannot_be_read_is_named(memory: Memory, root: Path) -> None
     (root / "memory" / "2026-02-20.md").write_bytes(b"\xff\xfe\x00")
     done = memory.correct("Deploys go out on Tuesdays.", "Deploys go out on Thursdays.")
     assert (root / "memory" / "2026-02-20.md").read_bytes() == b"\xff\xfe\x00"
-    assert done.warnings == ("2026-02-20.md: neither UTF-8 nor utf-16-le",)
+    assert done.warnings == ("memory/2026-02-20.md: neither UTF-8 nor utf-16-le",)
