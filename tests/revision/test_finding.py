@@ -108,3 +108,17 @@ def test_what_is_pinned_is_the_owners(memory: Memory, root: Path) -> None:
 )
 def test_sentences(text: str, wanted: list[str]) -> None:
     assert [text[start:end] for start, end in sentences.spans(text)] == wanted
+
+
+def test_a_note_under_two_names_is_changed_once(memory: Memory, root: Path) -> None:
+    (root / "memory" / "also.md").symlink_to(root / "memory" / "2026-02-13.md")
+    assert find(memory, "Deploys go out on Tuesdays.") == EVERYWHERE
+    memory.correct("Deploys go out on Tuesdays.", "Deploys go out on Thursdays.")
+    assert (root / "memory" / "also.md").is_symlink()
+
+
+def test_a_note_that_cannot_be_read_is_named(memory: Memory, root: Path) -> None:
+    (root / "memory" / "2026-02-20.md").write_bytes(b"\xff\xfe\x00")
+    done = memory.correct("Deploys go out on Tuesdays.", "Deploys go out on Thursdays.")
+    assert (root / "memory" / "2026-02-20.md").read_bytes() == b"\xff\xfe\x00"
+    assert done.warnings == ("memory/2026-02-20.md: neither UTF-8 nor utf-16-le",)
