@@ -15,6 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import paths
+from commonplace.history import applying
+from commonplace.types.revisions import About, Change
+
 SOURCE = Path(__file__).parents[1] / "src"
 DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 ROOT = os.name == "posix" and os.geteuid() == 0
@@ -320,3 +324,45 @@ def test_a_record_that_may_not_be_written_costs_no_answer_and_is_counted(ask: As
     assert (found(done), done.stderr) == (["MEMORY.md"], "")
     assert store.with_suffix(".missed").read_bytes() == b"."
     assert "usage.sqlite: " in in_one_line(ask("usage"))
+
+
+# --- generated changes ----------------------------------------------------------------------------------
+
+
+def rewritten(root: Path, data: bytes) -> bytes:
+    """Let a program replace MEMORY.md; return what was there."""
+    workspace = paths.Workspace(root)
+    before = workspace.memory_file.read_bytes()
+    assert applying.apply(workspace, [Change("MEMORY.md", before, data)], About("write", "rewrite"))
+    return before
+
+
+def test_an_undo_on_a_full_disk_changes_nothing_and_works_later(small: Path) -> None:
+    (small / "MEMORY.md").write_text("# Memory\n\n- The walnut desk.\n" * 200)
+    before = rewritten(small, b"# Memory\n" * 900)
+    fill(small)
+    done = here(small, "undo")
+    assert done.returncode == 1
+    assert "no space left on device" in in_one_line(done)
+    assert (small / "MEMORY.md").read_bytes() == b"# Memory\n" * 900
+    (small / "ballast").unlink()
+    assert here(small, "undo").returncode == 0
+    assert (small / "MEMORY.md").read_bytes() == before
+    assert list(small.rglob("*.tmp")) == []
+
+
+def test_a_change_is_not_begun_where_it_cannot_be_written_down(ask: Ask, workspace: Path) -> None:
+    rewritten(workspace, b"# New\n")
+    (workspace / ".commonplace" / "history").chmod(0o500)
+    done = ask("undo")
+    assert done.returncode == 1
+    assert "permission denied" in in_one_line(done)
+    assert (workspace / "MEMORY.md").read_bytes() == b"# New\n"
+
+
+def test_a_record_that_may_not_be_read_stops_no_search(ask: Ask, workspace: Path) -> None:
+    rewritten(workspace, b"# New\n\n- The walnut desk.\n")
+    (workspace / ".commonplace" / "history").chmod(0)
+    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+    assert ask("sync").returncode == 0
+    assert ask("log").returncode == 3

@@ -178,10 +178,11 @@ class Memory:
         from commonplace.notes import layout
 
         self._store.written()
-        return layout.remember(
+        now = now or datetime.now()
+        written = layout.remember(
             self.workspace,
             text,
-            now=now or datetime.now(),
+            now=now,
             section=section,
             heading=heading,
             long_term=long_term,
@@ -190,6 +191,15 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
+        return written if tentative else replace(written, contradicts=self._contradicted(text, now.date()))
+
+    def _contradicted(self, text: str, today: date) -> tuple[Cited, ...]:
+        from commonplace.revision import recent
+
+        try:
+            return recent.contradicted(self.workspace, text, today)
+        except Exception:  # noqa: BLE001 - the entry is written: whatever goes wrong in comparing it is no failure
+            return ()
 
     def correct(
         self,

@@ -15,6 +15,7 @@ from commonplace import Memory
 from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
 from commonplace.agent.store import TextLost
 from commonplace.errors import ConfigError, OutsideRoots
+from commonplace.history import runs, undoing
 
 from .conftest import NOTES, TODAY
 
@@ -250,3 +251,15 @@ def test_no_write_loses_a_line_that_was_not_read(
             assert file.read_text() == "\n".join(before)
     rest = iter(file.read_text().split("\n"))
     assert all(any(line == other for other in rest) for line in before if line.strip())
+
+
+def test_a_rewrite_is_a_run_that_can_be_undone(plain: MemoryStore) -> None:
+    text = plain.read_long_term()
+    plain.write_long_term(text.replace("Aged white", "Green"), agent="nanobot", session="8f3a")
+    plain.memory.remember("The owner's own line.", long_term=True)
+    workspace = plain.memory.workspace
+    (run,) = runs.listed(workspace)
+    assert (run.about.kind, run.about.by, run.about.agent) == ("write", "agent", "nanobot")
+    undoing.undo(workspace)
+    assert "Aged white" in long_term(plain).read_text()
+    assert "The owner's own line." in long_term(plain).read_text()

@@ -18,6 +18,9 @@ from markdown_it import MarkdownIt
 from commonplace import __version__
 from commonplace.cli.application import COMMANDS, cli
 from commonplace.cli.groups import Group
+from commonplace.history import applying
+from commonplace.paths import Workspace
+from commonplace.types.revisions import About, Change
 
 from .conftest import Program, Run
 
@@ -118,6 +121,10 @@ def test_the_version_is_that_of_the_package(run: Run) -> None:
 def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, words: tuple[str, ...]) -> None:
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text('{"role": "user", "text": "Which tea?"}\n')
+    (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
+    for line in (b"- Rain.\n", b"- Snow.\n"):  # one to take back for each format
+        change = Change("memory/weather.md", applying.read(Workspace(workspace), "memory/weather.md"), line)
+        applying.apply(Workspace(workspace), [change], About("write", "weather"))
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)
     arguments = {
@@ -129,6 +136,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
         "collection show": ["memory"],
         "config get": ["search.limit"],
         "sessions show": ["s1"],
+        "correct": ["Lin signs it off.", "Mira signs it off.", "--dry-run"],
+        "confirm": ["A guess about tea.", "--dry-run"],
     }.get(" ".join(words), [])
     for form in option.type.choices:
         result = run(*words, *arguments, "--format", form)

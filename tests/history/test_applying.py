@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from commonplace import paths
+from commonplace import atomic, paths
+from commonplace.errors import NoteUnreadable, OutsideRoots
 from commonplace.history import applying, runs, undoing
-from commonplace.types.revisions import About, Change
+from commonplace.types.revisions import Change, Run
+from tests.cli.conftest import environment
 
-ABOUT = About("consolidate", "consolidate 2026-02-07..13", "a test")
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> paths.Workspace:
-    (tmp_path / "MEMORY.md").write_bytes(b"# Memory\n\n- one\n")
-    return paths.Workspace(tmp_path)
+from .conftest import ABOUT, Changing
 
 
-def change(workspace: paths.Workspace, path: str, after: bytes | None) -> Change:
-    return Change(path, applying.read(workspace, path), after)
-
-
-def test_files_are_changed_and_put_back(workspace: paths.Workspace) -> None:
+def test_files_are_changed_and_put_back(workspace: paths.Workspace, change: Changing) -> None:
     changes = [
-        change(workspace, "memory/archive.md", b"- one\n"),
-        change(workspace, "MEMORY.md", b"# Memory\n"),
+        change("memory/archive.md", b"- one\n"),
+        change("MEMORY.md", b"# Memory\n"),
     ]
     run = applying.apply(workspace, changes, ABOUT)
     assert run is not None
@@ -42,8 +39,8 @@ def test_files_are_changed_and_put_back(workspace: paths.Workspace) -> None:
     assert workspace.memory_file.read_bytes() == b"# Memory\n"
 
 
-def test_nothing_is_done_where_a_file_has_changed(workspace: paths.Workspace) -> None:
-    made = change(workspace, "MEMORY.md", b"x")
+def test_nothing_is_done_where_a_file_has_changed(workspace: paths.Workspace, change: Changing) -> None:
+    made = change("MEMORY.md", b"x")
     workspace.memory_file.write_bytes(b"owner's")
     with pytest.raises(applying.FileChanged):
         applying.apply(workspace, [made], ABOUT)
@@ -51,9 +48,111 @@ def test_nothing_is_done_where_a_file_has_changed(workspace: paths.Workspace) ->
     assert runs.listed(workspace) == []
 
 
-def test_what_was_forgotten_is_kept_nowhere(workspace: paths.Workspace) -> None:
-    run = applying.apply(workspace, [change(workspace, "MEMORY.md", b"# M\n")], ABOUT, keep=False)
+def test_what_was_forgotten_is_kept_nowhere(workspace: paths.Workspace, change: Changing) -> None:
+    run = applying.apply(workspace, [change("MEMORY.md", b"# M\n")], ABOUT, keep=False)
     assert run is not None
     assert sorted(path.name for path in (workspace.history / run.id).iterdir()) == ["run.json"]
     with pytest.raises(undoing.NotUndone, match="not kept"):
         undoing.undo(workspace, run.id)
+
+
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_disk_that_fills_up_amid_a_change(
+    workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch, lasting: bool
+) -> None:
+    """What was exchanged is put back; where not even that can be done, the next command carries on."""
+    changes = [change("MEMORY.md", b"# Memory\n"), change("memory/archive.md", b"- one\n")]
+    left, write = 1, atomic._write
+
+    def full(*arguments: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0 and (lasting or left == -1):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic, "_write", full)
+        with pytest.raises(NoteUnreadable, match="no space left"):
+            applying.apply(workspace, changes, ABOUT)
+    assert (workspace.memory_file.read_bytes() == b"# Memory\n") == lasting
+    assert not (workspace.memory_dir / "archive.md").exists()
+    assert [run.state for run in runs.listed(workspace)] == ["begun"] * lasting
+    applying.recover(workspace)
+    assert (workspace.memory_dir / "archive.md").exists() == lasting
+    assert [*workspace.root.rglob("*.tmp")] == []
+
+
+def test_a_change_below_a_file_is_refused(workspace: paths.Workspace, change: Changing) -> None:
+    changes = [change("memory/archive.md", b"- one\n"), Change("MEMORY.md/b.md", None, b"b\n")]
+    with pytest.raises(NoteUnreadable):
+        applying.apply(workspace, changes, ABOUT)
+    assert not workspace.memory_dir.exists()
+    assert runs.listed(workspace) == []
+
+
+def test_a_file_that_an_editor_saves_amid_a_change_is_not_overwritten(
+    workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [change("memory/archive.md", b"- one\n"), change("MEMORY.md", b"# Memory\n")]
+    begin = runs.begin
+
+    def begun(*arguments: Any, **named: Any) -> Run:
+        workspace.memory_file.write_bytes(b"the owner's\n")
+        return begin(*arguments, **named)
+
+    monkeypatch.setattr(runs, "begin", begun)
+    with pytest.raises(applying.FileChanged):
+        applying.apply(workspace, changes, ABOUT)
+    assert workspace.memory_file.read_bytes() == b"the owner's\n"
+    assert not (workspace.memory_dir / "archive.md").exists()
+    assert runs.names(workspace) == []
+
+
+def test_a_link_and_its_file_are_one_file(workspace: paths.Workspace, change: Changing) -> None:
+    (workspace.root / "link.md").symlink_to("MEMORY.md")
+    with pytest.raises(NoteUnreadable, match="same file"):
+        applying.apply(workspace, [change("MEMORY.md", b"1\n"), change("link.md", b"2\n")], ABOUT)
+    applying.apply(workspace, [change("link.md", b"2\n")], ABOUT)
+    assert (workspace.root / "link.md").is_symlink()
+    assert workspace.memory_file.read_bytes() == b"2\n"
+    undoing.undo(workspace)
+    assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n"
+
+
+@pytest.mark.parametrize("path", ["../outside.md", "/etc/outside.md", "out/x.md"])
+def test_no_change_leaves_the_workspace(workspace: paths.Workspace, tmp_path: Path, path: str) -> None:
+    (workspace.root / "out").symlink_to(tmp_path.parent)
+    with pytest.raises(OutsideRoots):
+        applying.apply(workspace, [Change(path, None, b"x\n")], ABOUT)
+    assert runs.listed(workspace) == []
+
+
+def test_names_that_are_no_text_come_back(workspace: paths.Workspace, change: Changing) -> None:
+    name = b"memory/\xff.md".decode("utf-8", "surrogateescape")
+    run = applying.apply(workspace, [change(name, b"x\n"), change("memory/归档 ‮.md", b"y\n")], ABOUT)
+    assert run is not None
+    assert runs.load(workspace, run.id) == run
+    undoing.undo(workspace)
+    assert list(workspace.memory_dir.iterdir()) == []
+
+
+def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> None:
+    program = (
+        "import sys; from pathlib import Path; from commonplace import paths;"
+        "from commonplace.history import applying as a; from commonplace.types.revisions import About, Change\n"
+        "def more(read):\n"
+        "    text = read('MEMORY.md'); return [Change('MEMORY.md', text, text + b'- x\\n')]\n"
+        "for _ in range(10): a.rewrite(paths.Workspace(Path(sys.argv[1])), more, About('write', 'x'))\n"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-c", program, str(workspace.root)], env=environment())
+        for _ in range(4)
+    ]
+    assert [child.wait(120) for child in children] == [0] * 4
+    made = runs.listed(workspace)
+    assert len(made) == 40
+    for newer, older in itertools.pairwise(made):  # each upon the one before it
+        assert newer.files[0].before == older.files[0].after
+    undoing.undo(workspace, made[-1].id, since=True)
+    assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n"

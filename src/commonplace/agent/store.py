@@ -72,9 +72,9 @@ class MemoryStore:
     def write_long_term(self, text: str, *, agent: str = "", session: str = "") -> None:
         """Replace MEMORY.md: locked, atomic, redacted; what was hidden from the reader stays.
 
-        It is a generated change like others, which `log` shows and `undo` takes back. Unless the file is as it
-        was read last, every line of it must still be there. Raises TextLost, with nothing written, ConfigError,
-        OutsideRoots, NoteUnreadable.
+        It is a generated change like others, which `log` shows and `undo` takes back. Unless the file is as
+        it was read last, every line of it must still be there. Raises TextLost, with nothing written,
+        ConfigError, OutsideRoots, NoteUnreadable.
         """
         workspace = self.memory.workspace
         path = workspace.memory_file

@@ -124,7 +124,7 @@ def _titles(found: list[Run]) -> str:
     from commonplace import screen
 
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-    return ", ".join(f"“{screen.one_line(run.about.title)}”" for run in found[:3]) + more
+    return ", ".join(screen.one_line(run.about.title) for run in found[:3]) + more
 
 
 def _tell(made: tuple[Run, ...], form: str) -> None:

@@ -19,7 +19,6 @@ _KEPT = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_C
 _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",
@@ -106,18 +105,22 @@ class Repository:
         paths = list(paths)
         if not commit or not paths:
             return {}
-        return _entries(self.run("ls-tree", "-z", "--full-tree", commit, "--", *paths), 2)
+        return _entries(
+            self.run("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", *paths), 2
+        )
 
     def staged(self, paths: Iterable[str]) -> dict[str, Entry]:
         """Return what the index of the owner holds of some files. Raises Uncommitted for a conflict."""
-        listed = self.run("-C", str(self.top), "ls-files", "-s", "-z", "--", *paths)
+        listed = self.run("-C", str(self.top), "--literal-pathspecs", "ls-files", "-s", "-z", "--", *paths)
         if any(line.partition(b"\t")[0].split()[2:3] != [b"0"] for line in listed.split(b"\0") if line):
             raise Uncommitted("a file is in conflict")
         return _entries(listed, 1)
 
     def ignored(self, paths: Iterable[str]) -> set[str]:
         """Return the files that git is told to ignore."""
-        return set(self._told_of(paths, "check-ignore", "-z", "--stdin"))
+        # They are patterns to it, which begin with a colon where they mean something else.
+        told = self._told_of([f"./{path}" for path in paths], "check-ignore", "-z", "--stdin")
+        return {path.removeprefix("./") for path in told}
 
     def filtered(self, paths: Iterable[str]) -> set[str]:
         """Return the files that a program of the owner's would change on their way in; we run none."""
@@ -130,13 +133,21 @@ class Repository:
 
     def _told_of(self, paths: Iterable[str], *arguments: str) -> list[str]:
         data = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
-        return self.asked("-C", str(self.top), *arguments, data=data).split("\0") if data else []
+        if not data:
+            return []
+        done = self._started(("-C", str(self.top), *arguments), data, None)
+        if done.returncode > 1:  # 1 says that there are none
+            raise Uncommitted(_first_line(done.stderr) or f"git {arguments[0]} failed")
+        return done.stdout.decode("utf-8", "surrogateescape").split("\0")
 
-    def found(self, commit: str, words: str) -> str:
-        """Return the newest commit of the last hundred whose message has these words, empty for none."""
-        recent = self.asked("log", "--max-count=100", "--format=%H", commit) if commit else ""
-        wanted = ("log", "--no-walk", "--max-count=1", "--format=%H", "--fixed-strings", f"--grep={words}")
-        return self.asked(*wanted, *recent.split()) if recent else ""
+    def found(self, commit: str, line: str) -> str:
+        """Return the newest commit of the last hundred whose message has this line, empty for none."""
+        told = self.asked("log", "--max-count=100", "--format=%H%n%B%x00", commit) if commit else ""
+        for message in told.split("\0"):
+            name, *lines = message.strip("\n").split("\n")
+            if line in lines:
+                return name
+        return ""
 
     def kept(self, path: str, data: bytes) -> str:
         """Put the bytes of a file into git's store, its line ends as git wants them; return their name."""

@@ -133,6 +133,7 @@ def _compose(shelf: Shelf, wanted: Correction, body: str, elsewhere: Sequence[Ci
             agent=given.agent if given else "",
             to="" if match is anchor and not standing else written,
         )
+    changes = draft.changes()
     old = Words.of(matches[0].text)
     found = Corrected(
         "",
@@ -141,7 +142,7 @@ def _compose(shelf: Shelf, wanted: Correction, body: str, elsewhere: Sequence[Ci
         (*_similar(shelf, draft, matches, old, standing), *elsewhere)[:MOST_SIMILAR],
         warnings=tuple(shelf.unreadable),
     )
-    return _Composed(draft.changes(), found, anchor.statement.citation)
+    return _Composed(changes, found, anchor.statement.citation)
 
 
 def _anchor(matches: Sequence[Match]) -> Match:

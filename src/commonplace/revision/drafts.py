@@ -84,8 +84,10 @@ class Draft:
         """
         made: list[Change] = []
         for path in self.shelf.paths:
+            if path not in self._edits and not self._may_refer(self.shelf.glance(path)):
+                continue
             data = self.shelf.data(path)
-            if data is None or not (path in self._edits or self._may_refer(data)):
+            if data is None:
                 continue
             try:
                 text = self._composed(path)
@@ -109,8 +111,10 @@ class Draft:
         return "".join(striking.with_entry(lines, inserted.after, inserted.lines) if inserted else lines)
 
     def _may_refer(self, data: bytes) -> bool:
+        """Whether a note may hold a reference into one whose lines move; bytes of UTF-16 do not tell."""
         wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-        return bool(self._inserted) and (wide or b"<!--" in data)
+        named = b"<!--" in data and any(path.rpartition("/")[2].encode() in data for path in self._inserted)
+        return bool(self._inserted) and (wide or named or (b"<!--" in data and b"%" in data))
 
     def _moved_references(self, text: str) -> str:
         for path in self._inserted:

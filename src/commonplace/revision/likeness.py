@@ -36,12 +36,6 @@ def share(one: str, other: str) -> float:
     return shared / max(1.0, min(wording.weight(first), wording.weight(second))) if shared >= LEAST else 0.0
 
 
-def may_hold(folded: str, wanted: frozenset[str], least: float) -> bool:
-    """Whether a folded text holds this much of some stems at all: cheap, and sometimes too hopeful."""
-    need = least * wording.weight(wanted)
-    return wording.weight(word for word in wanted if word in folded) >= need
-
-
 def folded(text: str) -> str:
-    """Return a text as `may_hold` looks at it."""
+    """Return a text as words are looked for in it."""
     return characters.fold(text).casefold()

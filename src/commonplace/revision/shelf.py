@@ -14,6 +14,7 @@ from commonplace.index.reading import content_hash
 from commonplace.notes import files, layout, scan
 from commonplace.notes.parse import decode, parse
 from commonplace.revision import likeness
+from commonplace.search import wording
 from commonplace.types.statements import Statement
 
 _LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
@@ -25,15 +26,20 @@ class Shelf:
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
-        real: dict[str, str] = {}
-        for state in scan.scan([own]):
-            if state.path.lower().endswith(".md") and 0 < state.size <= _LARGEST:
-                real.setdefault(os.path.realpath(state.absolute), state.path)
-        self.paths = sorted(real.values(), key=_rank)
+        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and 0 < s.size <= _LARGEST]
+        # A link may be another name of a note that is here: that is changed under one name alone.
+        links = {s.path: os.path.realpath(s.absolute) for s in found if os.path.islink(s.absolute)}
+        plain = {s.absolute for s in found if s.path not in links}
+        kept = {real: path for path, real in links.items() if real not in plain}
+        twice = links.keys() - kept.values()
+        self._absolute = {s.path: s.absolute for s in found if s.path not in twice}
+        self.paths = sorted(self._absolute, key=_rank)
         self.unreadable: list[str] = []
         self._read = read
         self._data: dict[str, bytes | None] = {}
         self._statements: dict[str, list[Statement]] = {}
+        self._glances: dict[str, bytes] = {}
+        self._folds: dict[str, str] = {}
 
     def data(self, path: str) -> bytes | None:
         """The bytes of a note; None for one that is not there, or cannot be read."""
@@ -44,6 +50,17 @@ class Shelf:
                 self._data[path] = None
                 self.unreadable.append(str(error))
         return self._data[path]
+
+    def glance(self, path: str) -> bytes:
+        """The bytes of a note as they lie there, to see whether it is worth reading; none if it cannot be."""
+        if path not in self._glances:
+            try:
+                with open(self._absolute[path], "rb") as file:
+                    self._glances[path] = file.read(_LARGEST)
+            except OSError as error:
+                self._glances[path] = b""
+                self.unreadable.append(f"{paths.shown(path)}: {paths.reason(error)}")
+        return self._glances[path]
 
     def raw(self, path: str) -> str:
         """The text of a note as it is written back, with what is private in it. Raises NoteUnreadable."""
@@ -57,13 +74,20 @@ class Shelf:
 
     def like(self, words: str, least: float = 0.5) -> list[Statement]:
         """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
-        wanted = likeness.stems(words)
-        return [
-            statement
-            for path in self.paths
-            if likeness.may_hold(likeness.folded(decode(self.data(path) or b"")), wanted, least)
-            for statement in self.statements(path)
-        ]
+        rated = [(word, wording.weight([word])) for word in likeness.stems(words)]
+        need = least * sum(weight for _, weight in rated)
+        found: list[Statement] = []
+        for path in self.paths:
+            text = self._folded(path)
+            if sum([weight for word, weight in rated if word in text]) >= need:
+                found += self.statements(path)
+        return found
+
+    def _folded(self, path: str) -> str:
+        if path not in self._folds:
+            data = self.glance(path)
+            self._folds[path] = data.decode().lower() if data.isascii() else likeness.folded(decode(data))
+        return self._folds[path]
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
@@ -72,7 +96,7 @@ class Shelf:
 
     def hashed(self, start: str) -> list[str]:
         """The notes whose content hash begins so, as `#docid` names them."""
-        return [path for path in self.paths if content_hash(self.data(path) or b"").startswith(start)]
+        return [path for path in self.paths if content_hash(self.glance(path)).startswith(start)]
 
 
 def _rank(path: str) -> tuple[bool, str]:
