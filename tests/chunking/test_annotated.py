@@ -21,6 +21,16 @@ def lines_said(text: str) -> list[int]:
     return [n for n in range(1, len(note.lines) + 1) if said.of(n, n) and note.lines[n - 1].strip()]
 
 
+def test_an_entry_that_calls_itself_a_guess_is_one_as_far_as_it_goes() -> None:
+    text = (
+        "- 14:05 tentative: a\n  more\n  - inside\n- known\n\nTentative: wrapped\nover lines\n\nafter\n"
+        "```\ntentative: code\n```\n- 暂定：周三\nlazy\n"
+    )
+    assert lines_said(text) == [1, 2, 3, 6, 7, 13, 14]
+    assert lines_said("- tentative: a <!-- superseded -->\n") == [1]
+    assert told("- tentative: a <!-- superseded -->\n")[0][1] == {"status": "superseded"}
+
+
 def test_nothing_is_said_of_nearly_all_notes() -> None:
     assert told("# A\n\n- a fact\n") == [("- a fact", None)]
     assert told("---\ntitle: A\n---\n\n- a fact\n")[1:] == [("- a fact", None)]

@@ -199,3 +199,40 @@ def test_an_answer_says_what_it_costs_and_what_all_notes_would(run: Run, workspa
     assert "tokens" not in run("search", NONSENSE).stderr
     (hit, *_) = json.loads(run("search", "deploy", "--format", "json").stdout)
     assert hit["tokens"] == -(-len(hit["text"]) // 4)
+
+
+def struck(home: Path) -> None:
+    (home / "MEMORY.md").write_text(
+        "# Memory\n\n- ~~The kiln is fired on Mondays.~~ <!-- cp: until=2026-03-02 by=owner -->\n"
+        "- The kiln is fired on Fridays. <!-- cp: since=2026-03-02 -->\n",
+        "utf-8",
+    )
+
+
+@pytest.mark.parametrize("separate", [True, False])
+def test_history_and_a_day(run: Run, workspace: Path, separate: bool) -> None:
+    """Through the shortcut and through click alike."""
+    struck(workspace)
+    ask = ("search", "when is the kiln fired", "--now", "2026-03-10")
+    now = run(*ask, *([] if separate else ["--limit=9"]))
+    assert "Fridays" in now.stdout and "Mondays" not in now.stdout
+    before = run(*ask, "--history").stdout
+    assert before.index("Fridays") < before.index("Mondays")
+    assert "struck 2026-03-02" in before
+    for told in ("2026-03-01", "2026-02", "last month", "上个月"):
+        then = run(*ask, "--as-of", told) if separate else run(*ask, f"--as-of={told}")
+        assert "Mondays" in then.stdout and "Fridays" not in then.stdout and "~~" not in then.stdout
+    recalled = run("recall", "when is the kiln fired", "--as-of", "yesterday", "--now", "2026-03-02")
+    assert "Mondays" in recalled.stdout and "Fridays" not in recalled.stdout
+
+
+def test_a_day_that_is_none(run: Run) -> None:
+    for command in ("search", "recall"):
+        result = run(command, "deploy", "--as-of", "never")
+        assert (result.exit_code, "as-of: 'never' is no date" in result.stderr) == (1, True)
+
+
+def test_data_says_until_when_struck_text_held(run: Run, workspace: Path) -> None:
+    struck(workspace)
+    hits = json.loads(run("search", "kiln fired", "--history", "--format", "json").stdout)
+    assert [(hit["labels"], hit["until"]) for hit in hits[:2]] == [([], None), (["struck"], "2026-03-02")]

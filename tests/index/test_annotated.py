@@ -52,3 +52,16 @@ def test_references_lead_to_notes_and_lines(tmp_path: Path) -> None:
             f"#{note[1][:6]}": [Place(note[0])], "nowhere.md": [],
         }  # fmt: skip
         assert annotated.long_term(index) == {note[0]}
+
+
+def test_what_is_struck_is_looked_up_in_an_index_of_its_own(tmp_path: Path) -> None:
+    """Which is empty where nothing is struck: no question pays for it."""
+    with opened(tmp_path, "- a\n") as memory:
+        from commonplace.index import schema
+
+        index = memory._store.index
+        for condition in (schema.STRUCK, schema.WITH_DAY):
+            rows = index._rows(f"EXPLAIN QUERY PLAN SELECT id FROM passages WHERE {condition}")
+            assert "USING COVERING INDEX passages_" in rows[0][3]
+        assert index.struck() == frozenset()
+        assert index.struck() is index.struck()

@@ -54,7 +54,10 @@ def workspace(tmp_path: Path) -> Workspace:
 def dump(index: SqliteIndex) -> list[object]:
     """All that an index says, without the numbers it gave things."""
     ask = index.connection.execute
-    ask("CREATE VIRTUAL TABLE IF NOT EXISTS temp.words USING fts5vocab(main, 'passages_fts', 'row')")
+    for table in ("passages", "struck"):
+        ask(
+            f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab(main, '{table}_fts', 'row')"
+        )
     columns = "collection, path, title, date, kind, hash, size, lines, metadata"
     return [
         ask(f"SELECT {columns} FROM notes ORDER BY collection, path").fetchall(),
@@ -63,12 +66,14 @@ def dump(index: SqliteIndex) -> list[object]:
             " JOIN notes n ON n.id = s.note_id ORDER BY n.path, s.start_line"
         ).fetchall(),
         ask(
-            "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, v.key, v.vector FROM passages p"
+            "SELECT n.path, p.start_line, p.end_line, p.text, p.annotations, p.day, p.until, v.key, v.vector"
+            " FROM passages p"
             " JOIN notes n ON n.id = p.note_id LEFT JOIN vectors v ON v.id = p.vector_id"
             " ORDER BY n.path, p.id - n.first_passage"
         ).fetchall(),
         ask("SELECT key, vector FROM vectors ORDER BY key").fetchall(),
-        ask("SELECT term, doc, cnt FROM temp.words ORDER BY term").fetchall(),
+        ask("SELECT term, doc, cnt FROM temp.passages_words ORDER BY term").fetchall(),
+        ask("SELECT term, doc, cnt FROM temp.struck_words ORDER BY term").fetchall(),
     ]
 
 
@@ -77,9 +82,11 @@ def prose(rng: random.Random) -> str:
     for _ in range(rng.randrange(1, 30)):
         lines.append(
             rng.choice(
-                ["", "## " + rng.choice(WORDS), "- " + " ".join(rng.choices(WORDS, k=rng.randrange(1, 20)))]
+                ["", "## " + rng.choice(WORDS), "- " + " ".join(rng.choices(WORDS, k=rng.randrange(1, 20))),
+                 f"- ~~{rng.choice(WORDS)} {rng.choice(WORDS)}~~ <!-- cp: until=2026-03-0{rng.randrange(1, 9)} -->",
+                 f"- {rng.choice(WORDS)} ~~{rng.choice(WORDS)}~~", f"- {rng.choice(WORDS)} <!-- cp: since=2026-03-02 -->"]
             )
-        )
+        )  # fmt: skip
     return "\n".join(lines) + "\n"
 
 

@@ -145,6 +145,40 @@ def test_disarmed_comments_say_nothing(entirely: bool) -> None:
         assert comments.take([disarmed]) == {}
 
 
+def test_nobody_else_pins_strikes_or_names_sources() -> None:
+    text = (
+        "x <!-- cp: from=MEMORY.md#L1 since=2020-01-01 until=2030-01-01 to=a.md --> <!--pinned--> <!-- PINNED -->"
+        " <!--CP:since=2020-01-01-->"
+    )
+    assert comments.take([text])[1].keys() >= {"from", "since", "until", "superseded-by", "pinned"}
+    assert comments.take([comments.disarmed(text, entirely=False)]) == {}
+    assert comments.take([comments.disarmed(text, entirely=True)]) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tentative: x", "- 14:05 tentative: x", "  - Tentative: x", "1. **tentative:** x", "- **Tentative**: x", "- [ ] tentative: x",
+     "> tentative: x", "- 14:05 暂定：周三", "待证:漏水", "tentative："],
+)  # fmt: skip
+def test_words_that_open_a_guess(line: str) -> None:
+    assert comments.guessed(line, [line]) == [1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the plan is tentative: x",
+        "tentatively: x",
+        "tentative",
+        "tentative:x",
+        "暂定方案",
+        "- a tentative: x",
+    ],
+)
+def test_words_that_open_none(line: str) -> None:
+    assert comments.guessed(line, [line]) == []
+
+
 @pytest.mark.parametrize(
     "unit",
     ["<!-- by: agent; ", "<!-- by: agent; agent: ", ";agent:", "<!--", "<!-- by: agent" + ";agent:a" * 9],
