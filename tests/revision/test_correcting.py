@@ -112,11 +112,20 @@ def test_what_says_the_same_is_no_correction(memory: Memory, root: Path, new: st
 
 
 def test_what_stands_already_is_not_written_twice(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("# Memory\n")
+    (root / "memory/2026-02-19.md").write_text(f"- 10:00 {OLD}\n")
     (root / "memory/2026-02-20.md").write_text(f"- 10:00 {NEW}\n")
     done = memory.correct(OLD, NEW, now=NOW)
     assert done.written == "memory/2026-02-20.md#L1"
-    assert (root / "MEMORY.md").read_text().count("Thursdays") == 0
-    assert "by=owner to=memory/2026-02-20.md#L1 -->" in (root / "MEMORY.md").read_text()
+    assert (root / "memory/2026-02-19.md").read_text().count("Thursdays") == 0
+    assert "by=owner to=memory/2026-02-20.md#L1 -->" in (root / "memory/2026-02-19.md").read_text()
+
+
+def test_long_term_memory_says_itself_what_is_right(memory: Memory, root: Path) -> None:
+    (root / "memory/2026-02-20.md").write_text(f"- 10:00 {NEW}\n")
+    done = memory.correct(OLD, NEW, now=NOW)
+    assert done.written.startswith("MEMORY.md#L")
+    assert f"- {NEW} <!-- cp: since=" in (root / "MEMORY.md").read_text()
 
 
 def test_beside_the_newest_where_memory_md_says_nothing(memory: Memory, root: Path) -> None:

@@ -157,7 +157,11 @@ def _age(match: Match) -> tuple[str, str, int]:
 
 
 def _standing(shelf: Shelf, new: Words, matches: Sequence[Match]) -> Statement | None:
-    """A statement that says the new one already, word for word, of the same thing."""
+    """A statement that says the new one already, word for word, of the same thing.
+
+    What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
+    """
+    curated = layout.kind_of(_anchor(matches).statement.path) == "long-term"
     for found in finding.saying(shelf, new):
         statement = found.statement
         free = not any(
@@ -166,7 +170,8 @@ def _standing(shelf: Shelf, new: Words, matches: Sequence[Match]) -> Statement |
         )
         plain = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
         verbatim = not found.part and finding.is_verbatim(statement, new)
-        if free and plain and verbatim and finding.agree(found, matches[0]):
+        kept = layout.kind_of(statement.path) == "long-term" or not curated
+        if kept and free and plain and verbatim and finding.agree(found, matches[0]):
             return statement
     return None
 
