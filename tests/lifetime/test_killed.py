@@ -135,7 +135,7 @@ def check_nothing_half(root: Path) -> None:
 
 def test_consolidate(template: Path, env: dict[str, str]) -> None:
     before = tree(template)
-    died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"])
+    died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"], stride=2)
     after = tree(whole)
     assert after["MEMORY.md"] != before["MEMORY.md"]
     for one in died:

@@ -210,3 +210,25 @@ def test_the_answer_to_a_handshake_needs_nothing_heavy(workspace: Path) -> None:
     assert "commonplace.servers.stdio" in modules
     assert not modules.intersection([*HEAVY, "click", "commonplace.memory", "commonplace.agent.tools", "inspect",
                                      "asyncio", "uvicorn", "starlette", "logging"])  # fmt: skip
+
+
+def test_forgetting_takes_two_calls_and_the_code_of_the_first(client: Client, workspace: Path) -> None:
+    note = workspace / "memory" / "2026-02-14.md"
+
+    def tool(name: str, **arguments: str) -> Any:
+        return client.ask("tools/call", {"name": name, "arguments": arguments})["result"]
+
+    client.ask("initialize", GREETING, 0)
+    corrected = tool("memory_correct", old="Lin signs it off.", new="Ada signs it off.", why="said so today")
+    assert corrected["isError"] is False
+    assert "~~Lin signs it off.~~" in (workspace / "memory" / "2026-02-13.md").read_text()
+    preview = tool("memory_forget", what="Nothing but rain.")
+    assert "rain" in note.read_text()
+    assert tool("memory_forget", what="Nothing but rain.", confirm="yes")["isError"] is True
+    code = preview["structuredContent"]["confirm"]
+    assert tool("memory_forget", what="deploy", confirm=code)["isError"] is True
+    assert "rain" in note.read_text()
+    code = tool("memory_forget", what="Nothing but rain.")["structuredContent"]["confirm"]
+    assert tool("memory_forget", what="Nothing but rain.", confirm=code)["isError"] is False
+    assert "rain" not in note.read_text()
+    assert tool("memory_forget", what="Nothing but rain.", confirm=code)["isError"] is True
