@@ -6,6 +6,7 @@ import errno
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,11 @@ def test_processes_at_once_make_runs_in_a_row(workspace: paths.Workspace) -> Non
         assert newer.files[0].before == older.files[0].after
     undoing.undo(workspace, made[-1].id, since=True)
     assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n"
+
+
+def test_no_secret_of_a_reason_is_kept(workspace: paths.Workspace, change: Changing) -> None:
+    why = "the password: hunter2Xx91a was wrong <private>so was I</private>"
+    run = applying.apply(workspace, [change("MEMORY.md", b"- two\n")], replace(ABOUT, why=why))
+    assert run is not None
+    assert run.about.why == "the password: [REDACTED:password] was wrong"
+    assert b"hunter2" not in (workspace.history / run.id / "run.json").read_bytes()

@@ -80,7 +80,7 @@ def rewrite(
         if not changes:
             return None
         _check(workspace, changes)
-        told = about if isinstance(about, About) else about()
+        told = _fit(about if isinstance(about, About) else about())
         waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
         run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
         run = _make(workspace, run, changes)
@@ -120,6 +120,16 @@ def warnings(workspace: paths.Workspace) -> list[str]:
         ]
     except CommonplaceError as error:
         return [f"a generated change could not be carried on: {error}"]
+
+
+def _fit(about: About) -> About:
+    """What a run says of itself as it may be kept: on one line each, no secret and no private part."""
+    from commonplace.notes.redact import redact, strip_private
+
+    def fit(text: str) -> str:
+        return " ".join(redact(strip_private(text))[0].split())
+
+    return replace(about, title=fit(about.title), why=fit(about.why))
 
 
 def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:

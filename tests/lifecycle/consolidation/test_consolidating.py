@@ -85,6 +85,15 @@ def test_what_is_replaced_is_struck_beside_the_new_one(opened: Open) -> None:
     ]
 
 
+@pytest.mark.parametrize(("until", "holds"), [("2026-02-12", True), ("2026-02-13", False)])
+def test_who_changes_their_mind_twice_is_believed(opened: Open, until: str, holds: bool) -> None:
+    struck = f"- ~~Priya is vegetarian.~~ <!-- cp: until={until} by=owner -->\n"
+    memory = opened(OLD + struck, {DAY: NOTE})
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert (done.run is not None) is holds
+    assert ("- Priya is vegetarian. <!--" in long_term(memory)) is holds
+
+
 def test_merged_entries_point_to_the_new_one(opened: Open) -> None:
     text = "# Memory\n\n## A\n\n- The NAS has four disks.\n- x one\n- x two\n- x three\n- x four\n- x five\n- x six\n- Four disks has the NAS.\n"
     memory = opened(text, {DAY: NOTE})

@@ -246,6 +246,13 @@ def faults(text: str, found: Accepted, today: date) -> str:
     return ""
 
 
+def _holds_again(entry: Entry, day: date | None) -> bool:
+    """Whether a source of a day is newer than the striking of an entry: people change their mind twice."""
+    return (
+        entry.statement.struck and day is not None and "" < entry.statement.said.get("until", "") < f"{day}"
+    )
+
+
 def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str:
     """Why a text says nothing new: an entry, another operation, what was struck or archived says it."""
     text = found.operation.text
@@ -255,10 +262,12 @@ def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str
             continue
         if sameness.says(entry.text, text):
             return f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
+    newest = max((source.day for source in found.sources), default=None)
     for entry in ground.page.entries:
-        if entry.statement.struck and entry.statement.first not in own and sameness.says(entry.text, text):
+        gone = entry.statement.struck and entry.statement.first not in own
+        if gone and not _holds_again(entry, newest) and sameness.says(entry.text, text):
             return "was struck in MEMORY.md"
-    if any(sameness.says(entry.text, text) for entry in ground.archived):
+    if any(not _holds_again(e, newest) and sameness.says(e.text, text) for e in ground.archived):
         return "stands in the archive"
     if found.operation.op != "merge":
         against = [e for e in standing if e.label and e.statement.first not in own]

@@ -230,8 +230,9 @@ def _archive(draft: Draft, entry: Entry, page: Page) -> None:
     heading = page.sections.get(entry.section, entry.section) if entry.section in page.sections else None
     draft.archive, at, _ = files.insert_entry(before, "\n".join(block), heading)
     _follow(draft, ARCHIVE, before, draft.archive)
-    draft.memory = "".join(lines[: first - 1] + lines[last:])
-    size = last - first + 1
+    start, end = _with_spare_blanks(lines, first, last)
+    draft.memory = "".join(lines[: start - 1] + lines[end:])
+    size = end - start + 1
 
     def moved(line: int) -> str:
         if first <= line <= last:
@@ -240,3 +241,13 @@ def _archive(draft: Draft, entry: Entry, page: Page) -> None:
 
     draft.moved(draft.path, moved)
     draft.archived.append(entry.text)
+
+
+def _with_spare_blanks(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The lines that go with those of an entry, so that no two blank ones are left where there was one."""
+    blank_before = first > 1 and not lines[first - 2].strip()
+    if blank_before and last == len(lines):
+        return first - 1, last
+    if blank_before and last < len(lines) and not lines[last].strip():
+        return first, last + 1
+    return first, last
