@@ -58,10 +58,13 @@ def test_a_prompt_tells_what_stands(memory: Memory, question: str) -> None:
 def test_guesses_are_told_to_owners_who_want_them(memory: Memory, tmp_path: Path) -> None:
     with Memory.open(tmp_path, overrides={"usage.record": False, "recall.tentative": True}) as wanting:
         text = ContextBuilder(wanting).build("Is the buoy adrift?", now=DAY).text
-        assert "tentative: the buoy is adrift" in text and "灯塔" in text and "~~The" not in text
+        assert "tentative: the buoy is adrift" in text
+        assert "灯塔" in text
+        assert "~~The" not in text
 
 
 def test_what_is_left_out_says_why(memory: Memory) -> None:
     left = {(one.what, one.why) for one in ContextBuilder(memory).build("", now=DAY).left_out}
-    assert ("MEMORY.md#L9", "tentative") in left and ("memory/2026-03-02.md#L5", "tentative") in left
+    assert ("MEMORY.md#L9", "tentative") in left
+    assert ("memory/2026-03-02.md#L5", "tentative") in left
     assert not any("L5" in what and "MEMORY" in what for what, _ in left)

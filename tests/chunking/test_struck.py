@@ -145,7 +145,8 @@ def test_what_once_stood_has_passages_of_its_own_behind_all_others() -> None:
         ),
     ]
     assert [p.section for p in cut] == [0, 0, 1]
-    assert found[1].headings == found[0].headings and found[1].turns == 0
+    assert found[1].headings == found[0].headings
+    assert found[1].turns == 0
 
 
 @pytest.mark.parametrize(
@@ -185,4 +186,5 @@ def test_facts_that_say_since_when_they_hold_stand_alone() -> None:
 def test_a_long_line_is_cut() -> None:
     text = "- ~~" + "word " * 2000 + "end~~\n"
     found = told(text)
-    assert len(found) > 5 and all("struck" in said for *_, said in found)
+    assert len(found) > 5
+    assert all("struck" in said for *_, said in found)

@@ -215,15 +215,19 @@ def test_history_and_a_day(run: Run, workspace: Path, separate: bool) -> None:
     struck(workspace)
     ask = ("search", "when is the kiln fired", "--now", "2026-03-10")
     now = run(*ask, *([] if separate else ["--limit=9"]))
-    assert "Fridays" in now.stdout and "Mondays" not in now.stdout
+    assert "Fridays" in now.stdout
+    assert "Mondays" not in now.stdout
     before = run(*ask, "--history").stdout
     assert before.index("Fridays") < before.index("Mondays")
     assert "struck 2026-03-02" in before
     for told in ("2026-03-01", "2026-02", "last month", "上个月"):
         then = run(*ask, "--as-of", told) if separate else run(*ask, f"--as-of={told}")
-        assert "Mondays" in then.stdout and "Fridays" not in then.stdout and "~~" not in then.stdout
+        assert "Mondays" in then.stdout
+        assert "Fridays" not in then.stdout
+        assert "~~" not in then.stdout
     recalled = run("recall", "when is the kiln fired", "--as-of", "yesterday", "--now", "2026-03-02")
-    assert "Mondays" in recalled.stdout and "Fridays" not in recalled.stdout
+    assert "Mondays" in recalled.stdout
+    assert "Fridays" not in recalled.stdout
 
 
 def test_a_day_that_is_none(run: Run) -> None:

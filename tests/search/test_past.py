@@ -97,7 +97,8 @@ def test_an_ordinary_search_is_that_of_notes_without_struck_text(tmp_path: Path,
         ]
         exact = 0 if mode == "lexical" else 0.02
         assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=exact, rel=exact)
-    assert found[0] and not any("~~" in hit.text for hit in found[0])
+    assert found[0]
+    assert not any("~~" in hit.text for hit in found[0])
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "semantic"])
@@ -124,7 +125,8 @@ def test_struck_text_stands_below_what_replaced_it(
 def test_a_part_of_a_line_is_struck(opened: Open) -> None:
     with opened(NOTES) as memory:
         now = memory.search("harbour closes Mira", now=DAY).hits
-        assert place(now, "Mira told us.") and not place(now, "six")
+        assert place(now, "Mira told us.")
+        assert not place(now, "six")
         before = memory.search("harbour closes Mira", history=True, now=DAY).hits
         whole = before[place(before, "six") - 1]
         assert whole.text == "- 14:05 ~~The harbour closes at six.~~ Mira told us."
@@ -135,18 +137,24 @@ def test_as_of_a_day_what_held_then_is_told_as_it_was_told(opened: Open) -> None
     with opened(NOTES) as memory:
         found = memory.search("harbour closes painted", as_of=EVE, now=DAY, min_score=0).hits
         assert place(found, "- 14:05 The harbour closes at six. Mira told us.") == 1
-        assert not place(found, "eight") and not place(found, "green")
+        assert not place(found, "eight")
+        assert not place(found, "green")
         then = memory.search("harbour closes painted", as_of=DAY, min_score=0).hits
-        assert place(then, "eight") and not place(then, "six") and not place(then, "green")
+        assert place(then, "eight")
+        assert not place(then, "six")
+        assert not place(then, "green")
         early = memory.search("pager of kestrel harbour", as_of=date(2026, 1, 4), min_score=0).hits
-        assert not place(early, "pager") and not place(early, "harbour")
+        assert not place(early, "pager")
+        assert not place(early, "harbour")
         assert place(memory.search("kestrel pager", as_of=date(2026, 1, 5)).hits, "pager")
 
 
 def test_history_up_to_a_day(opened: Open) -> None:
     with opened(NOTES) as memory:
         found = memory.search("harbour closes", history=True, as_of=date(2026, 3, 5), min_score=0).hits
-        assert place(found, "six") and place(found, "eight") and not place(found, "green")
+        assert place(found, "six")
+        assert place(found, "eight")
+        assert not place(found, "green")
         assert not place(memory.search("harbour closes", history=True, as_of=EVE).hits, "eight")
 
 
@@ -154,10 +162,11 @@ def test_a_filter_asks_for_a_day_in_any_form(opened: Open) -> None:
     with opened(NOTES) as memory:
         for told in ("as-of:2026-03-01", "as-of:2026-02", "as-of:昨天", "as-of:yesterday"):
             hits = memory.search(f"when do deploys of kestrel go out {told}", now=DAY).hits
-            assert place(hits, "on Tuesdays") == 1 and not place(hits, "on Thursdays"), told
+            assert (place(hits, "on Tuesdays"), place(hits, "on Thursdays")) == (1, 0), told
         assert place(memory.search("kestrel deploys as-of:today", now=DAY).hits, "Tuesdays") == 0
         listed = memory.search("as-of:2026-02 type:long-term", now=DAY).hits
-        assert place(listed, "on Tuesdays") and not place(listed, "on Thursdays")
+        assert place(listed, "on Tuesdays")
+        assert not place(listed, "on Thursdays")
         for mistake in ("as-of:never", "-as-of:2026-02"):
             with pytest.raises(ConfigError, match="as-of"):
                 memory.search(f"kestrel {mistake}", now=DAY)
@@ -215,7 +224,8 @@ def test_the_replacement_may_stand_elsewhere_and_be_replaced_in_turn(opened: Ope
     with opened(notes) as memory:
         found = memory.search("The lamp is lit at four", history=True, now=DAY).hits
         places = [place(found, part) for part in ("half past five", "comes on at five", "lit at four")]
-        assert places == sorted(places) and 0 not in places
+        assert places == sorted(places)
+        assert 0 not in places
         assert place(memory.search("lamp light", as_of=date(2026, 2, 6)).hits, "comes on at five")
 
 
@@ -247,15 +257,20 @@ def test_what_ends_and_what_supersedes_is_judged_as_of_the_day(opened: Open) -> 
         now = {
             hit.text: hit.labels for hit in memory.search("well", as_of=date(2026, 2, 20), min_score=0).hits
         }
-        assert now["- The well is deep."] == ("superseded",) and now["- The well is old."] == ("expired",)
+        assert now["- The well is deep."] == ("superseded",)
+        assert now["- The well is old."] == ("expired",)
 
 
 def test_recall_tells_nothing_struck_but_what_held_on_the_day(opened: Open) -> None:
     with opened(NOTES) as memory:
         block = memory.recall("When do deploys of kestrel go out?", now=DAY).text
-        assert "Thursdays" in block and "Tuesdays" not in block and "~~" not in block
+        assert "Thursdays" in block
+        assert "Tuesdays" not in block
+        assert "~~" not in block
         then = memory.recall("When do deploys of kestrel go out?", now=DAY, as_of=EVE)
-        assert "Tuesdays" in then.text and "Thursdays" not in then.text and "~~" not in then.text
+        assert "Tuesdays" in then.text
+        assert "Thursdays" not in then.text
+        assert "~~" not in then.text
         assert "(struck 2026-03-02, " in then.text
 
 
@@ -293,7 +308,8 @@ def test_without_an_index_the_files_answer_alike(tmp_path: Path) -> None:
     with Memory.open(tmp_path, index_path=tmp_path / ".commonplace" / "x.sqlite") as memory:
         memory._store._fallback = lambda: str(tmp_path / ".commonplace" / "y.sqlite")
         found = memory.search("deploys of kestrel", now=DAY)
-        assert found.level == 3 and not place(found.hits, "Tuesdays")
+        assert found.level == 3
+        assert not place(found.hits, "Tuesdays")
         assert place(memory.search("deploys of kestrel", history=True).hits, "Tuesdays")
         assert place(memory.search("deploys of kestrel", as_of=EVE).hits, "Tuesdays")
 

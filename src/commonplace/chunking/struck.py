@@ -116,7 +116,7 @@ def _lead(line: str) -> int:
 
 
 def _whole(line: str) -> list[Strike]:
-    """What is struck of a line that is so from end to end, whatever stands in it: so corrections are written."""
+    """What is struck of a line that is so from end to end, whatever it says: so corrections are written."""
     at = _lead(line)
     if strikes.read([line[at:]], turn=True) is None:
         return []

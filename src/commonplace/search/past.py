@@ -217,7 +217,7 @@ def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
 
 
 def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
-    """Put the best of each place that replaces a struck passage before it, where all of that stands behind it.
+    """Put the best of each place that replaces a struck passage before it, where all of it stands behind.
 
     It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
     """
@@ -231,7 +231,7 @@ def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
 
 
 def _put_before(found: list[Ranked], own: int, others: Collection[int]) -> bool:
-    """Move the best of some passages before another (in place), unless one is; whether that was to be done."""
+    """Move the best of some passages before another (in place), unless one is; whether it was moved."""
     at = next((n for n, item in enumerate(found) if item.candidate.id == own), None)
     best = next((n for n, item in enumerate(found) if item.candidate.id in others), None)
     if at is None or best is None or best < at:

@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
     diversity: float
     asked: frozenset[str]
     now: date | None = None
-    replaced: Mapping[int, Collection[int]] = MappingProxyType({})
+    replaced: Successors = MappingProxyType({})
 
 
 def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list[Hit]:
@@ -54,7 +54,7 @@ def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list
     ]
 
 
-def _in_order(chosen: Sequence[Statement], replaced: Mapping[int, Collection[int]]) -> list[Statement]:
+def _in_order(chosen: Sequence[Statement], replaced: Successors) -> list[Statement]:
     """Statements with what replaces struck text before it again, whatever variety made of that."""
     from commonplace.search import past
 

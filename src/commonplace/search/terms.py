@@ -41,7 +41,7 @@ class Terms(NamedTuple):
 
 
 def weigh(index: SqliteIndex, query: Query, *, struck: bool = False) -> Terms:
-    """Look up how often the terms of a question occur, if wanted in struck text too, and choose among them."""
+    """Look up how often the terms of a question occur, if wanted in struck text too; choose among them."""
     if not query.terms:
         return Terms()
     others = [spelling for spelling in query.spellings if spelling not in query.terms]
