@@ -16,6 +16,7 @@ from commonplace.types.results import Factor, Hit, Place
 if TYPE_CHECKING:
     from datetime import date
 
+    from commonplace.search.past import Successors
 
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
