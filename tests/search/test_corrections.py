@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from commonplace import Memory
-from commonplace.types import Hit
+from commonplace.types import Hit, Provenance
 
 DAY, EVE = date(2026, 3, 2), date(2026, 3, 1)
 
@@ -95,32 +95,27 @@ def corrections(rng: random.Random) -> list[Correction]:
     return found
 
 
-def struck(one: Correction, number: int) -> list[str]:
-    """A correction as it is written: of each kind some, in either manner of the daily notes."""
-    by = "by=owner" if number % 3 else "by=agent agent=nano"
-    hour = ("", "14:05 ")[number % 2]
-    return [
-        f"- {hour}~~{one.old}~~ <!-- cp: until={DAY} {by} -->",
-        f"- {one.new} <!-- cp: since={DAY} -->",
-    ]
+def told(one: Correction, number: int) -> str:
+    """The old statement as an entry, in either manner of the daily notes."""
+    return f"- {('', '14:05 ')[number % 2]}{one.old}"
 
 
 def write(root: Path, found: list[Correction], rng: random.Random) -> None:
-    """Half of the corrections into MEMORY.md, half into the notes of their days, all among others."""
+    """Half of the old statements into MEMORY.md, half into the notes of their days, all among others."""
     (root / "memory").mkdir(parents=True)
-    curated = [line for n, one in enumerate(found) if n % 2 for line in struck(one, n)]
+    curated = [told(one, n) for n, one in enumerate(found) if n % 2]
     (root / "MEMORY.md").write_text("\n".join(["# Memory", "", "## Facts", "", *curated, ""]), "utf-8")
     daily = [(n, one) for n, one in enumerate(found) if not n % 2]
     for day in range(1, 29):
         entries = [
-            [f"- {rng.randrange(8, 20):02}:{rng.randrange(60):02} {other}"]
+            f"- {rng.randrange(8, 20):02}:{rng.randrange(60):02} {other}"
             for other in (
                 rng.choice(OTHERS).format(rng.choice(PEOPLE), *rng.sample(THINGS, 2)) for _ in range(12)
             )
         ]
-        entries += [struck(one, n) for n, one in daily[day - 1 :: 28]]
+        entries += [told(one, n) for n, one in daily[day - 1 :: 28]]
         rng.shuffle(entries)
-        lines = [f"# 2026-02-{day:02}", "", *(line for entry in entries for line in entry), ""]
+        lines = [f"# 2026-02-{day:02}", "", *entries, ""]
         (root / "memory" / f"2026-02-{day:02}.md").write_text("\n".join(lines), "utf-8")
 
 
@@ -134,6 +129,9 @@ def memory(found: list[Correction], tmp_path_factory: pytest.TempPathFactory) ->
     root = tmp_path_factory.mktemp("corrected")
     write(root, found, random.Random(7))
     with Memory.open(root, overrides={"usage.record": False, "index.sync_on_search": False}) as opened:
+        for number, one in enumerate(found):
+            who = Provenance("agent", "nano") if number % 3 == 0 else None
+            opened.correct(one.old, one.new, now=datetime(2026, 3, 2, 12), provenance=who)
         opened.sync()
         yield opened
 
@@ -165,8 +163,8 @@ def test_history_finds_the_old_one_below(memory: Memory, found: list[Correction]
     for one in found:
         hits = memory.search(one.question, now=DAY, history=True).hits
         old, new = place(hits, one.old), place(hits, one.new)
-        told = hits[old - 1] if old else None
-        labelled = told is not None and "struck" in told.labels and told.until == DAY.isoformat()
+        gone = hits[old - 1] if old else None
+        labelled = gone is not None and "struck" in gone.labels and gone.until == DAY.isoformat()
         if not (0 < new < old and labelled):
             missed.append((one, old, new, [hit.text for hit in hits[:3]]))
     assert missed == []
