@@ -112,6 +112,7 @@ def _hit_data(hit: Hit, layer: str) -> dict[str, Any]:
         "docid": hit.docid,
         "score": round(hit.score, 4),
         "date": hit.date,
+        "until": hit.until,
         "title": hit.title,
         "headings": list(hit.headings),
         "collection": hit.collection,
