@@ -229,10 +229,10 @@ def test_settings_that_may_not_be_written_are_one_line(ask: Ask, workspace: Path
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
-    """A file system of a quarter of a megabyte."""
+    """A file system of less than half a megabyte."""
     place = tmp_path / "small"
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=448k", "tmpfs", str(place)]
     if (
         not ROOT
         or not shutil.which("mount")

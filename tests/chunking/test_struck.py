@@ -178,6 +178,14 @@ def test_what_is_said_of_struck_text_is_not_said_of_what_is_left() -> None:
     assert told(text)[0] == (1, 2, "- B.\n  - c", {})
 
 
+def test_facts_of_the_day_of_their_heading_stand_together() -> None:
+    mark = "<!-- cp: since=2026-03-02 -->"
+    text = f"## 2026-03-02 {mark}\n\n- a {mark}\n- b {mark}\n- c <!-- cp: since=2026-03-03 -->\n"
+    note = parse(text, "memory/2026-03.md")
+    found = passages.split(note)[1]
+    assert [(p.start_line, p.end_line) for p in found] == [(3, 4), (5, 5)]
+
+
 def test_facts_that_say_since_when_they_hold_stand_alone() -> None:
     text = "- a <!-- cp: since=2026-03-02 -->\n  - more\n- b <!-- cp: since=2026-03-02 -->\n- c\n- d\n"
     assert [told for _, _, told, _ in told(text)] == ["- a\n  - more", "- b", "- c\n- d"]

@@ -316,9 +316,10 @@ def test_vectors_that_were_paid_for_go_unless_others_say_the_same(memory: Memory
     cache.close()
 
 
-def test_a_log_keeps_its_length(memory: Memory) -> None:
+@pytest.mark.parametrize("name", ["server.log", "schedule.log"])
+def test_a_log_keeps_its_length(memory: Memory, name: str) -> None:
     memory.sync()
-    log = memory.workspace.derived / "server.log"
+    log = memory.workspace.derived / name
     log.write_bytes(b"started\nMira asked\nended\n")
     forget(memory, "person", "Mira")
     assert log.read_bytes() == b"started\n" + b" " * 10 + b"\nended\n"

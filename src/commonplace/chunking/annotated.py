@@ -31,13 +31,14 @@ class Said:
         """Read the note's front matter and comments; both are nearly always empty."""
         self._note = _valid(comments.of_front_matter(note.metadata)) if note.metadata else {}
         self._lines: dict[int, dict[str, str]] = {}
-        self._facts: dict[int, int] = {}  # the line that says since when a line holds
+        self._facts: dict[int, int] = {}  # the line that says since when a line holds, unless a heading does
         ranges = sorted(_ranges(note), key=lambda found: (not found[2], found[0]))  # entries last: nearest
         for first, last, section, line in ranges:
             own = _valid(note.annotations[line])
             for number in range(first, last + 1) if own else ():
-                self._lines[number] = {**self._lines.get(number, self._note), **own}
-                if "since" in own and not section:
+                before = self._lines.get(number, self._note)
+                self._lines[number] = {**before, **own}
+                if not section and own.get("since", before.get("since")) != before.get("since"):
                     self._facts[number] = line
 
     def __bool__(self) -> bool:
@@ -64,7 +65,8 @@ class Said:
         """Whether two lines may not share a passage.
 
         An entry that says since when it holds is a fact of its own: beside others it would be found for their
-        words, and be taken for a newer word on what they say.
+        words, and be taken for a newer word on what they say. Not one of the day that its heading names, as in
+        the note of a month.
         """
         if not self._lines:
             return False

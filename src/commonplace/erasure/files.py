@@ -19,7 +19,7 @@ from commonplace.types.erasure import Erased
 SESSIONS = "sessions"
 _TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names them
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
-_SERVER_LOG = "server.log"
+_LOGS = ("server.log", "schedule.log")
 
 Line = Callable[[bytes, Wanted], bytes]
 
@@ -77,10 +77,10 @@ def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
 
 
 def logs(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Blank it in the logs of servers, which go on writing: their length stays."""
+    """Blank it in the logs of servers and of the schedule, which go on writing: their length stays."""
     found: list[Erased] = []
-    for folder in (ground.workspace.derived, paths.fallback_index(ground.workspace.root).parent):
-        path = folder / _SERVER_LOG
+    folders = (ground.workspace.derived, paths.fallback_index(ground.workspace.root).parent)
+    for path in (folder / name for folder in folders for name in _LOGS):
         if not path.is_file():
             continue
         data = path.read_bytes()
