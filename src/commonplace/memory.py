@@ -193,15 +193,11 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
-        return written if tentative else replace(written, contradicts=self._contradicted(text, now.date()))
-
-    def _contradicted(self, text: str, today: date) -> tuple[Cited, ...]:
+        if tentative:
+            return written
         from commonplace.revision import recent
 
-        try:
-            return recent.contradicted(self.workspace, text, today)
-        except Exception:  # noqa: BLE001 - the entry is written: whatever goes wrong in comparing it is no failure
-            return ()
+        return replace(written, contradicts=recent.contradicted(self.workspace, text, now.date()))
 
     def correct(
         self,
@@ -224,25 +220,19 @@ class Memory:
 
         from commonplace.revision import correcting
 
-        found = correcting.correct(
-            self.workspace,
-            self.settings,
-            correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance),
-            redact=self.settings.remember.redact,
-            ask=self._near,
+        self._store.written()
+        wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
+        return correcting.correct(
+            self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
             dry_run=dry_run,
-        )
-        if not dry_run:
-            self._store.written()
-        return found
+        )  # fmt: skip
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
         from commonplace.revision import elsewhere
 
-        if not own and len(sources(self)) == 1 and not self.settings.sessions.index:
-            return []
-        return elsewhere.hits(self._answerer, text, own=own)
+        alone = len(sources(self)) == 1 and not self.settings.sessions.index
+        return [] if alone and not own else elsewhere.hits(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.
@@ -279,15 +269,7 @@ class Memory:
         selections = [what] if isinstance(what, Selection) else list(what)
         index = self._index_path or self.workspace.index
         ground = Ground(
-            *(
-                self.workspace,
-                self.settings,
-                sources(self),
-                index,
-                self._make_store,
-                self._journal.path,
-                shifted,
-            )
+            self.workspace, self.settings, sources(self), index, self._make_store, self._journal.path, shifted
         )
         with self._syncing, self._lock:
             if not dry_run:

@@ -57,12 +57,13 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         if not line.strip() and not inside:
             gap = True
             continue
-        item = None if number in fenced else _ITEM.match(line)
         silent = number in fenced or _states_nothing(line)
-        if not inside and (gap or item or silent or turns.speaker(line) is not None):
+        item = not silent and _ITEM.match(line) is not None
+        begins = gap or item or turns.speaker(line) is not None
+        if not inside and (begins or silent):
             stack = [place for place in stack if 0 <= place.indent < _indent(line)]
         if not silent:
-            if gap or item or not stack or turns.speaker(line) is not None:
+            if begins or not stack:
                 stack.append(_Open(number, _indent(line) if item else -1))
                 found.append(stack[-1])
             stack[-1].last = number

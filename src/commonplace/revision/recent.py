@@ -33,8 +33,15 @@ def contradicted(workspace: paths.Workspace, text: str, today: date) -> tuple[Ci
     """Return the statements that stand and say something else of what an entry speaks of, MEMORY.md first.
 
     Only MEMORY.md and the daily notes of the last 30 days are read, as they lie; what cannot be read counts
-    as saying nothing.
+    as saying nothing. Never raises.
     """
+    try:
+        return _contradicted(workspace, text, today)
+    except Exception:  # noqa: BLE001 - the entry is written: whatever goes wrong in comparing it is no failure
+        return ()
+
+
+def _contradicted(workspace: paths.Workspace, text: str, today: date) -> tuple[Cited, ...]:
     wanted = [words for words in _wanted(text) if 0 < len(words) <= _LONGEST]
     found: list[Statement] = []
     for path in _near(workspace, today) if wanted else ():

@@ -110,7 +110,7 @@ def _checked(
         found, ground
     )
     if not reason and operation.op != "expire":
-        reason = faults(operation.text, found, ground.today) or _repeated(found, ground, standing)
+        reason = faults(operation.text, found) or _repeated(found, ground, standing)
     return (None, reason) if reason else (found, "")
 
 
@@ -222,55 +222,77 @@ def _merged(found: Accepted, ground: Ground) -> str:
 # --- the words ----------------------------------------------------------------------------------------------
 
 
-def faults(text: str, found: Accepted, today: date) -> str:
+def faults(text: str, found: Accepted) -> str:
     """Why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
+    return _form(text) or _strange_marks(text, found) or _content(text)
+
+
+def _form(text: str) -> str:
+    """What is wrong with the form of a text: it is to be one plain line."""
     if not text or len(text) > LONGEST:
         return f"longer than {LONGEST} characters" if text else "says nothing"
     if "\n" in text or len(text.splitlines()) > 1:
         return "has more than one line"
     if _COMMENT.search(text):
         return "holds a comment"
-    if _LEAD.match(text):
-        return "begins as Markdown does"
+    return "begins as Markdown does" if _LEAD.match(text) else ""
+
+
+def _strange_marks(text: str, found: Accepted) -> str:
+    """The first mark in a text that neither a source nor a target has."""
     known = [c.text for c in found.sources] + [target.text for target in found.targets]
-    if mark := next((m for m in _MARKS if m in text and not any(m in told for told in known)), ""):
-        return f"holds {mark}, which no source has"
+    mark = next((m for m in _MARKS if m in text and not any(m in told for told in known)), "")
+    return f"holds {mark}, which no source has" if mark else ""
+
+
+def _content(text: str) -> str:
+    """What is wrong with what a text says."""
     if "~~" in text or redact(text)[0] != text or strip_private(text) != text or "[REDACTED:" in text:
         return "holds what must not be kept"
     if durable.instructs(text):
         return "speaks to a model"
     if text.endswith(("?", "？")):
         return "asks"
-    if words.is_relative(text):
-        return "says when only as seen from its day"
-    return ""
-
-
-def _holds_again(entry: Entry, day: date | None) -> bool:
-    """Whether a source of a day is newer than the striking of an entry: people change their mind twice."""
-    return (
-        entry.statement.struck and day is not None and "" < entry.statement.said.get("until", "") < f"{day}"
-    )
+    return "says when only as seen from its day" if words.is_relative(text) else ""
 
 
 def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str:
     """Why a text says nothing new: an entry, another operation, what was struck or archived says it."""
-    text = found.operation.text
     own = {target.statement.first for target in found.targets}
-    for entry in standing:
-        if entry.statement.first in own and entry.label:
-            continue
+    others = [e for e in standing if not (e.label and e.statement.first in own)]
+    return (
+        _said_already(found.operation.text, others)
+        or _gone(found, ground, own)
+        or ("" if found.operation.op == "merge" else _contradicting(found.operation.text, others))
+    )
+
+
+def _said_already(text: str, others: Sequence[Entry]) -> str:
+    for entry in others:
         if sameness.says(entry.text, text):
             return f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
-    newest = max((source.day for source in found.sources), default=None)
-    for entry in ground.page.entries:
-        gone = entry.statement.struck and entry.statement.first not in own
-        if gone and not _holds_again(entry, newest) and sameness.says(entry.text, text):
-            return "was struck in MEMORY.md"
-    if any(not _holds_again(e, newest) and sameness.says(e.text, text) for e in ground.archived):
-        return "stands in the archive"
-    if found.operation.op != "merge":
-        against = [e for e in standing if e.label and e.statement.first not in own]
-        if contradictions.between(text, [e.statement for e in against]):
-            return "contradicts an entry that it does not replace"
     return ""
+
+
+def _gone(found: Accepted, ground: Ground, own: set[int]) -> str:
+    """Whether a text was struck or archived, and no source says so anew."""
+    newest = max((source.day for source in found.sources), default=None)
+
+    def says(entry: Entry) -> bool:
+        return not _holds_again(entry, newest) and sameness.says(entry.text, found.operation.text)
+
+    struck = (e for e in ground.page.entries if e.statement.struck and e.statement.first not in own)
+    if any(map(says, struck)):
+        return "was struck in MEMORY.md"
+    return "stands in the archive" if any(map(says, ground.archived)) else ""
+
+
+def _holds_again(entry: Entry, day: date | None) -> bool:
+    """Whether a source of a day is newer than the striking of an entry: people change their mind twice."""
+    until = entry.statement.said.get("until", "") if entry.statement.struck else ""
+    return day is not None and "" < until < day.isoformat()
+
+
+def _contradicting(text: str, others: Sequence[Entry]) -> str:
+    against = [entry.statement for entry in others if entry.label]
+    return "contradicts an entry that it does not replace" if contradictions.between(text, against) else ""
