@@ -93,9 +93,7 @@ class Memory:
     def _make_store(self, scout: Scout | None = None) -> Store:
         """An index of its own connection: a sync has one, so that questions need not wait for it."""
         path = self._index_path or self.workspace.index
-        lock = (
-            paths.lock_file(self.workspace, "sync") if self._index_path is None else path.with_suffix(".lock")
-        )
+        lock = path.with_suffix(".lock") if self._index_path else paths.lock_file(self.workspace, "sync")
         return Store(
             os.fspath(path),
             lambda: os.fspath(paths.fallback_index(self.workspace.root)),

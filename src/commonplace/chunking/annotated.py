@@ -65,8 +65,8 @@ class Said:
         """Whether two lines may not share a passage.
 
         An entry that says since when it holds is a fact of its own: beside others it would be found for their
-        words, and be taken for a newer word on what they say. One of the day that its heading names is not, as
-        in the note of a month.
+        words, and be taken for a newer word on what they say. One of the day that its heading names is not,
+        as in the note of a month.
         """
         if not self._lines:
             return False
