@@ -232,3 +232,9 @@ def test_forgetting_takes_two_calls_and_the_code_of_the_first(client: Client, wo
     assert tool("memory_forget", what="Nothing but rain.", confirm=code)["isError"] is False
     assert "rain" not in note.read_text()
     assert tool("memory_forget", what="Nothing but rain.", confirm=code)["isError"] is True
+
+
+def test_an_id_may_be_used_again_as_soon_as_it_is_answered(client: Client) -> None:
+    client.ask("initialize", GREETING, 0)
+    for _ in range(200):
+        assert client.ask("tools/call", {"name": "memory_status", "arguments": {}}, 7)["id"] == 7

@@ -70,6 +70,15 @@ def _streams() -> tuple[IO[bytes], IO[bytes]]:
     return os.fdopen(0, "rb", closefd=False), sink
 
 
+class _Request:
+    """A message that was put off: what it is known by, and whether it is still wanted."""
+
+    __slots__ = ("key", "message", "wanted")
+
+    def __init__(self, message: object) -> None:
+        self.message, self.key, self.wanted = message, _key(message), True
+
+
 class Server:
     """One client: its messages as they come, their answers as they are ready."""
 
@@ -77,10 +86,10 @@ class Server:
         """Answer into a stream; messages come with `serve`."""
         self._service, self._sink = service, sink
         self._connection = Connection()
-        self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._workers = 0
         self._waiting = 0
-        self._asked: set[tuple[type, int | str]] = set()
+        self._asked: set[_Request] = set()  # not by id: a client may use one again as soon as it is answered
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._warmed = False
@@ -121,47 +130,45 @@ class Server:
 
     def _put_off(self, message: object) -> None:
         """Leave a message to a thread, and start one more while there are few."""
+        request = _Request(message)
         with self._changed:
             full = self._waiting >= MOST_WAITING
             if not full:
                 self._waiting += 1
-                self._asked |= _keys(message)
+                self._asked.add(request)
                 start = self._workers < min(WORKERS, self._waiting)
                 self._workers += start
         if full:
             self._refuse(Refusal(protocol.INTERNAL, "too many messages at once"), protocol.id_of(message))
             return
-        self._queue.put(message)
+        self._queue.put(request)
         if start:
             threading.Thread(target=self._work, name="commonplace-mcp", daemon=True).start()
 
     def _work(self) -> None:
         while True:
-            message = self._queue.get()
+            request = self._queue.get()
             try:
-                answer = self._respond(message) if self._is_wanted(message) else None
-                if self._is_wanted(message):
+                answer = self._respond(request.message) if request.wanted else None
+                if request.wanted:
                     self._send_unless_none(answer)
             finally:
                 with self._changed:
                     self._waiting -= 1
-                    self._asked -= _keys(message)
+                    self._asked.discard(request)
                     self._changed.notify_all()
 
     def _respond(self, message: object) -> object | None:
         return protocol.respond(message, self._connection, self._service, METHODS)
 
-    def _is_wanted(self, message: object) -> bool:
-        """Whether nobody has cancelled a message since it was put off."""
-        with self._changed:
-            return _keys(message) <= self._asked
-
     def _cancel(self, message: dict[str, object]) -> None:
         """Forget a request: a running one is not interrupted, but nobody is told what it finds."""
         params = message.get("params")
         if isinstance(params, dict):
+            key = _key({"id": params.get("requestId")})
             with self._changed:
-                self._asked -= _keys({"id": params.get("requestId")})
+                for request in self._asked if key else ():
+                    request.wanted = request.wanted and request.key != key
 
     def _refuse(self, refusal: Refusal, given: int | str | None = None) -> None:
         self._send(protocol.failure(given, refusal))
@@ -191,10 +198,10 @@ def _takes_time(message: object) -> bool:
     return isinstance(method, str) and method in METHODS and method not in QUICK
 
 
-def _keys(message: object) -> set[tuple[type, int | str]]:
+def _key(message: object) -> tuple[type, int | str] | None:
     """What a request is known by; 1 and "1" are two."""
     given = protocol.id_of(message)
-    return set() if given is None else {(type(given), given)}
+    return None if given is None else (type(given), given)
 
 
 def tell(message: str) -> None:
