@@ -111,13 +111,16 @@ def check_writing(root: Path) -> None:
         for one in checks.read(root, f"memory/{path.name}")
     ]
     assert day in {one.path for one in stated}
+    long_term = checks.read(root, "MEMORY.md")
     for name in ("Ada", "Lin"):
         for number in range(ENTRIES):
             said = f"{name} prefers locker {number} for parcels from depot {number}."
             (old,) = of(stated, said)
             assert old.struck is (number % 4 == 3)
-            new = of(stated, said.replace("locker", "shelf"))
-            assert [one.struck for one in new] == ([False] if old.struck else [])
+            # Beside the one in MEMORY.md, where a consolidation had taken it over by then.
+            right = said.replace("locker", "shelf")
+            new = [*of(stated, right), *of(long_term, right)]
+            assert {one.struck for one in new} == ({False} if old.struck else set())
             (seen,) = of(stated, f"{name} ran check {number}")
             assert seen.said["by"] == "tool"
 

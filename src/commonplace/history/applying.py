@@ -123,13 +123,13 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 
 
 def _fit(about: About) -> About:
-    """What a run says of itself as it may be kept: on one line each, no secret and no private part."""
+    """What a run says of itself as it may be kept: no secret and no private part, the title on one line."""
     from commonplace.notes.redact import redact, strip_private
 
     def fit(text: str) -> str:
-        return " ".join(redact(strip_private(text))[0].split())
+        return redact(strip_private(text))[0].strip()
 
-    return replace(about, title=fit(about.title), why=fit(about.why))
+    return replace(about, title=" ".join(fit(about.title).split()), why=fit(about.why))
 
 
 def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:
