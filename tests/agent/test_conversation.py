@@ -248,7 +248,7 @@ def what_was_said_is_summed_up(root: Path) -> None:
     entries = note(root).split("## Session summaries")
     assert len(entries) == 2
     assert entries[1].count("Asked") == 2  # once when it rested, once at the end
-    assert "part 21 of the schema review" in entries[1]
+    assert "part 121 of the schema review" in entries[1]
     assert "<!--" in entries[1]
 
 
