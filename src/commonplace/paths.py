@@ -189,15 +189,16 @@ def _here() -> Path:
         raise WorkspaceNotFound("the current folder, which is gone") from error
 
 
-def prepare_derived(workspace: Workspace) -> list[Path]:
+def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     """Make `.commonplace/` with its own .gitignore; return what was missing.
 
-    Raises OutsideRoots where the folder is a link that leaves the workspace, NoteUnreadable where it
-    cannot be made.
+    Raises OutsideRoots where the folder, or one `within` it that is about to be used, is a link that leaves
+    the workspace, NoteUnreadable where it cannot be made.
     """
     folder, ignore = workspace.derived, workspace.derived / ".gitignore"
-    if not is_within(os.path.realpath(folder), os.path.realpath(workspace.root)):
-        raise OutsideRoots(shown(folder), "a symlink that leaves the workspace")
+    for used in (folder, *within):
+        if not is_within(os.path.realpath(used), os.path.realpath(workspace.root)):
+            raise OutsideRoots(shown(used), "a symlink that leaves the workspace")
     made: list[Path] = []
     try:
         if not folder.is_dir():

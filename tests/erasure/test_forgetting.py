@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from commonplace import Memory, config, paths
 from commonplace.costs.ledger import Ledger
 from commonplace.embedding.cache import VectorCache, key
+from commonplace.erasure import scanning
 from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.history import applying, runs, undoing
 from commonplace.index.vectors import embedded_text
@@ -432,3 +434,22 @@ def test_git_is_told_of_no_name(memory: Memory) -> None:
     assert "Mira" not in now.stdout
     assert erasure.run is not None
     assert erasure.run.commit
+
+
+def test_a_file_that_cannot_be_read_is_not_taken_for_clean(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = memory.workspace.root / "closed.bin"
+    closed.write_bytes(b"Mira")
+    real = scanning.of_file
+
+    def of_file(path: Path, sought: scanning.Forms) -> int:
+        if path == closed:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, sought)
+
+    monkeypatch.setattr(scanning, "of_file", of_file)
+    erasure = memory.forget(Selection("person", "Mira"), now=NOW)
+    assert [(left.path, left.count) for left in erasure.left] == [("closed.bin", 0)]
+    assert "could not be looked into: input/output error" in erasure.left[0].remedy
+    assert not erasure.complete

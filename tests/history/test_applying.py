@@ -7,8 +7,9 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -165,3 +166,40 @@ def test_no_secret_of_a_reason_is_kept(workspace: paths.Workspace, change: Chang
     assert run is not None
     assert run.about.why == "the password: [REDACTED:password] was wrong"
     assert b"hunter2" not in (workspace.history / run.id / "run.json").read_bytes()
+
+
+@pytest.mark.parametrize("path", [".git/config", "memory/.hidden/x.md", "commonplace.toml", "memory/link.md"])
+@pytest.mark.parametrize("state", ["begun", "done"])
+def test_a_run_that_came_with_the_folder_reaches_no_file_that_programs_obey(
+    workspace: paths.Workspace, path: str, state: Literal["begun", "done"]
+) -> None:
+    (workspace.root / ".git").mkdir()
+    (workspace.root / ".git" / "config").write_bytes(b"old")
+    workspace.memory_dir.mkdir()
+    (workspace.memory_dir / "link.md").symlink_to("../.git/config")
+    target = workspace.root / path
+    if path in ("commonplace.toml", "memory/.hidden/x.md"):
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(b"old")
+    planted = Change(path, b"old", b"new") if state == "begun" else Change(path, b"new", b"old")
+    run = runs.begin(workspace, [planted], ABOUT, datetime.now().astimezone(), keep=True)
+    runs.save(workspace, replace(run, state=state))
+    applying.recover(workspace)
+    assert target.read_bytes() == b"old"
+    with pytest.raises((OutsideRoots, undoing.NotUndone)):
+        undoing.undo(workspace, run.id)
+    assert target.read_bytes() == b"old"
+    with pytest.raises(OutsideRoots):
+        applying.apply(workspace, [Change(path, b"old", b"new")], ABOUT)
+    assert target.read_bytes() == b"old"
+
+
+def test_no_pre_image_is_written_outside(
+    workspace: paths.Workspace, change: Changing, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    workspace.derived.mkdir()
+    workspace.history.symlink_to(outside)
+    with pytest.raises(OutsideRoots, match="symlink"):
+        applying.apply(workspace, [change("MEMORY.md", b"new")], ABOUT)
+    assert list(outside.iterdir()) == []

@@ -24,7 +24,7 @@ def pending(workspace: paths.Workspace) -> list[Path]:
 
 def note(workspace: paths.Workspace, told: Wanted) -> Path:
     """Write down what is to be forgotten, before anything is. Raises NoteUnreadable."""
-    paths.prepare_derived(workspace)
+    paths.prepare_derived(workspace, workspace.erasing)
     path = workspace.erasing / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
     try:
         workspace.erasing.mkdir(mode=0o700, exist_ok=True)

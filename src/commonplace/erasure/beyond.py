@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from commonplace import paths
 from commonplace.erasure import stores
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
@@ -109,7 +110,11 @@ def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
                 continue
             try:
                 text = Path(state.absolute).read_bytes().decode("utf-8", "replace")
-            except OSError:
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                told = f"collection {source.name}: {state.path}: {paths.reason(error)}"
+                yield Unreachable(told, "see whether it holds any of it, and change it there")
                 continue
             if wanted.found(text):
                 holding.append(state.path)

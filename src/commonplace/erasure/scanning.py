@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,25 +71,37 @@ def _of_sessions(wanted: Wanted) -> re.Pattern[str] | None:
 
 
 def scan(ground: Ground, wanted: Wanted) -> list[Trace]:
-    """Return the files in which something is still found."""
+    """Return the files in which something is still found, and what could not be looked into."""
     sought = forms(wanted)
-    found = []
-    for path in files(ground):
+    found: list[Trace] = []
+
+    def closed(path: Path, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # what vanished meanwhile holds nothing
+            told = f"could not be looked into: {paths.reason(error)}"
+            found.append(Trace(ground.shown(path), 0, told))
+
+    for path in files(ground, lambda error: closed(Path(error.filename), error)):
         shown = ground.shown(path)
-        if count := of_file(path, sought):
-            found.append(Trace(shown, count))
-        elif wanted.found(shown):
-            found.append(Trace(shown, 1, "its name says it: rename it"))
+        try:
+            if count := of_file(path, sought):
+                found.append(Trace(shown, count))
+            elif wanted.found(shown):
+                found.append(Trace(shown, 1, "its name says it: rename it"))
+        except OSError as error:
+            closed(path, error)
     return found
 
 
-def files(ground: Ground) -> Iterator[Path]:
-    """Yield every file that could hold something: of the workspace, but for git's, and of the caches."""
+def files(ground: Ground, closed: Callable[[OSError], None]) -> Iterator[Path]:
+    """Yield every file that could hold something: of the workspace, but for git's, and of the caches.
+
+    `closed` is told of each folder that cannot be listed.
+    """
     seen: set[str] = set()
     cache = paths.user_cache_dir()
     places = [ground.workspace.root, cache, ground.index.parent, ground.usage.parent]
     for place in places:
-        for folder, inner, names in os.walk(place):
+        for folder, inner, names in os.walk(place, onerror=closed):
             at_cache = os.path.realpath(folder) == os.path.realpath(cache)
             inner[:] = sorted(n for n in inner if n != ".git" and not (at_cache and n in _NOT_OURS))
             for name in sorted(names):
@@ -100,18 +112,15 @@ def files(ground: Ground) -> Iterator[Path]:
 
 
 def of_file(path: Path, sought: Forms) -> int:
-    """Return how often something is found in a file; 0 for one that vanished meanwhile."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(len(_SQLITE))
-            file.seek(0)
-            side = next((end for end in _SIDES if path.name.endswith(end)), "")
-            if head == _SQLITE or side:
-                main = path.with_name(path.name.removesuffix(side)) if side else path
-                return _in_database(main, _blocks(file), sought, rows=not side)
-            return sum(_in_text(block, sought) for block in _blocks(file))
-    except OSError:
-        return 0
+    """Return how often something is found in a file. Raises OSError."""
+    with open(path, "rb") as file:
+        head = file.read(len(_SQLITE))
+        file.seek(0)
+        side = next((end for end in _SIDES if path.name.endswith(end)), "")
+        if head == _SQLITE or side:
+            main = path.with_name(path.name.removesuffix(side)) if side else path
+            return _in_database(main, _blocks(file), sought, rows=not side)
+        return sum(_in_text(block, sought) for block in _blocks(file))
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes

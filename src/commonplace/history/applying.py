@@ -7,6 +7,7 @@ else has changed meanwhile is left as it is, and the run says so.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -94,11 +95,25 @@ def rewrite(
 
 
 def read(workspace: paths.Workspace, path: str) -> bytes | None:
-    """Return the bytes of a file of the workspace, None for none. Raises OutsideRoots, NoteUnreadable."""
+    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
     try:
+        contain(workspace, path)
         return paths.read_contained(Path(path), [workspace.root])
     except NoteNotFound:
         return None
+
+
+def contain(workspace: paths.Workspace, path: str) -> Path:
+    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
+
+    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
+    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
+    """
+    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
+    inside = real.relative_to(os.path.realpath(workspace.root))
+    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
+        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
+    return real
 
 
 def recover(workspace: paths.Workspace) -> list[Run]:
@@ -136,7 +151,7 @@ def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:
     """See that changes are of several files, all in the workspace. Raises OutsideRoots, NoteUnreadable."""
     seen: dict[Path, str] = {}
     for change in changes:
-        real = paths.contain(workspace.root / change.path, [workspace.root], missing_ok=True)
+        real = contain(workspace, change.path)
         if real in seen:
             told = f"is the same file as {paths.shown(seen[real])}, so nothing was written"
             raise NoteUnreadable(paths.shown(change.path), told)

@@ -65,7 +65,7 @@ def begin(
     at = now.isoformat(timespec="seconds")
     run = Run(name, about, at, files, kept=keep, uncommitted=uncommitted)
     folder = workspace.history / f"{name}{_TEMPORARY}"
-    paths.prepare_derived(workspace)
+    paths.prepare_derived(workspace, workspace.history)
     try:
         folder.mkdir(parents=True)
         for place, change in enumerate(changes):

@@ -69,7 +69,10 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A file in which the byte scan still found something, how often, and what is to be done."""
+    """A file in which the byte scan still found something, how often, and what is to be done.
+
+    `count` is 0 for what could not be looked into; `remedy` then says why.
+    """
 
     path: str
     count: int
