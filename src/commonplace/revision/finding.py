@@ -76,10 +76,7 @@ def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> 
     if not named.strip():
         raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
     wanted = _referred(shelf, named.strip())
-    found = saying(shelf, Words.of(wanted.text if wanted else named))
-    if wanted:
-        copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
-        found = [Match(wanted), *copies]
+    found = _meant(shelf, named, wanted)
     if but is not None:
         found = [match for match in found if match.part or not is_verbatim(match.statement, but)]
     if not found:
@@ -88,10 +85,18 @@ def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> 
     if not free or (wanted and free[0].statement != wanted):
         raise StatementNotFound(named, "is pinned: only its owner changes it", cited(found))
     if not wanted and not all(agree(free[0], match) for match in free[1:]):
-        raise StatementNotFound(
-            named, "is said of more than one thing; name one by its place", cited(free, MOST_NEAR * 4)
-        )
+        told = "is said of more than one thing; name one by its place"
+        raise StatementNotFound(named, told, cited(free, MOST_NEAR * 4))
     return _outermost(free)
+
+
+def _meant(shelf: Shelf, named: str, wanted: Statement | None) -> list[Match]:
+    """What says what is named: the statement of a reference first, then those that agree with it."""
+    found = saying(shelf, Words.of(wanted.text if wanted else named))
+    if wanted is None:
+        return found
+    copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
+    return [Match(wanted), *copies]
 
 
 def saying(shelf: Shelf, words: Words) -> list[Match]:
