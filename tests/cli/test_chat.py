@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -136,10 +137,29 @@ class Typist:
         """Wait for a text, and return what came before it."""
         deadline = time.monotonic() + 30
         while text not in self._seen:
-            assert time.monotonic() < deadline, self._seen
+            ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, self._seen
             self._seen += os.read(self._ours, 4096)
         before, _, self._seen = self._seen.partition(text)
         return before
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def settle(self) -> None:
+        """Wait until nothing is done any more but waiting for a key.
+
+        Python's readline does not hear a signal that comes after its prompt and before it waits: a person is
+        slower than that, or presses again.
+        """
+        clock = Path(f"/proc/{self.process.pid}/stat")
+        before, since = None, time.monotonic()
+        while time.monotonic() < since + 0.3:
+            now = clock.read_text().rpartition(")")[2].split()[:13] if clock.exists() else None
+            if now != before or (now and now[0] != "S"):
+                before, since = now, time.monotonic()
+            time.sleep(0.02)
 
     def type(self, text: bytes) -> None:
         os.write(self._ours, text)
@@ -170,7 +190,7 @@ def test_ctrl_c_on_a_terminal_stops_the_answer_and_the_chat_goes_on(typist: Typi
     typist.until(b"> ")
     typist.type(b"Tell me a lot.\n")
     typist.until(b"word word")
-    typist.process.send_signal(signal.SIGINT)
+    typist.interrupt()
     typist.until(b"stopped")
     typist.until(b"> ")
     typist.type(b"Go on.\n")
@@ -213,7 +233,8 @@ def test_ctrl_c_at_the_question_is_a_no(typist: Typist, model: Model, workspace:
     typist.until(b"> ")
     typist.type(b"Tidy up the weather.\n")
     typist.until(b"for good? [y/N] ")
-    typist.process.send_signal(signal.SIGINT)
+    typist.settle()
+    typist.interrupt()
     typist.until(b"stopped")
     typist.end()
     assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()

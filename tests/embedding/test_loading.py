@@ -106,15 +106,13 @@ def test_a_thread_lets_go_of_what_is_idle() -> None:
 
 
 def test_the_thread_ends_with_what_it_watches() -> None:
-    def watching() -> int:
-        return sum(thread.name == "commonplace-idle" for thread in threading.enumerate())
-
-    before = watching()
+    before = set(threading.enumerate())
     shared = Shared(Model, idle_s=0.05)
     with shared.use():
-        assert watching() == before + 1
+        (watching,) = set(threading.enumerate()) - before
+        assert watching.name == "commonplace-idle"
     del shared
-    wait_until(lambda: watching() <= before)
+    wait_until(lambda: not watching.is_alive())
 
 
 def test_one_made_elsewhere_is_kept_like_any_other() -> None:
