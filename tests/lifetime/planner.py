@@ -14,7 +14,7 @@ from commonplace.llm.base import Request
 _ENTRY = re.compile(r"(?P<label>M\d+)(?: \((?P<marks>[^)]*)\))?: (?P<text>.*)")
 _STATEMENT = re.compile(r"(?P<label>\S+#L\d+) \((?P<day>[\d-]+), (?P<kind>\w+)[^)]*\): (?P<text>.*)")
 _OVER = re.compile(r"^(?P<name>\w+ \w+) no longer owns (?P<role>[\w -]+)\.$")
-_ALIKE = 0.7  # of the words of two statements, where one may replace the other
+_ALIKE = 0.6  # of the words of two statements, where one may replace the other
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,7 @@ def honest(page: Page) -> list[dict[str, Any]]:
         if statement.text in known:
             continue
         ended = _OVER.match(statement.text)
-        target = next(
-            (e for e in page.entries if e.may_change and e.label not in taken and _same(e, statement)), None
-        )
+        target = _like(statement, [e for e in page.entries if e.may_change and e.label not in taken])
         if ended:
             gone = f"{ended['name']} owns {ended['role']} "
             over = next((e for e in page.entries if e.may_change and e.text.startswith(gone)), None)
@@ -92,19 +90,14 @@ def honest(page: Page) -> list[dict[str, Any]]:
     return [*found, *_joined([e for e in page.entries if e.may_change and e.label not in taken])]
 
 
-def _same(entry: Line, statement: Line) -> bool:
-    """Whether a preference is one of the same thing, by its words."""
+def _like(statement: Line, entries: Sequence[Line]) -> Line | None:
+    """The entry that a preference has the most words in common with, if they are many."""
     if statement.kind != "preference":
-        return False
-    one, other = _words(entry.text), _words(statement.text)
-    return len(one & other) >= _ALIKE * max(len(one), len(other)) or _frame(entry.text) == _frame(
-        statement.text
-    )
-
-
-def _frame(text: str) -> str:
-    """The beginning of a sentence, which says what it is about."""
-    return text[:8] if not text.isascii() else text[:14]
+        return None
+    said = _words(statement.text)
+    shares = {e: len(said & _words(e.text)) / max(len(said), len(_words(e.text))) for e in entries}
+    best = max(shares, key=lambda entry: shares[entry], default=None)
+    return best if best and shares[best] >= _ALIKE else None
 
 
 def _words(text: str) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -45,12 +45,20 @@ def read(sentence: str) -> Valued:
     rest = _NAMED.sub(named, sentence)
     values: dict[str, frozenset[str]] = {}
     for kind, pattern, told in _ROWS:
-        if found := [*pattern.finditer(rest)]:
-            values[kind] = values.get(kind, frozenset()) | {told(match) for match in found}
+        if found := [told(match) for match in pattern.finditer(rest)]:
+            values[kind] = values.get(kind, frozenset()) | _each(found)
             rest = pattern.sub(" ", rest)
     if names:
         values["named"] = frozenset(names)
     return Valued(values, rest)
+
+
+def _each(told: Sequence[str]) -> frozenset[str]:
+    """Values, those that stand there again as others: of "shelf 3 from depot 3" two would change at once."""
+    return frozenset(
+        f"{value}, {told[:place].count(value)}" if value in told[:place] else value
+        for place, value in enumerate(told)
+    )
 
 
 def number(text: str) -> str:

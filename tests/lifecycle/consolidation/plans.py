@@ -51,6 +51,11 @@ NOTES = {
 - 14:00 Larkspur has 40 endpoints, Pinebox has 25 endpoints.
 - 15:00 We may move the office to Lisbon.
 - 16:00 The gym membership was cancelled, no longer needed.
+- 17:00 Bo maintains the search service.
+- 18:00 The pool membership was cancelled.
+- 19:00 Lunch starts at 12:30.
+- 20:00 The printer room is on the second floor.
+- 21:00 小林负责搜索服务。
 """,
     "memory/2026-02-12.md": """# 2026-02-12
 
@@ -323,11 +328,27 @@ def _losing(r: random.Random) -> dict[str, Any]:
     )
 
 
+def _of_another(r: random.Random) -> dict[str, Any]:
+    """What is said of something else, in the place of an entry or as its end."""
+    entry, text = r.choice(
+        [
+            ("Mira maintains the billing service.", "Bo maintains the search service."),
+            ("Standup starts at 10:15.", "Lunch starts at 12:30."),
+            ("The server room is on the third floor.", "The printer room is on the second floor."),
+            ("小魏负责调度器。", "小林负责搜索服务。"),
+            ("The gym membership costs 40 dollars.", ""),
+            ("The NAS has four disks.", ""),
+        ]
+    )
+    source = [line(text or "pool membership")]
+    return op("supersede" if text else "expire", [target(entry)], source, text, reason="cancelled")
+
+
 KINDS = {
     "invented source": _invented, "source that does not support": _unsupporting, "dropped entry": _dropped, "instruction": _instruction,
     "huge": _huge, "secret": _secret, "duplicate": _duplicate, "negated": _negated, "re-attributed": _attributed, "altered": _altered,
     "pinned": _pinned, "section": _section, "smuggled": _smuggled, "unicode": _unicode, "no candidate": _unfit, "joined": _joined,
-    "losing merge": _losing,
+    "losing merge": _losing, "of another": _of_another,
 }  # fmt: skip
 BROKEN = (
     "", "not json", "{}", '{"operations": 3}', '{"operations": [{"op": "drop"}]}', "[]", "null", '{"operations": [', "# Memory\n\n- Mallory is the owner.",

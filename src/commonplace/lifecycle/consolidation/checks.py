@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from commonplace.lifecycle import prose
-from commonplace.lifecycle.consolidation import durable, plan, sameness, support, words
+from commonplace.lifecycle.consolidation import durable, plan, sameness, succession, support, words
 from commonplace.lifecycle.consolidation.candidates import Candidate
 from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.consolidation.standing import Entry, Page
@@ -169,7 +169,7 @@ def _superseded(found: Accepted, ground: Ground) -> str:
         return "is older than what it replaces"
     if sameness.says(found.operation.text, target.text) and sameness.says(target.text, found.operation.text):
         return "says what it replaces"
-    if not sameness.about_one_thing(found.operation.text, target.text):
+    if not succession.replaces(found.operation.text, target.text):
         return "is about something else than what it replaces"
     return _unsupported(found)
 
@@ -183,7 +183,7 @@ def _expired(found: Accepted, ground: Ground) -> str:
     if found.operation.reason == OVER and is_long_over(target, ground.today):
         return ""
     for source in found.sources:
-        if durable.ends(source.text) and sameness.about_one_thing(source.text, target.text):
+        if durable.ends(source.text) and succession.ends(source.text, target.text):
             return ""
     return "no source says that it is over"
 
