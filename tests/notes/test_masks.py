@@ -41,6 +41,13 @@ def test_nothing_hidden_is_lost_by_any_rewriting(text: str, other: str) -> None:
     )
 
 
+def test_what_stands_behind_a_key_is_no_mark_of_its_own() -> None:
+    text = f"{KEY}茶。\n茶。"
+    masked = mask(text)
+    assert masked.text.endswith("\n茶。")
+    assert unmask(f"{masked.text}\nnew", masked) == f"{text}\nnew"
+
+
 def test_new_text_may_stand_around_the_marks() -> None:
     masked = mask(f"- a <private>x</private>\n- token {SECRET}\n")
     found = unmask(f"new\n{masked.text}- key {SECRET}\n", masked)

@@ -17,7 +17,7 @@ from commonplace.index.lexicon import CJK
 from commonplace.index.progress import Progress, silent
 from commonplace.llm import prompting
 from commonplace.llm.base import Message, Schema
-from commonplace.notes.redact import holds_secret
+from commonplace.notes.redact import MARK, holds_secret
 from commonplace.types import Note
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _messages(piece: Piece) -> tuple[Message, ...]:
     headings = " > ".join(dict.fromkeys((piece.note.title, *piece.headings)))
     return prompting.load(PROMPT).messages(
         passage=piece.text,
-        headings="" if gold.REDACTED in headings else headings,
+        headings="" if MARK in headings else headings,
         date=piece.note.date or "",
         language=_LANGUAGES[datasets.language(piece.text)],
     )

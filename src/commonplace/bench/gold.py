@@ -25,11 +25,11 @@ from commonplace.chunking import sections
 from commonplace.errors import ConfigError, NoteUnreadable
 from commonplace.index.reading import note_of
 from commonplace.notes import scan
+from commonplace.notes.redact import MARK
 from commonplace.notes.scan import Source
 from commonplace.paths import shown
 from commonplace.types import Note, Section
 
-REDACTED = "[REDACTED:"
 _One = TypeVar("_One")
 _DAY = re.compile(r"(?:\d{4}-\d{2}-\d{2}|\d{4}年).{0,12}$|[\d\s:./年月日-]+$")
 
@@ -132,7 +132,7 @@ def usable_lines(note: Note, section: Section) -> list[int]:
         for number in range(section.start_line, section.end_line + 1)
         if note.lines[number - 1].strip()
         and number not in skipped
-        and REDACTED not in note.lines[number - 1]
+        and MARK not in note.lines[number - 1]
         and not any(first <= number <= last for first, last in note.fences)
     ]
 
@@ -150,10 +150,10 @@ def _of_headings(note: Note) -> Iterator[Draft]:
     for section in sections.split(note):
         lines = usable_lines(note, section)
         heading = section.headings[-1] if section.headings else ""
-        if not lines or not heading or _DAY.match(heading) or REDACTED in heading:
+        if not lines or not heading or _DAY.match(heading) or MARK in heading:
             continue
         above = section.headings[-2] if len(section.headings) > 1 else note.title
-        where = "" if _DAY.match(above) or above == heading or REDACTED in above else above
+        where = "" if _DAY.match(above) or above == heading or MARK in above else above
         question = _about(heading, where)
         if says_enough(f"{heading} {where}"):
             span = Span(note.path, lines[0], lines[-1])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from commonplace.notes.redact import private_parts, redact, strip_private
+from commonplace.notes.redact import MARK, private_parts, redact, strip_private
 
 PRIVATE = "<private>…</private>"
 _UNDECODED = re.compile("[\ud800-\udfff]")
@@ -41,7 +41,7 @@ def mask(text: str) -> Masked:
         private.append(text[start:end])
         done = end
     public = "".join([*parts, text[done:]])
-    shown, secret = _without_secrets(public.split("\n"), _legible(redact(public)[0]).split("\n"))
+    shown, secret = _without_secrets(public.split("\n"), redact(public)[0].split("\n"))
     return Masked("\n".join(shown), tuple(private), tuple(secret))
 
 
@@ -50,20 +50,20 @@ def _without_secrets(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """The lines as they are shown, and what those that differ stand for.
 
-    Of a secret of several lines the first has the mark; the rest, which are blanked, belong to it.
+    Of a secret of several lines the first has the mark; the rest belong to it, as does what follows its end.
     """
     shown: list[str] = []
     secret: list[tuple[str, str]] = []
     inside = False
     for line, other in zip(lines, redacted, strict=True):
-        changed = line != other
-        if changed and inside and not other.strip():
+        if inside and line != other and MARK not in other:
             secret[-1] = (secret[-1][0], f"{secret[-1][1]}\n{line}")
             continue
-        if changed:
-            secret.append((other, line))
-        inside = changed
-        shown.append(other)
+        seen = _legible(other)
+        if line != seen:
+            secret.append((seen, line))
+        inside = line != other
+        shown.append(seen)
     return shown, secret
 
 

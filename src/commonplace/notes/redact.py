@@ -19,7 +19,7 @@ Span = tuple[int, int, str]
 Row = tuple[str, str, str]
 Finder = Callable[[str], Iterable[Span]]
 
-_MARK = "[REDACTED:"
+MARK = "[REDACTED:"
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 # Every token below has a run of 20 such characters, and few notes have one. Mapped to one letter, a run is
 # found by substring search, which skips 20 bytes at a time.
@@ -271,7 +271,7 @@ def _replaced(text: str, spans: Iterable[Span]) -> str:
     done = 0
     for start, end, kind in spans:
         breaks = "".join(_exact(_BREAKS).findall(text[start:end]))
-        parts += (text[done:start], f"{_MARK}{kind}]" if kind else "", breaks)
+        parts += (text[done:start], f"{MARK}{kind}]" if kind else "", breaks)
         done = end
     parts.append(text[done:])
     return "".join(parts)

@@ -10,9 +10,9 @@ from commonplace import characters
 from commonplace.index import annotated, lexicon
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import SqliteIndex
+from commonplace.notes.redact import MARK
 
 _SEPARATORS = r"[,;，、；]"
-_MARK = "[REDACTED:"  # in the place of a secret; to ask for it is to ask for nothing
 
 
 def find(index: SqliteIndex, question: str, covered: Scope) -> set[int]:
@@ -29,7 +29,7 @@ def phrases(said: str) -> Iterable[str]:
     """The phrases of a passage's triggers, folded."""
     for phrase in re.split(_SEPARATORS, json.loads(said)["trigger"]):
         folded = _folded(phrase)
-        if folded and _MARK not in phrase:
+        if folded and MARK not in phrase:  # to ask for a secret is to ask for nothing
             yield folded
 
 

@@ -12,7 +12,7 @@ from commonplace.lifecycle.consolidation import durable, plan, sameness, success
 from commonplace.lifecycle.consolidation.candidates import Candidate
 from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.consolidation.standing import Entry, Page
-from commonplace.notes.redact import redact, strip_private
+from commonplace.notes.redact import MARK, redact, strip_private
 from commonplace.revision import contradictions
 
 LONGEST = 300  # characters of an entry
@@ -247,7 +247,7 @@ def _strange_marks(text: str, found: Accepted) -> str:
 
 def _content(text: str) -> str:
     """What is wrong with what a text says."""
-    if "~~" in text or redact(text)[0] != text or strip_private(text) != text or "[REDACTED:" in text:
+    if "~~" in text or redact(text)[0] != text or strip_private(text) != text or MARK in text:
         return "holds what must not be kept"
     if durable.instructs(text):
         return "speaks to a model"

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from commonplace.chunking import statements
 from commonplace.notes import headings
 from commonplace.notes.parse import parse
+from commonplace.notes.redact import MARK
 from commonplace.types import Note
 from commonplace.types.statements import Statement
-
-HIDDEN = "[REDACTED:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,9 @@ def read(text: str, path: str) -> Page:
 
 def _entry(label: str, statement: Statement, raw: Sequence[str], *, nested: bool) -> Entry:
     own = "\n".join(raw[statement.first - 1 : statement.end])
-    fixed = HIDDEN in statement.text or "<private" in own.lower() or "</private" in own.lower()
+    fixed = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
     if not fixed and statement.end > statement.last:
-        fixed = HIDDEN in "\n".join(parse(own, "x.md").lines)
+        fixed = MARK in "\n".join(parse(own, "x.md").lines)
     return Entry(
         label,
         statement,
@@ -102,7 +101,7 @@ def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset
     for heading in note.headings:
         written = headings.atx(raw[heading.line - 1])
         title = written[1] if written else raw[heading.line - 1].strip()
-        if heading.level < 2 or HIDDEN in heading.text or heading.text in found:
+        if heading.level < 2 or MARK in heading.text or heading.text in found:
             continue
         if raw[heading.line - 1][:1] == " ":  # not a heading to who inserts entries
             continue
