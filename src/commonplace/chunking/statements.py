@@ -58,19 +58,23 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
             gap = True
             continue
         silent = number in fenced or _states_nothing(line)
-        item = not silent and _ITEM.match(line) is not None
-        begins = gap or item or turns.speaker(line) is not None
+        begins = gap or _opens(line)
         if not inside and (begins or silent):
             stack = [place for place in stack if 0 <= place.indent < _indent(line)]
         if not silent:
             if begins or not stack:
-                stack.append(_Open(number, _indent(line) if item else -1))
+                stack.append(_Open(number, _indent(line) if _ITEM.match(line) else -1))
                 found.append(stack[-1])
             stack[-1].last = number
         gap = silent
         for place in stack:
             place.end = number
     return found
+
+
+def _opens(line: str) -> bool:
+    """Whether a line begins a statement wherever it stands: an item of a list, a turn of somebody's."""
+    return _ITEM.match(line) is not None or turns.speaker(line) is not None
 
 
 def _states_nothing(line: str) -> bool:

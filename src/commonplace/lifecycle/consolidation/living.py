@@ -84,11 +84,13 @@ def _where(entry: Entry, reference: str, notes: Notes) -> tuple[str, str]:
         return reference, ""
     carrying = [s for s in known if "from" not in s.said and _carries(s, entry.text, told)]
     if any(s in carrying for s in there):
-        return (reference, "") if _stands(there[0]) else ("", "is struck")
-    if carrying:
-        nearest = min(carrying, key=lambda s: (not _stands(s), abs(s.first - wanted.first)))
-        return (f"{wanted.path}#L{nearest.first}", "") if _stands(nearest) else ("", "is struck")
-    return "", "says something else" if there else "is gone"
+        now = there[0]
+    elif carrying:
+        now = min(carrying, key=lambda s: (not _stands(s), abs(s.first - wanted.first)))
+        reference = f"{wanted.path}#L{now.first}"
+    else:
+        return "", "says something else" if there else "is gone"
+    return (reference, "") if _stands(now) else ("", "is struck")
 
 
 def _stands(source: Statement) -> bool:

@@ -49,10 +49,7 @@ def compose(
     lines: list[Line] = [(line.removesuffix("\r"), (path, n)) for n, line in enumerate(before, 1)]
     standing = reading.read(Daily(path, "", "", "\n".join(line for line, _ in lines)))[1]
     read = [(daily, *reading.read(daily)) for daily in dailies]
-    days = [(daily.day, found) for daily, _, found in read]
-    left = leaving.choose(days)
-    if more:
-        left += repeats.choose(more, days, left)
+    left = _left_out([(daily.day, found) for daily, _, found in read], more)
     for daily, note, found in read:
         heading = sections.heading(daily, note, found, {text for _, _, text in _days(lines)})
         left += _doubled(heading.label, found, standing)
@@ -62,9 +59,20 @@ def compose(
     places = {origin: number for number, (_, origin) in enumerate(lines, 1) if origin}
     for item in reversed(left):  # what stands in for one may be left out for a later one
         _follow(places, item)
-    end = "\r\n" if "\r\n" in existing else "\n"
-    told = (f"{before[o[1] - 1]}\n" if o and o[0] == path else f"{line}{end}" for line, o in lines)
-    return Composed("".join(told), places, tuple(left))
+    return Composed(_text(lines, path, before), places, tuple(left))
+
+
+def _left_out(days: Sequence[tuple[str, Sequence[Block]]], more: Sequence[Repeat]) -> list[Left]:
+    """What of the days need not be said again, by rules and by the repetitions that a model points at."""
+    left = leaving.choose(days)
+    return left + repeats.choose(more, days, left) if more else left
+
+
+def _text(lines: Sequence[Line], path: str, before: Sequence[str]) -> str:
+    """The note: what stood there with the ends of its lines, the rest with those that it has."""
+    end = "\r\n" if any(line.endswith("\r") for line in before) else "\n"
+    own = {origin: before[origin[1] - 1] for _, origin in lines if origin and origin[0] == path}
+    return "".join(f"{own[o]}\n" if o in own else f"{line}{end}" for line, o in lines)
 
 
 def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> Iterator[Left]:
