@@ -181,3 +181,16 @@ def test_a_link_in_the_place_of_a_file_leads_nowhere_else(workspace: paths.Works
     assert "symlink" in known.trouble
     known.add("a", [says("- more.")])
     assert outside.read_bytes().count(b"\n") == 2
+
+
+def test_of_a_passage_that_grew_only_what_is_new_is_left(given_to: Injected) -> None:
+    text = "## Observations\n\n- Ran make test\n\n- Wrote plan.md\n- 豆豆上青禾小学。\n"
+    given_to.add("a", [says("## Observations\n\n- Ran make test"), says("- 豆豆上青禾小学。")])
+    grown = replace(HIT, text=text, start_line=3, end_line=9)
+    (rest,) = given_to.rest("a", [grown])
+    assert rest is not None
+    assert (rest.text, rest.start_line, rest.end_line) == ("- Wrote plan.md", 7, 7)
+    given_to.add("a", [rest])
+    assert given_to.rest("a", [grown]) == [None]
+    assert given_to.rest("b", [grown]) == [grown]
+    assert given_to.rest("", [grown]) == [grown]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 from commonplace import estimates
 from commonplace.agent import pieces
-from commonplace.agent.injected import Injected
+from commonplace.agent.injected import Injected, without
 from commonplace.agent.pieces import Piece
 from commonplace.errors import CommonplaceError, ConfigError, UnknownCollection
 from commonplace.memory import Memory
@@ -121,17 +122,16 @@ class Block:
             lost = max(0, _tokens(wanted) - _tokens(composed.hits))
             why = f"no room in the {budget} tokens of this part"
             self.left_out.append(LeftOut(f"{count(unfit, 'passage')} of the recall", why, lost))
-        marks = self._injected.new(self._session, composed.hits)
-        fresh = [hit for hit, new in zip(composed.hits, marks, strict=True) if new]
-        for hit in composed.hits:
-            if hit not in fresh:
+        rests = self._injected.rest(self._session, composed.hits)
+        for hit, rest in zip(composed.hits, rests, strict=True):
+            if rest is None:
                 self._leave(Piece((hit,)), GIVEN)
-        self._show(RECALL, fresh)
+        self._show(RECALL, [rest for rest in rests if rest is not None])
 
     def _unsaid(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits without what stands in the block already."""
         for hit in hits:
-            new = _without(hit, self._lines)
+            new = without(hit, partial(_stands, self._lines, hit.path))
             rest = self._told.rest(new) if new is not None else None
             if rest is not None:
                 yield rest
@@ -185,25 +185,9 @@ def _recalled(memory: Memory, message: str, budget: int, today: date) -> Recall:
         return memory.recall(words, budget=budget, layer="full", now=today)
 
 
-def _without(hit: Hit, shown: Set[tuple[str, str]]) -> Hit | None:
-    """A hit without the lines at its ends that stand in the block, short ones too; None if none is left."""
-    lines = hit.text.split("\n")
-    if "```" in hit.text or len(lines) != hit.end_line - hit.start_line + 1:
-        return hit
-    marks = [_is_shown(line, hit.path, shown) for line in lines]
-    new = [number for number, mark in enumerate(marks) if mark is False]
-    if not new:
-        return None if True in marks else hit
-    first = new[0] if True in marks[: new[0]] else 0
-    last = new[-1] if True in marks[new[-1] :] else len(lines) - 1
-    text = "\n".join(lines[first : last + 1])
-    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
-
-
-def _is_shown(line: str, path: str, shown: Set[tuple[str, str]]) -> bool | None:
-    """Whether a line stands in the block; None for one that says nothing by itself."""
-    line = line.strip()
-    return None if not line or line.startswith("#") else (path, line) in shown
+def _stands(shown: Set[tuple[str, str]], path: str, line: str) -> bool:
+    """Whether a line of a note stands in the block."""
+    return (path, line.strip()) in shown
 
 
 def _size(chosen: Sequence[Piece]) -> int:

@@ -1,7 +1,7 @@
 """What a session was given already, so that nothing is put into its conversation twice.
 
 A passage is known when every statement of it was given from the same note before; one that says a word more
-or another is new. Of the statements only hashes are kept.
+or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from commonplace import atomic, paths, screen
@@ -50,6 +51,14 @@ class Injected:
         with self._lock:
             given = self._given(session)
             return [any(digest not in given for digest in _digests(hit)) for hit in hits]
+
+    def rest(self, session: str, hits: Sequence[Hit]) -> list[Hit | None]:
+        """Return each hit without the lines at its ends that the session was given; None where all were."""
+        if not session:
+            return list(hits)
+        with self._lock:
+            given = self._given(session)
+            return [_rest(hit, given) for hit in hits]
 
     def add(self, session: str, hits: Iterable[Hit]) -> None:
         """Note what a session was given."""
@@ -141,11 +150,35 @@ def _parsed(data: bytes) -> list[str]:
     return [line.decode() for line in data.splitlines() if _DIGEST.fullmatch(line)]
 
 
+def _rest(hit: Hit, given: Container[str]) -> Hit | None:
+    if all(digest in given for digest in _digests(hit)):
+        return None
+    return without(hit, lambda line: all(digest in given for digest in _of(hit.path, _statements(line))))
+
+
+def without(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
+    """Return a hit without the lines at its ends that are known, short ones too; None if none is left."""
+    lines = hit.text.split("\n")
+    if "```" in hit.text or len(lines) != hit.end_line - hit.start_line + 1:
+        return hit
+    # Blank lines and headings say nothing by themselves.
+    marks = [known(line) if line.strip() and not line.lstrip().startswith("#") else None for line in lines]
+    new = [number for number, mark in enumerate(marks) if mark is False]
+    if not new:
+        return None if True in marks else hit
+    first = new[0] if True in marks[: new[0]] else 0
+    last = new[-1] if True in marks[new[-1] :] else len(lines) - 1
+    text = "\n".join(lines[first : last + 1])
+    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
+
+
 def _digests(hit: Hit) -> list[str]:
-    return [
-        hashlib.sha256(f"{hit.path}\0{said}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
-        for said in _statements(hit.text)
-    ]
+    return list(_of(hit.path, _statements(hit.text)))
+
+
+def _of(path: str, statements: Iterable[str]) -> Iterator[str]:
+    for said in statements:
+        yield hashlib.sha256(f"{path}\0{said}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
 
 
 def _statements(text: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import threading
 import time
 import weakref
 from collections import deque
@@ -200,10 +201,10 @@ class IndexWorker:
         except CommonplaceError as error:
             self._tell("index", str(error))
             return False
-        except RuntimeError as error:
-            if "interpreter shutdown" not in str(error):
+        except RuntimeError:
+            if threading.main_thread().is_alive():
                 raise
-            return True  # no threads are to be had any more, and the next sync goes on from here
+            return True  # the interpreter ends: no threads are to be had, and the next sync goes on from here
         self._tell("index", "")
         return True
 
