@@ -104,10 +104,31 @@ def test_secrets_and_private_parts_of_the_new_one(memory: Memory, root: Path) ->
 
 
 @pytest.mark.parametrize("new", [OLD, "deploys go out on tuesdays"])
-def test_what_says_the_same_is_no_correction(memory: Memory, root: Path, new: str) -> None:
+@pytest.mark.parametrize("named", ["MEMORY.md#L5", "memory/2026-02-13.md#L3", OLD])
+def test_what_says_the_same_is_no_correction(memory: Memory, root: Path, named: str, new: str) -> None:
     before = notes(root)
-    with pytest.raises((ConfigError, StatementNotFound)):
-        memory.correct("MEMORY.md#L5", new)
+    with pytest.raises(ConfigError, match="says the same as the old one"):
+        memory.correct(named, new)
+    assert notes(root) == before
+
+
+def test_the_same_sentence_of_a_line_is_no_correction_either(memory: Memory, root: Path) -> None:
+    (root / "memory/2026-02-20.md").write_text("Nobody works on Sundays. Tea is at four.\n")
+    before = notes(root)
+    for named, new in (
+        ("Nobody works on Sundays.", "nobody works on Sundays"),
+        ("memory/2026-02-20.md#L1", "Nobody works on Sundays. Tea is at four."),
+    ):
+        with pytest.raises(ConfigError, match="says the same as the old one"):
+            memory.correct(named, new)
+    assert notes(root) == before
+
+
+@pytest.mark.parametrize("new", ["<!-- hidden -->", "~~gone~~", "...", "——", "<!-- pinned --> …"])
+def test_what_says_nothing_takes_no_place(memory: Memory, root: Path, new: str) -> None:
+    before = notes(root)
+    with pytest.raises(ConfigError, match="states nothing"):
+        memory.correct(OLD, new)
     assert notes(root) == before
 
 
@@ -270,6 +291,28 @@ def test_a_guess_is_rejected(memory: Memory, root: Path) -> None:
         "- ~~Maybe rust.~~ <!-- tentative --> <!-- by: agent --> <!-- cp: until"
         in (root / "MEMORY.md").read_text()
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "named", "wanted"),
+    [
+        ("tentative: Globex moves to Rome.", "Globex moves to Rome.", "Globex moves to Rome."),
+        ("tentative: Globex moves to Rome.", "MEMORY.md#L3", "Globex moves to Rome."),
+        ("> tentative: Quoted thing.", "Quoted thing.", "> Quoted thing."),
+        ("- **tentative:** Globex bold.", "Globex bold.", "- Globex bold."),
+        ("- **tentative**: Globex bold.", "Globex bold.", "- Globex bold."),
+        ("- [ ] tentative: Boxed thing.", "Boxed thing.", "- [ ] Boxed thing."),
+        ("- 14:05 暂定：周二发布", "周二发布", "- 14:05 周二发布"),
+        ("- tea\n  - tentative: Inner thing.", "Inner thing.", "- tea\n  - Inner thing."),
+        ("- tentative: tea\n  - tentative: Inner.", "Inner.", "- tentative: tea\n  - Inner."),
+    ],
+)
+def test_a_guess_is_confirmed_however_it_is_written(
+    memory: Memory, root: Path, line: str, named: str, wanted: str
+) -> None:
+    (root / "MEMORY.md").write_text(f"# M\n\n{line}\n")
+    confirm(memory.workspace, memory.settings, named, now=NOW)
+    assert (root / "MEMORY.md").read_text() == f"# M\n\n{wanted}\n"
 
 
 @pytest.mark.parametrize(

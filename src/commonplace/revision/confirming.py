@@ -19,7 +19,9 @@ from commonplace.types.revisions import About, Change
 from commonplace.types.statements import Statement
 
 _COMMENT = re.compile(r"[ \t]*<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
-_PREFIX = re.compile(r"(?:tentative|暂定|待证)\s?[:：][ \t]*", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
+)
 
 
 def confirm(
@@ -77,9 +79,7 @@ def _tentative(shelf: Shelf, named: str, *, owner: bool) -> list[Match]:
     """The tentative ones of the statements that a text names, with its prefix or without."""
     try:
         found = finding.find(shelf, named, owner=owner)
-    except StatementNotFound as error:
-        if error.reason != finding.NOWHERE:
-            raise
+    except StatementNotFound:
         found = _prefixed_as(shelf, named)
         if not found:
             raise

@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import NamedTuple
 
 from commonplace import paths
+from commonplace.chunking import statements
 from commonplace.config.settings import Settings
 from commonplace.errors import ConfigError
 from commonplace.history import applying, diffs
 from commonplace.notes import layout
+from commonplace.notes.parse import parse
 from commonplace.revision import finding, likeness, striking
 from commonplace.revision.drafts import Draft
 from commonplace.revision.finding import Match, StatementNotFound, Words
@@ -103,7 +105,15 @@ def _fit(wanted: Correction, redact: bool) -> tuple[str, tuple[str, ...]]:
     body = body.strip()
     if wanted.new.strip() and not body:
         raise ConfigError("new", "nothing to write: the text is empty (private parts are never kept)")
+    if body and not _states(body):
+        raise ConfigError("new", "states nothing: it needs words that are shown and not struck")
     return body, kinds
+
+
+def _states(body: str) -> bool:
+    """Whether a text, as an entry, says something that stands."""
+    stated = statements.read(parse(f"- {body}\n", "new.md"))
+    return bool(stated) and not stated[0].struck and bool(Words.of(stated[0].text).said.tokens)
 
 
 def _about(wanted: Correction, first: str) -> About:

@@ -133,11 +133,19 @@ class Draft:
             match = next((m for m in struck if _covers(m, statement)), None)
             shorter = (path, statement.first) in self._shortened
             as_meant = now is not None and (
-                statement.text.endswith(now.text) if shorter else _as_meant(statement, now, match)
+                _is_cut(statement.text, now.text) if shorter else _as_meant(statement, now, match)
             )
             if not as_meant:
                 line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
+
+
+def _is_cut(before: str, after: str) -> bool:
+    """Whether a text is another without one stretch of it."""
+    kept = next(
+        (n for n, pair in enumerate(zip(before, after, strict=False)) if len({*pair}) > 1), len(after)
+    )
+    return len(after) <= len(before) and before.endswith(after[kept:])
 
 
 def _covers(match: Match, statement: Statement) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from commonplace.chunking import statements, strikes
-from commonplace.errors import NoteNotFound
+from commonplace.errors import ConfigError, NoteNotFound
 from commonplace.notes import excerpt
 from commonplace.revision import likeness, sentences
 from commonplace.revision.shelf import Shelf
@@ -71,16 +71,17 @@ def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> 
     """Return the statements that are meant and say one thing, those of MEMORY.md first.
 
     `named` is a reference as `get` takes them, or words; what says the same elsewhere is meant as well, but
-    not what says `but`. Only the owner means what is pinned. Raises StatementNotFound, with near misses.
+    not what says `but`. Only the owner means what is pinned. Raises StatementNotFound, with near misses, and
+    ConfigError where what is named says `but`.
     """
     if not named.strip():
         raise StatementNotFound(named, "say which statement: its place (MEMORY.md#L12) or its words")
     wanted = _referred(shelf, named.strip())
     found = _meant(shelf, named, wanted)
-    if but is not None:
-        found = [match for match in found if match.part or not is_verbatim(match.statement, but)]
     if not found:
         raise _nothing(shelf, named)
+    if but is not None:
+        found = _without(found, but, wanted, named)
     free = [match for match in found if owner or not statements.is_pinned(match.statement.said)]
     if not free or (wanted and free[0].statement != wanted):
         raise StatementNotFound(named, "is pinned: only its owner changes it", cited(found))
@@ -97,6 +98,15 @@ def _meant(shelf: Shelf, named: str, wanted: Statement | None) -> list[Match]:
         return found
     copies = [match for match in found if match.statement != wanted and agree(match, Match(wanted))]
     return [Match(wanted), *copies]
+
+
+def _without(found: Sequence[Match], but: Words, wanted: Statement | None, named: str) -> list[Match]:
+    """Those that do not say a text; the one that is meant may not. Raises ConfigError."""
+    rest = [match for match in found if _wording(match.text) != but.said.tokens]
+    same = wanted is None and Words.of(named).said.tokens == but.said.tokens
+    if same or not rest or (wanted and rest[0].statement != wanted):
+        raise ConfigError("new", "says the same as the old one")
+    return rest
 
 
 def saying(shelf: Shelf, words: Words) -> list[Match]:

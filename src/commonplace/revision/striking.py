@@ -112,7 +112,7 @@ def plainly(
         done[below] = comment.sub("", bare[below])
         below += 1
     first = statement.first - 1
-    words = _words(statement, shown).get(first)
+    words = _words(statement, shown, turn=False).get(first)
     if words and (found := prefix.match(shown[first].text, words[0])):
         start, end = (shown[first].places[n] for n in (found.start(), min(found.end(), words[1] - 1)))
         done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
@@ -161,8 +161,8 @@ def _without_comments(text: str, places: Sequence[int], inside: bool) -> _Shown:
     return _Shown("".join(text[n] for n in kept), tuple(places[n] for n in kept), inside)
 
 
-def _words(statement: Statement, shown: Sequence[_Shown]) -> dict[int, tuple[int, int]]:
-    """Where the words of a statement stand in what is shown, by line from 0."""
+def _words(statement: Statement, shown: Sequence[_Shown], *, turn: bool = True) -> dict[int, tuple[int, int]]:
+    """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
     found: dict[int, tuple[int, int]] = {}
     for number in range(statement.first - 1, statement.last):
         text = shown[number].text
@@ -172,7 +172,7 @@ def _words(statement: Statement, shown: Sequence[_Shown]) -> dict[int, tuple[int
             start = item.end()
         if opening and statement.hour and (hour := _HOUR.match(text, start)):
             start = hour.end()
-        start += strikes.lead(text[start:], turn=opening and not statement.item.strip())
+        start += strikes.lead(text[start:], turn=turn and opening and not statement.item.strip())
         end = len(text.rstrip())
         start += len(text[start:]) - len(text[start:].lstrip())
         if start < end:
