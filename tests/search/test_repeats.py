@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,3 +118,29 @@ def test_with_room_for_all_every_sentence_is_said(hits: list[Hit]) -> None:
     for sentence in (SHOES, DESK, LUNCH):
         holding = [one for one in found.hits if sentence in one.text]
         assert len(holding) == any(sentence in one.text for one in hits)
+
+
+def test_lines_that_two_passages_share_are_told_once() -> None:
+    fenced = [
+        "- Ran make test",
+        "  ```",
+        "  3 failed",
+        "  ```",
+        "- Wrote plan.md",
+        "  ```diff",
+        "  + 1",
+        "  ```",
+    ]
+
+    def lines(first: int, last: int) -> Hit:
+        text = "\n".join(fenced[first - 1 : last])
+        return Hit("n.md", first, last, text, 1.0, "n", (), None, "n", "")
+
+    told = Told()
+    told.add(lines(5, 8))
+    rest = told.rest(lines(1, 7))
+    assert rest is not None
+    assert (rest.start_line, rest.end_line, rest.text) == (1, 4, "\n".join(fenced[:4]))
+    told.add(rest)
+    assert told.rest(lines(2, 6)) is None
+    assert told.rest(replace(lines(2, 6), path="m.md")) == replace(lines(2, 6), path="m.md")

@@ -10,7 +10,7 @@ from functools import partial
 
 from commonplace import estimates
 from commonplace.agent import pieces
-from commonplace.agent.injected import Injected, without
+from commonplace.agent.injected import Injected, trimmed
 from commonplace.agent.pieces import Piece
 from commonplace.errors import CommonplaceError, ConfigError, UnknownCollection
 from commonplace.memory import Memory
@@ -131,7 +131,7 @@ class Block:
     def _unsaid(self, hits: Iterable[Hit]) -> Iterator[Hit]:
         """Hits without what stands in the block already."""
         for hit in hits:
-            new = without(hit, partial(_stands, self._lines, hit.path))
+            new = trimmed(hit, partial(_stands, self._lines, hit.path))
             rest = self._told.rest(new) if new is not None else None
             if rest is not None:
                 yield rest

@@ -14,12 +14,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from commonplace import atomic, paths, screen
 from commonplace.errors import CommonplaceError, NoteNotFound
-from commonplace.search.repeats import SENTENCE
+from commonplace.search import repeats
 from commonplace.types import Hit
 
 MAX_STATEMENTS = 4000  # a session; the oldest are forgotten first
@@ -153,23 +152,18 @@ def _parsed(data: bytes) -> list[str]:
 def _rest(hit: Hit, given: Container[str]) -> Hit | None:
     if all(digest in given for digest in _digests(hit)):
         return None
-    return without(hit, lambda line: all(digest in given for digest in _of(hit.path, _statements(line))))
+    return trimmed(hit, lambda line: all(digest in given for digest in _of(hit.path, _statements(line))))
 
 
-def without(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
+def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
     """Return a hit without the lines at its ends that are known, short ones too; None if none is left."""
-    lines = hit.text.split("\n")
-    if "```" in hit.text or len(lines) != hit.end_line - hit.start_line + 1:
+    if "```" in hit.text:
         return hit
     # Blank lines and headings say nothing by themselves.
-    marks = [known(line) if line.strip() and not line.lstrip().startswith("#") else None for line in lines]
-    new = [number for number, mark in enumerate(marks) if mark is False]
-    if not new:
-        return None if True in marks else hit
-    first = new[0] if True in marks[: new[0]] else 0
-    last = new[-1] if True in marks[new[-1] :] else len(lines) - 1
-    text = "\n".join(lines[first : last + 1])
-    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
+    lines = repeats.whole_lines(hit)
+    return repeats.without(
+        hit, [known(line) if line.strip() and not line.lstrip().startswith("#") else None for line in lines]
+    )
 
 
 def _digests(hit: Hit) -> list[str]:
@@ -183,6 +177,8 @@ def _of(path: str, statements: Iterable[str]) -> Iterator[str]:
 
 def _statements(text: str) -> Iterator[str]:
     """The sentences of a text without their blanks; headings say nothing where anything else does."""
-    found = [" ".join(part[0].split()).lstrip(f"{screen.ELLIPSIS} ") for part in SENTENCE.finditer(text)]
+    found = [
+        " ".join(part[0].split()).lstrip(f"{screen.ELLIPSIS} ") for part in repeats.SENTENCE.finditer(text)
+    ]
     told = [said for said in found if said and not said.startswith("#")]
     yield from told or filter(None, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -50,10 +50,23 @@ class Told:
         headings = (hit.title, *hit.headings)
         if any(_covers(other, hit) or _says(told, other, said, headings) for other, told in self._hits):
             return None
+        apart = self._apart(hit)
+        if apart is not hit:
+            return self.rest(apart) if apart is not None else None
         parts = [_Part(text, self._repeats(text, headings)) for text in _sentences(hit)]
         if not any(part.repeats for part in parts):
             return hit
         return _without_repeats(hit, parts) if any(part.tells for part in parts) else None
+
+    def _apart(self, hit: Hit) -> Hit | None:
+        """A hit without the lines at its ends that another one of the same note has: passages overlap."""
+        had: dict[int, str] = {}
+        for other, _ in self._hits:
+            if other.path == hit.path and (lines := whole_lines(other)):
+                had |= dict(enumerate(lines, other.start_line))
+        lines = whole_lines(hit) if had else []
+        same = [had.get(number) == line for number, line in enumerate(lines, hit.start_line)]
+        return without(hit, [mark if line.strip() else None for mark, line in zip(same, lines, strict=True)])
 
     def add(self, hit: Hit) -> None:
         """Note what a hit says."""
@@ -66,6 +79,30 @@ class Told:
         key = _key(text)
         said = self._sentences.get(key, []) if key else []
         return any(wording.agree(headings, other, wording.read(text)) for other in said)
+
+
+def whole_lines(hit: Hit) -> list[str]:
+    """The lines of a hit; none of one that is not there line by line."""
+    lines = hit.text.split("\n")
+    return lines if len(lines) == hit.end_line - hit.start_line + 1 else []
+
+
+def without(hit: Hit, known: Sequence[bool | None]) -> Hit | None:
+    """Return a hit without the lines at its ends that are known; None if no other line says anything.
+
+    `known` tells it of each line, None of one that says nothing by itself.
+    """
+    if True not in known:
+        return hit
+    new = [number for number, mark in enumerate(known) if mark is False]
+    if not new:
+        return None
+    first = new[0] if True in known[: new[0]] else 0
+    last = new[-1] if True in known[new[-1] :] else len(known) - 1
+    if first == 0 and last == len(known) - 1:
+        return hit
+    text = "\n".join(hit.text.split("\n")[first : last + 1])
+    return replace(hit, text=text, start_line=hit.start_line + first, end_line=hit.start_line + last)
 
 
 def _read(path: str, text: str) -> Wording:
