@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from commonplace import Memory, config, paths
 from commonplace.costs.ledger import Ledger
 from commonplace.embedding.cache import VectorCache, key
-from commonplace.erasure import scanning
+from commonplace.erasure import indexed, scanning
+from commonplace.erasure.wanted import Wanted
 from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.history import applying, runs, undoing
+from commonplace.index import schema
 from commonplace.index.vectors import embedded_text
 from commonplace.lifecycle.claims import Claim
 from commonplace.lifecycle.pending import Pending
@@ -348,6 +351,52 @@ def test_what_sessions_were_given_goes(memory: Memory) -> None:
     assert list((memory.workspace.derived / "injected").iterdir()) == []
 
 
+def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
+    memory.capture([Entry("The secretphrase of 张国荣 is Xanadutown.", NOW), Entry("The cat sleeps.", NOW)])
+    memory.correct("The cat sleeps.", "The cat is awake now.")
+    memory.correct("The secretphrase of 张国荣 is Xanadutown.", "The word of 张国荣 is Paris.")
+    memory.sync()
+    assert holding(memory.workspace.derived, ["secretphras", "xanadutown"])
+    forget(memory, "person", "张国荣")
+    assert holding(memory.workspace.root, ["secretphras", "xanadutown"]) == {}
+
+
+def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    connection = schema.connect(os.fspath(path))
+    schema.create(connection, {})
+    connection.execute("CREATE VIRTUAL TABLE new_fts USING fts5(body, content='', contentless_delete=1)")
+    tables = schema.full_text(connection)
+    assert {"passages_fts", "struck_fts", "new_fts"} == set(tables)
+    for table in tables:
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax {table}')")
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
+        connection.execute(f"DELETE FROM {table} WHERE rowid = 1")
+    assert b"zorblax" in path.read_bytes() + path.with_name("index.sqlite-wal").read_bytes()
+    indexed.rewrite(connection, path)
+    connection.close()
+    assert b"zorblax" not in path.read_bytes()
+
+
+def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    sought = scanning.forms(Wanted(people=("Zorblax",)))
+    connection = apsw.Connection(os.fspath(path))
+    connection.execute("CREATE TABLE notes(text)")
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5(body, content='', contentless_delete=1)")
+    for at, word in enumerate(("Zorblax", "Zorblaxina", "ZorblaxMail Zorblax"), 1):
+        connection.execute("INSERT INTO f(rowid, body) VALUES(?, ?)", (at, word))
+    connection.execute("INSERT INTO notes VALUES('Zorblaxina and ZorblaxMail')")
+    connection.execute("DELETE FROM f WHERE rowid = 1")
+    assert scanning.of_file(path, sought) == 0  # a row still has the word, as the part of one in camelCase
+    connection.execute("DELETE FROM f WHERE rowid = 3")
+    assert scanning.of_file(path, sought) == 1
+    connection.execute("INSERT INTO f(f) VALUES('optimize')")
+    connection.execute("VACUUM")
+    assert scanning.of_file(path, sought) == 0
+    connection.close()
+
+
 # --- what is left ---------------------------------------------------------------------------------------
 
 
@@ -363,8 +412,6 @@ def test_files_that_are_no_notes_are_named(memory: Memory) -> None:
 
 
 def test_an_index_that_is_read_all_the_time_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    import apsw
-
     from commonplace.erasure import stores
 
     memory.sync()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import apsw
 
@@ -20,6 +21,7 @@ from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.messages import unescaped
 from commonplace.erasure.wanted import Wanted
+from commonplace.index import schema
 from commonplace.types.erasure import Trace
 
 _SQLITE = b"SQLite format 3\0"
@@ -156,25 +158,55 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
         count += sought.found(text) if rows else 0
         lower = text.encode("utf-8", "surrogatepass").lower()
         explained |= {form for form in near - explained if form in lower}
-    return count + len(near - explained)
+    return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
+
+
+def _unmerged(path: Path, forms: Iterable[bytes]) -> set[bytes]:
+    """Forms that stand in the pages of full text as part of no word that a row still has there."""
+    found: set[bytes] = set()
+    with suppress(apsw.Error), _opened(path) as connection:
+        for table in schema.full_text(connection):
+            connection.execute(
+                f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, '{table}', 'row')"
+            )
+            terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
+            connection.execute("DROP TABLE temp.vocabulary")
+            words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
+            rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
+            pages: Any = connection.execute(f"SELECT block FROM {table}_data")
+            for (page,) in pages:
+                found |= {form for form, known in rests.items() if _alone(form, page.lower(), known)}
+    return found
+
+
+def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
+    """Whether a form stands anywhere in a page without the rest of one of the words that have it."""
+    at = page.find(form)
+    while at >= 0:
+        if not any(page.startswith(rest, at) for rest in rests):
+            return True
+        at = page.find(form, at + 1)
+    return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    """A database opened to be read only."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _texts(path: Path) -> Iterator[str]:
     """Every text in the rows of a database; none of one that cannot be read."""
-    from urllib.parse import quote
-
-    with suppress(apsw.Error):
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
-        try:
-            rows: Any = connection.execute(
-                "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
-            ).fetchall()
-            for name, sql in rows:
-                if "VIRTUAL TABLE" not in str(sql).upper():
-                    yield from _of_table(connection, name)
-        finally:
-            connection.close()
+    with suppress(apsw.Error), _opened(path) as connection:
+        rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for name, sql in rows:
+            if "VIRTUAL TABLE" not in str(sql).upper():
+                yield from _of_table(connection, name)
 
 
 def _of_table(connection: apsw.Connection, name: str) -> Iterator[str]:
