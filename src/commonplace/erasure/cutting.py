@@ -122,25 +122,32 @@ def _margin(line: str) -> int:
 
 def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
     """What is to be cut out, such that each mark of emphasis inside goes with its other, or stays for it."""
-    for found in _EMPHASIS.finditer(text, first, last):
+    marks = list(_EMPHASIS.finditer(text, first, last))
+    told = [found[0] for found in marks]
+    for found in marks:
         mark = found[0]
-        if text.count(mark, first, last) % 2 == 0:
+        if told.count(mark) % 2 == 0:
             continue
         if text.endswith(mark, 0, first):
-            return [(first - len(mark), last)]
+            return _balanced(text, first - len(mark), last)
         if text.startswith(mark, last):
-            return [(first, last + len(mark))]
-        return [*_trimmed(text, first, found.start()), *_trimmed(text, found.end(), last)]
+            return _balanced(text, first, last + len(mark))
+        return _parted(text, first, found, last)
+    around = _EMPHASIS.match(text, last)
+    if around and text.endswith(around[0], 0, first):
+        return _balanced(text, first - len(around[0]), around.end())
     return [(first, last)]
 
 
-def _trimmed(text: str, first: int, last: int) -> list[tuple[int, int]]:
-    """A piece beside a mark that stays, with the blanks that would part the mark from what it marks."""
-    while text[last:last + 1] == " ":
-        last += 1
-    while text[first - 1:first] == " ":
-        first -= 1
-    return [(first, last)]
+def _parted(text: str, first: int, mark: re.Match[str], last: int) -> list[tuple[int, int]]:
+    """What stands before and behind a mark that stays, with the blanks that would part it from its words."""
+    if text.count(mark[0], text.rfind("\n", 0, first) + 1, first) % 2:  # it ends what begins before
+        while text.endswith(" ", 0, first):
+            first -= 1
+    else:
+        while text.startswith(" ", last):
+            last += 1
+    return [(first, mark.start()), (mark.end(), last)]
 
 
 def _is_list(page: Page, number: int) -> bool:
