@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from commonplace.erasure.cutting import Cut, cut
@@ -135,6 +135,7 @@ BETWEEN = st.sampled_from([" ", "  ", "\n  ", "\n> ", " \n  > "])
 def test_marks_of_emphasis_stay_in_pairs(
     first: str, second: str, both: str, between: str, around: str
 ) -> None:
+    assume(both == "{}" or both not in (first, second))  # nobody can tell such marks apart
     text = around.format(both.format(first.format("Mira") + between + second.format("Chen")))
     wanted = Wanted(texts=("Mira Chen",))
     left = after(text, wanted)

@@ -224,6 +224,33 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     assert cache.get("m", request) is None
 
 
+def test_what_a_session_stated_goes_from_other_transcripts(memory: Memory) -> None:
+    by = Provenance("agent", "a", "s1")
+    memory.capture([Entry("The green kettle whistles at dawn every day.", NOW, provenance=by)])
+    greeting = "Let me know whether you need anything else today."
+    Transcript.open(memory.workspace, "s1").append(Turn("assistant", greeting))
+    other = Transcript.open(memory.workspace, "s2")
+    recalled = "memory/2026-02-20.md: The green kettle whistles at dawn every day. It is old."
+    other.append(Turn("tool", recalled, answers="c1", tool="memory_search"))
+    other.append(Turn("assistant", greeting))
+    erasure = forget(memory, "session", "s1")
+    assert [turn.text for turn in other.load()] == [
+        "memory/2026-02-20.md: [forgotten]. It is old.",
+        greeting,
+    ]
+    (told,) = (one for one in erasure.unreachable if "said in the session" in one.what)
+    assert told.what.startswith("sessions/s2.jsonl: ")
+    assert holding(memory.workspace.root, ["green kettle"]) == {}
+
+
+def test_what_a_session_and_a_note_state_stays_in_the_note(memory: Memory) -> None:
+    by = Provenance("agent", "a", "s1")
+    memory.capture([Entry(f"{VASE}.", NOW, provenance=by)])
+    erasure = forget(memory, "session", "s1")
+    assert VASE in text(memory, "MEMORY.md")
+    assert any(one.remedy == "commonplace forget 'MEMORY.md#L4'" for one in erasure.unreachable)
+
+
 def test_sentences_of_lines_go_from_where_they_were_said(memory: Memory) -> None:
     transcript = Transcript.open(memory.workspace, "s1")
     transcript.append(Turn("user", f"Did you hear? {VASE}!"))

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace import paths
@@ -119,10 +119,10 @@ def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
             if wanted.found(text):
                 holding.append(state.path)
         if holding:
-            told = f"collection {source.name}: {_listed(holding)}; the index has them from there"
+            told = f"collection {source.name}: {listed(holding)}; the index has them from there"
             yield Unreachable(told, "change them where they lie, or take the collection away, then sync")
         if packed:
-            yield Unreachable(f"collection {source.name}: archives were not looked into: {_listed(packed)}",
+            yield Unreachable(f"collection {source.name}: archives were not looked into: {listed(packed)}",
                               "look into them with the program that made them")  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def providers(ground: Ground) -> Iterator[Unreachable]:
     finally:
         ledger.close()
     if called:
-        told = f"what models of providers were sent, and what those keep of it: {_listed(called)}"
+        told = f"what models of providers were sent, and what those keep of it: {listed(called)}"
         yield Unreachable(told, "ask the providers to delete it")
 
 
@@ -163,6 +163,7 @@ def vectors() -> Iterator[Unreachable]:
         yield Unreachable(told, "commonplace cache clear --vectors")
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Name some of several."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -107,6 +107,9 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
         Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
         for citation in composing.resting(chosen.composed, chosen.names, ground.read)
     ]
+    if chosen.transcripts:
+        told = f"{beyond.listed(chosen.transcripts)}: sentences that were said in the session as well"
+        found.append(Unreachable(told, "commonplace forget --text, with their words"))
     if chosen.short:
         told = (
             f"{render.count(len(chosen.short), 'statement')} too short to look for in transcripts and caches"
