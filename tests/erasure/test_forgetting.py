@@ -568,3 +568,58 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_clean(
     assert [(left.path, left.count) for left in erasure.left] == [("closed.bin", 0)]
     assert "could not be looked into: input/output error" in erasure.left[0].remedy
     assert not erasure.complete
+
+
+def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = memory.workspace.root
+    write(root / "MEMORY.md", "# Memory", "", "- Mira likes tea.")
+    (root / "letter.txt").write_text("Dear Mira")
+    memory.sync()
+    real = os.replace
+
+    def replace(source: str | Path, target: str | Path) -> None:
+        if os.fspath(target) == os.fspath(root / "MEMORY.md"):
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        real(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", replace)
+        erasure = memory.forget(Selection("person", "Mira"), now=NOW)
+    assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
+    assert [place.citation for place in erasure.places if place.where == "notes"] == [
+        "memory/2026-02-13.md#L3"
+    ]
+    told = {trace.path: trace.remedy for trace in erasure.left}
+    assert len(told) == len(erasure.left)
+    assert told == {
+        "MEMORY.md": "cannot be changed: operation not permitted; then: commonplace forget --resume",
+        ".commonplace/index.sqlite": "it goes with what still says it: MEMORY.md",
+        "letter.txt": "it is no note of ours: change it there",
+    }
+    (root / "letter.txt").unlink()
+    assert memory.forget([], now=NOW).left == ()
+    assert holding(root, ["Mira"]) == {}
+
+
+@pytest.mark.parametrize("word", ["owner", "2026", "forget", "kind", "2026-02-20", "done", "committed"])
+def test_words_of_our_own_records_are_no_trace(memory: Memory, word: str) -> None:
+    os.rename(memory.workspace.memory_dir / "2026-02-13.md", memory.workspace.memory_dir / "calls.md")
+    write(memory.workspace.memory_dir / "words.md", f"- About {word} here.", "- Some more of it.")
+    memory.sync()
+    memory.search("some more")
+    forget(memory, "text", word)
+    assert text(memory, "memory/words.md") == "- About here.\n- Some more of it.\n"
+
+
+def test_a_record_that_names_a_note_so_is_told(memory: Memory) -> None:
+    memory.sync()
+    forget(memory, "text", "It rained")
+    erasure = memory.forget(Selection("text", "2026"), now=NOW)
+    told = {trace.path: trace.remedy for trace in erasure.left}
+    assert told["memory/2026-02-13.md"] == "its name says it: rename it"
+    assert told[".commonplace/index.sqlite"] == "it goes with what still says it: memory/2026-02-13.md"
+    assert {remedy for path, remedy in told.items() if path.endswith("/run.json")} == {
+        "it names a note so, and goes with that record after history.keep_days"
+    }
