@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from commonplace.erasure.cutting import Cut, cut
@@ -69,6 +69,13 @@ def test_a_note_named_after_a_person_goes() -> None:
         ("```\n+49 123\n\nx\n```\n", "```\n\nx\n```\n"),
         ("---\nphones: [1, +49 123, 2]\n---\n- b\n", "---\nphones: [1, 2]\n---\n- b\n"),
         ("- 2+49 1234\n", "- 2+49 1234\n"),
+        ("> ring +49\n> 123 now\n", "> ring\n> now\n"),
+        ("> +49\n> 123\n\nb\n", "\nb\n"),
+        ("- ring **+49** 123 now\n", "- ring now\n"),
+        ("- ring *+49* **123** now\n", "- ring now\n"),
+        ("- **ring +49** 123 now\n", "- **ring** now\n"),
+        ("- ring +49 **123 now**\n", "- ring **now**\n"),
+        ("- ring **+49\n  123** now\n", "- ring\n  now\n"),
     ],
 )
 def test_words_are_cut_out(before: str, left: str) -> None:
@@ -118,6 +125,25 @@ def test_every_other_entry_stays_as_it_is(items: list[str], end: str, ended: boo
     left = after(text)
     lines = [] if left is None else [line for line in left.split(end) if line]
     assert lines == kept
+
+
+EMPHASISED = st.sampled_from(["{}", "**{}**", "_{}_", "~~{}~~", "`{}`"])
+BETWEEN = st.sampled_from([" ", "  ", "\n  ", "\n> ", " \n  > "])
+
+
+@given(EMPHASISED, EMPHASISED, EMPHASISED, BETWEEN, st.sampled_from(["- a {} b\n", "- {}, b\n", "> a {}\n"]))
+def test_marks_of_emphasis_stay_in_pairs(
+    first: str, second: str, both: str, between: str, around: str
+) -> None:
+    assume(both == "{}" or both not in (first, second))  # nobody can tell such marks apart
+    text = around.format(both.format(first.format("Mira") + between + second.format("Chen")))
+    wanted = Wanted(texts=("Mira Chen",))
+    left = after(text, wanted)
+    assert left is not None
+    assert not any(mark in left for mark in "*_~`")
+    assert not wanted.found(left)
+    assert left.startswith(text[:1])
+    assert left.endswith("\n")
 
 
 @given(ITEMS)

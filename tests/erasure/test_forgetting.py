@@ -5,19 +5,23 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from commonplace import Memory, config, paths
 from commonplace.costs.ledger import Ledger
 from commonplace.embedding.cache import VectorCache, key
-from commonplace.erasure import scanning
+from commonplace.erasure import indexed, scanning
+from commonplace.erasure.wanted import Wanted
 from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.history import applying, runs, undoing
+from commonplace.index import schema
 from commonplace.index.vectors import embedded_text
 from commonplace.lifecycle.claims import Claim
 from commonplace.lifecycle.pending import Pending
@@ -221,6 +225,33 @@ def test_a_session_goes_with_all_that_it_left(memory: Memory) -> None:
     assert cache.get("m", request) is None
 
 
+def test_what_a_session_stated_goes_from_other_transcripts(memory: Memory) -> None:
+    by = Provenance("agent", "a", "s1")
+    memory.capture([Entry("The green kettle whistles at dawn every day.", NOW, provenance=by)])
+    greeting = "Let me know whether you need anything else today."
+    Transcript.open(memory.workspace, "s1").append(Turn("assistant", greeting))
+    other = Transcript.open(memory.workspace, "s2")
+    recalled = "memory/2026-02-20.md: The green kettle whistles at dawn every day. It is old."
+    other.append(Turn("tool", recalled, answers="c1", tool="memory_search"))
+    other.append(Turn("assistant", greeting))
+    erasure = forget(memory, "session", "s1")
+    assert [turn.text for turn in other.load()] == [
+        "memory/2026-02-20.md: [forgotten]. It is old.",
+        greeting,
+    ]
+    (told,) = (one for one in erasure.unreachable if "said in the session" in one.what)
+    assert told.what.startswith("sessions/s2.jsonl: ")
+    assert holding(memory.workspace.root, ["green kettle"]) == {}
+
+
+def test_what_a_session_and_a_note_state_stays_in_the_note(memory: Memory) -> None:
+    by = Provenance("agent", "a", "s1")
+    memory.capture([Entry(f"{VASE}.", NOW, provenance=by)])
+    erasure = forget(memory, "session", "s1")
+    assert VASE in text(memory, "MEMORY.md")
+    assert any(one.remedy == "commonplace forget 'MEMORY.md#L4'" for one in erasure.unreachable)
+
+
 def test_sentences_of_lines_go_from_where_they_were_said(memory: Memory) -> None:
     transcript = Transcript.open(memory.workspace, "s1")
     transcript.append(Turn("user", f"Did you hear? {VASE}!"))
@@ -348,6 +379,52 @@ def test_what_sessions_were_given_goes(memory: Memory) -> None:
     assert list((memory.workspace.derived / "injected").iterdir()) == []
 
 
+def test_struck_statements_go_from_the_full_text(memory: Memory) -> None:
+    memory.capture([Entry("The secretphrase of 张国荣 is Xanadutown.", NOW), Entry("The cat sleeps.", NOW)])
+    memory.correct("The cat sleeps.", "The cat is awake now.")
+    memory.correct("The secretphrase of 张国荣 is Xanadutown.", "The word of 张国荣 is Paris.")
+    memory.sync()
+    assert holding(memory.workspace.derived, ["secretphras", "xanadutown"])
+    forget(memory, "person", "张国荣")
+    assert holding(memory.workspace.root, ["secretphras", "xanadutown"]) == {}
+
+
+def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    connection = schema.connect(os.fspath(path))
+    schema.create(connection, {})
+    connection.execute("CREATE VIRTUAL TABLE new_fts USING fts5(body, content='', contentless_delete=1)")
+    tables = schema.full_text(connection)
+    assert {"passages_fts", "struck_fts", "new_fts"} == set(tables)
+    for table in tables:
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax {table}')")
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
+        connection.execute(f"DELETE FROM {table} WHERE rowid = 1")
+    assert b"zorblax" in path.read_bytes() + path.with_name("index.sqlite-wal").read_bytes()
+    indexed.rewrite(connection, path)
+    connection.close()
+    assert b"zorblax" not in path.read_bytes()
+
+
+def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None:
+    path = tmp_path / "index.sqlite"
+    sought = scanning.forms(Wanted(people=("Zorblax",)))
+    connection = apsw.Connection(os.fspath(path))
+    connection.execute("CREATE TABLE notes(text)")
+    connection.execute("CREATE VIRTUAL TABLE f USING fts5(body, content='', contentless_delete=1)")
+    for at, word in enumerate(("Zorblax", "Zorblaxina", "ZorblaxMail Zorblax"), 1):
+        connection.execute("INSERT INTO f(rowid, body) VALUES(?, ?)", (at, word))
+    connection.execute("INSERT INTO notes VALUES('Zorblaxina and ZorblaxMail')")
+    connection.execute("DELETE FROM f WHERE rowid = 1")
+    assert scanning.of_file(path, sought) == 0  # a row still has the word, as the part of one in camelCase
+    connection.execute("DELETE FROM f WHERE rowid = 3")
+    assert scanning.of_file(path, sought) == 1
+    connection.execute("INSERT INTO f(f) VALUES('optimize')")
+    connection.execute("VACUUM")
+    assert scanning.of_file(path, sought) == 0
+    connection.close()
+
+
 # --- what is left ---------------------------------------------------------------------------------------
 
 
@@ -363,8 +440,6 @@ def test_files_that_are_no_notes_are_named(memory: Memory) -> None:
 
 
 def test_an_index_that_is_read_all_the_time_is_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    import apsw
-
     from commonplace.erasure import stores
 
     memory.sync()
@@ -436,6 +511,46 @@ def test_git_is_told_of_no_name(memory: Memory) -> None:
     assert erasure.run.commit
 
 
+def test_what_is_staged_in_git_is_told(memory: Memory, tmp_path: Path) -> None:
+    root = memory.workspace.root
+    ran = tmp_path / "ran"
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@localhost"]
+
+    def run(*arguments: str) -> str:
+        return subprocess.run([*git, *arguments], check=True, capture_output=True, text=True).stdout
+
+    def told(person: str) -> list[tuple[str, str]]:
+        found = forget(memory, "person", person).unreachable
+        return [(one.what, one.remedy) for one in found if "staged" in one.what]
+
+    run("init", "-q")
+    write(root / "memory" / "early.md", "- Quuxley came.", "- It rained.")
+    run("add", "memory/early.md")
+    assert [what for what, _ in told("Quuxley")] == ["staged in git, and not committed: memory/early.md"]
+    run("add", ".")
+    run("commit", "-qm", "first")
+    run("config", "core.fsmonitor", f"touch {ran}")
+    run("config", "filter.f.smudge", f"touch {ran}")
+    run("config", "diff.f.textconv", f"touch {ran}; cat")
+    write(root / ".gitattributes", "*.md filter=f diff=f")
+    write(root / "MEMORY.md", "# Memory", "", "- Quuxley is staged.", "- Tea.")
+    write(root / "memory" / "a new one.md", "- Quuxley too.")
+    run("-c", "core.fsmonitor=false", "add", "MEMORY.md", "memory/a new one.md")
+    ran.unlink(missing_ok=True)
+    ((what, remedy),) = told("Quuxley")
+    assert what == "staged in git, and not committed: MEMORY.md, memory/a new one.md"
+    assert remedy == "git add MEMORY.md 'memory/a new one.md', then: git gc --prune=now"
+    assert not ran.exists()
+    assert told("Nobody") == []
+    for command in remedy.split(", then: "):
+        run(*shlex.split(command)[1:])
+    assert told("Quuxley") == []
+    assert "Quuxley" not in run("diff", "--cached")
+    objects = run("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").split("\n")
+    blobs = [line.split()[0] for line in objects if line.endswith("blob")]
+    assert not [blob for blob in blobs if "staged" in run("cat-file", "blob", blob)]
+
+
 def test_a_file_that_cannot_be_read_is_not_taken_for_clean(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -453,3 +568,58 @@ def test_a_file_that_cannot_be_read_is_not_taken_for_clean(
     assert [(left.path, left.count) for left in erasure.left] == [("closed.bin", 0)]
     assert "could not be looked into: input/output error" in erasure.left[0].remedy
     assert not erasure.complete
+
+
+def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = memory.workspace.root
+    write(root / "MEMORY.md", "# Memory", "", "- Mira likes tea.")
+    (root / "letter.txt").write_text("Dear Mira")
+    memory.sync()
+    real = os.replace
+
+    def replace(source: str | Path, target: str | Path) -> None:
+        if os.fspath(target) == os.fspath(root / "MEMORY.md"):
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        real(source, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", replace)
+        erasure = memory.forget(Selection("person", "Mira"), now=NOW)
+    assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
+    assert [place.citation for place in erasure.places if place.where == "notes"] == [
+        "memory/2026-02-13.md#L3"
+    ]
+    told = {trace.path: trace.remedy for trace in erasure.left}
+    assert len(told) == len(erasure.left)
+    assert told == {
+        "MEMORY.md": "cannot be changed: operation not permitted; then: commonplace forget --resume",
+        ".commonplace/index.sqlite": "it goes with what still says it: MEMORY.md",
+        "letter.txt": "it is no note of ours: change it there",
+    }
+    (root / "letter.txt").unlink()
+    assert memory.forget([], now=NOW).left == ()
+    assert holding(root, ["Mira"]) == {}
+
+
+@pytest.mark.parametrize("word", ["owner", "2026", "forget", "kind", "2026-02-20", "done", "committed"])
+def test_words_of_our_own_records_are_no_trace(memory: Memory, word: str) -> None:
+    os.rename(memory.workspace.memory_dir / "2026-02-13.md", memory.workspace.memory_dir / "calls.md")
+    write(memory.workspace.memory_dir / "words.md", f"- About {word} here.", "- Some more of it.")
+    memory.sync()
+    memory.search("some more")
+    forget(memory, "text", word)
+    assert text(memory, "memory/words.md") == "- About here.\n- Some more of it.\n"
+
+
+def test_a_record_that_names_a_note_so_is_told(memory: Memory) -> None:
+    memory.sync()
+    forget(memory, "text", "It rained")
+    erasure = memory.forget(Selection("text", "2026"), now=NOW)
+    told = {trace.path: trace.remedy for trace in erasure.left}
+    assert told["memory/2026-02-13.md"] == "its name says it: rename it"
+    assert told[".commonplace/index.sqlite"] == "it goes with what still says it: memory/2026-02-13.md"
+    assert {remedy for path, remedy in told.items() if path.endswith("/run.json")} == {
+        "it names a note so, and goes with that record after history.keep_days"
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from urllib.parse import quote
 
 import pytest
@@ -18,10 +19,19 @@ FOUND = [
     ("O'Brien", "O’Brien"), ("José", "JOSE\u0301"), ("José", "jos%C3%A9"), ("张三", "我和張三说"),
     ("张三", json.dumps("和张三")), ("张三", json.dumps(json.dumps("张三"))), ("张三", quote("张三").lower()),
     ("C++", "in c++ or"), ("+49 123", "ring +49  123."), ("Ａｎｎ", "ann"),
+    ("Mira Chen", "> It was Mira\n> Chen"), ("Mira Chen", "> > Mira\r\n> > Chen"), ("Mira Chen", "Met **Mira** Chen."),
+    ("Mira Chen", "_Mira_ ~~Chen~~"), ("Mira Chen", "to mira.chen@acme.com"), ("Mira Chen", "mira_chen.md"),
+    ("Mira Chen", "Mira L. Chen"), ("Mira Chen", "Mira L Chen"), ("Mira Chen", "mira.l.chen@acme.com"),
+    ("Mira Chen", "Mi\u200bra\u00a0Ch\u00aden"), ("Mira Chen", "Mira\u200bChen"), ("Mi\u200bra", "Mira"),
+    ("Mira Chen", json.dumps("> Mira\n> Chen")), ("王伟", "- 姓王\n  伟，"), ("王伟", "> 姓王\n> 伟"), ("王伟", "王 伟"),
+    ("王伟", "**王**伟"), ("王伟", "王\u200b伟"), ("王 伟", "王伟"), ("王伟", json.dumps("王\n  伟")), ("王伟", quote("王 伟")),
 ]  # fmt: skip
 NOT_FOUND = [
     ("Mira", "admiral Miranda"), ("Mira", "Miras"), ("Ann", "planned"), ("Mira Chen", "Mira\n\nChen"), ("张三", "张 伟三"),
     ("Mira Chen", "Mira and Chen"), ("12", "2012"),
+    ("Mira Chen", "Mira. Chen left"), ("Mira Chen", "Mira, Chen"), ("Mira Chen", "- Mira\n- Chen"), ("Mira Chen", "Mira\n* Chen"),
+    ("Mira Chen", "Mira a Chen"), ("Mira", "Mi\u00adracle"), ("王伟", "王，伟"), ("王伟", "- 王\n- 伟"), ("王伟", "王\n\n伟"),
+    ("王伟", "王  伟"), ("Mira Chen", "MiraChen"),
 ]  # fmt: skip
 
 
@@ -38,6 +48,39 @@ def test_what_is_something_else(word: str, text: str) -> None:
 def test_only_names_are_joined_by_hyphens() -> None:
     assert not Words(["tea pot"]).found("tea-pot")
     assert Words(["tea pot"]).found("tea\npot")
+
+
+EMPHASIS = st.sampled_from(["", "*", "**", "__", "~~", "`", "\u200b", "\u2060"])
+INDENT = st.sampled_from(["", "  ", "> ", "> > ", ">", "\t", "    > "])
+ENDS = st.sampled_from(["\n", "\r\n", " \n", "\\n", "\u3000\n"])
+BREAKS = st.tuples(EMPHASIS, ENDS, INDENT, EMPHASIS).map("".join)
+BLANKS = st.tuples(EMPHASIS, st.sampled_from([" ", "  ", "\t", "\u00a0", " ** "]), EMPHASIS).map("".join)
+NONE = st.tuples(EMPHASIS, st.sampled_from(["", " "]), EMPHASIS).map("".join)
+
+
+@given(st.one_of(BREAKS, BLANKS), st.booleans(), st.sampled_from(["{}", "met {}.", "> {}'s", "和{}说"]))
+def test_whatever_stands_between_words_they_are_found(between: str, names: bool, around: str) -> None:
+    text = around.format(f"Mira{between}Chen")
+    spans = Words(["Mira Chen"], names=names).spans(text)
+    assert [text[first:last] for first, last in spans] == [f"Mira{between}Chen"]
+
+
+@given(st.one_of(BREAKS, NONE), st.sampled_from(["{}", "姓{}，", "> {}。", "his name: {}"]))
+def test_whatever_stands_between_characters_they_are_found(between: str, around: str) -> None:
+    text = around.format(f"王{between}伟")
+    assert [text[first:last] for first, last in Words(["王伟"]).spans(text)] == [f"王{between}伟"]
+
+
+@pytest.mark.parametrize(
+    "filling", ["a ", "> ", "\n> ", "*", "* ", "a\n", "\\", "王 ", "王\n", "_a", "a. ", "\u200b"]
+)
+def test_long_texts_are_looked_through_at_once(filling: str) -> None:
+    text = filling * (1_000_000 // len(filling)) + " b 伟 Chen Mira"
+    began = time.process_time()
+    for word in ("a b", "> b", "Mira Chen", "王伟"):
+        Words([word], names=True).spans(text)
+    Words(["* b"]).spans(text[-100_000:])
+    assert time.process_time() - began < 20  # a second or two; hours where it were quadratic
 
 
 def test_marks_stand_where_words_did() -> None:

@@ -1,13 +1,15 @@
-"""What cannot be reached from here, with the remedy: git's history, collections, providers, backups."""
+"""What cannot be reached from here, with the remedy: git, collections, providers, backups."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace import paths
@@ -15,11 +17,14 @@ from commonplace.erasure import stores
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import CommonplaceError
+from commonplace.history.git import Repository, Uncommitted
 from commonplace.notes.scan import scan
 from commonplace.render import count
 from commonplace.types.erasure import Unreachable
 
 GIT_S = 20.0  # that looking through the history may take
+_AS_IT_IS = ("--no-replace-objects",)
+_SUBMODULE = "160000"
 _COMMIT = "\0commit\0"
 _LOCAL = frozenset({"builtin", "fake", "fastembed", "gguf", "onnx", "ollama"})
 _SHOWN = 5  # names in one line
@@ -52,6 +57,42 @@ def git(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
         yield Unreachable("git history, which could not be looked through in time", remedy)
     elif commits:
         yield Unreachable(f"git history: {count(commits, 'commit')} of this folder", remedy)
+    yield from staged(ground, wanted)
+
+
+def staged(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
+    """Name the files that git was told to commit with it, and has not: its next commit would keep it."""
+    program = shutil.which("git")
+    if program is None:
+        return
+    try:
+        holding = list(dict.fromkeys(_staged(Repository(program, ground.workspace.root), wanted)))
+    except Uncommitted as error:
+        told = f"what is staged in git, which could not be looked through: {error}"
+        yield Unreachable(told, "git diff --cached, then git reset, and: git gc --prune=now")
+        return
+    if holding:
+        files = shlex.join(holding) if len(holding) <= _SHOWN else "--update ."
+        told = f"staged in git, and not committed: {listed(holding)}"
+        yield Unreachable(told, f"git add {files}, then: git gc --prune=now")
+
+
+def _staged(repository: Repository, wanted: Wanted) -> Iterator[str]:
+    """The files whose staged bytes are not those of the last commit, and hold it. Raises Uncommitted."""
+    committed = repository.asked(*_AS_IT_IS, "ls-tree", "-r", "-z", "HEAD").split("\0")
+    known = {line.partition("\t")[0].split()[2] for line in committed if line}
+    until = time.monotonic() + GIT_S
+    files = repository.run(*_AS_IT_IS, "ls-files", "--stage", "-z").decode("utf-8", "surrogateescape")
+    for line in filter(None, files.split("\0")):
+        told, _, path = line.partition("\t")
+        mode, blob, _ = told.split()
+        if mode == _SUBMODULE or blob in known:
+            continue
+        if time.monotonic() > until:
+            raise Uncommitted(f"it took longer than {GIT_S:.0f} seconds")
+        data = repository.run(*_AS_IT_IS, "cat-file", "blob", blob)
+        if wanted.found(path) or wanted.found(data.decode("utf-8", "replace")):
+            yield path
 
 
 def _commits(root: Path, wanted: Wanted) -> int | None:
@@ -119,10 +160,10 @@ def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
             if wanted.found(text):
                 holding.append(state.path)
         if holding:
-            told = f"collection {source.name}: {_listed(holding)}; the index has them from there"
+            told = f"collection {source.name}: {listed(holding)}; the index has them from there"
             yield Unreachable(told, "change them where they lie, or take the collection away, then sync")
         if packed:
-            yield Unreachable(f"collection {source.name}: archives were not looked into: {_listed(packed)}",
+            yield Unreachable(f"collection {source.name}: archives were not looked into: {listed(packed)}",
                               "look into them with the program that made them")  # fmt: skip
 
 
@@ -139,7 +180,7 @@ def providers(ground: Ground) -> Iterator[Unreachable]:
     finally:
         ledger.close()
     if called:
-        told = f"what models of providers were sent, and what those keep of it: {_listed(called)}"
+        told = f"what models of providers were sent, and what those keep of it: {listed(called)}"
         yield Unreachable(told, "ask the providers to delete it")
 
 
@@ -163,6 +204,7 @@ def vectors() -> Iterator[Unreachable]:
         yield Unreachable(told, "commonplace cache clear --vectors")
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Name some of several."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

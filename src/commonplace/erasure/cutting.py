@@ -18,6 +18,7 @@ _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
+_EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
 
@@ -97,10 +98,11 @@ def _stands(page: Page, first: int, wanted: Sequence[str]) -> bool:
 def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
     """Lines that lose words, as they are then; those that then say nothing are added to `lines`."""
     pieces: dict[int, list[tuple[int, int]]] = {}
-    for first, last in wanted.parts.spans(page.text):
+    spans = wanted.parts.spans(page.text)
+    for first, last in (piece for span in spans for piece in _balanced(page.text, *span)):
         for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
             start, line = page.starts[number - 1], page.bare(number)
-            least = 0 if first >= start else len(line) - len(line.lstrip())  # what is indented stays so
+            least = 0 if first >= start else _margin(line)  # what is indented or quoted stays so
             piece = (max(first - start, least), min(last - start, len(line)))
             if number not in lines and piece[0] < piece[1]:
                 pieces.setdefault(number, []).append(piece)
@@ -111,6 +113,41 @@ def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
             changed[number] = _repaired(changed[number])
     _drop_silent(page, changed, lines)
     return {n: line + page.ending(n) for n, line in changed.items() if n not in lines}
+
+
+def _margin(line: str) -> int:
+    """How far a line is indented, marks of quotation included."""
+    return len(line) - len(line.lstrip(" \t>"))
+
+
+def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
+    """What is to be cut out, such that each mark of emphasis inside goes with its other, or stays for it."""
+    marks = list(_EMPHASIS.finditer(text, first, last))
+    told = [found[0] for found in marks]
+    for found in marks:
+        mark = found[0]
+        if told.count(mark) % 2 == 0:
+            continue
+        if text.endswith(mark, 0, first):
+            return _balanced(text, first - len(mark), last)
+        if text.startswith(mark, last):
+            return _balanced(text, first, last + len(mark))
+        return _parted(text, first, found, last)
+    around = _EMPHASIS.match(text, last)
+    if around and text.endswith(around[0], 0, first):
+        return _balanced(text, first - len(around[0]), around.end())
+    return [(first, last)]
+
+
+def _parted(text: str, first: int, mark: re.Match[str], last: int) -> list[tuple[int, int]]:
+    """What stands before and behind a mark that stays, with the blanks that would part it from its words."""
+    if text.count(mark[0], text.rfind("\n", 0, first) + 1, first) % 2:  # it ends what begins before
+        while text.endswith(" ", 0, first):
+            first -= 1
+    else:
+        while text.startswith(" ", last):
+            last += 1
+    return [(first, mark.start()), (mark.end(), last)]
 
 
 def _is_list(page: Page, number: int) -> bool:

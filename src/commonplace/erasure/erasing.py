@@ -8,7 +8,7 @@ is done; that file goes before the byte scan, so that the scan finds it as well 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from commonplace.erasure.composing import Composed
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.selecting import Chosen
 from commonplace.erasure.wanted import Wanted
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.history import applying, runs
 from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
 from commonplace.types.revisions import About, Change, Run
@@ -107,6 +107,9 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
         Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
         for citation in composing.resting(chosen.composed, chosen.names, ground.read)
     ]
+    if chosen.transcripts:
+        told = f"{beyond.listed(chosen.transcripts)}: sentences that were said in the session as well"
+        found.append(Unreachable(told, "commonplace forget --text, with their words"))
     if chosen.short:
         told = (
             f"{render.count(len(chosen.short), 'statement')} too short to look for in transcripts and caches"
@@ -139,7 +142,7 @@ def _erase(
         work.do(lambda: begun.end(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
     unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
-    left = _explained(ground, left, unreachable)
+    left = _explained(ground, left, unreachable, work.blocked)
     run = runs.load(ground.workspace, work.run.id) if work.run else None
     return Erasure(tuple(work.places), tuple(unreachable), (*work.troubles, *left), run)
 
@@ -151,6 +154,7 @@ class _Work:
         self.ground, self.path, self.wanted = ground, path, told
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
+        self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
         self.run: Run | None = None
 
     def do(self, step: Callable[[], Sequence[Erased]]) -> None:
@@ -161,8 +165,24 @@ class _Work:
             self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
 
     def notes(self, now: datetime | None) -> list[Erased]:
-        """Change the notes, in one run that keeps no bytes."""
+        """Change the notes; one that cannot be changed does not keep the others from it."""
         names = composing.notes(self.ground.workspace, self.ground.settings)
+        while True:
+            try:
+                found = self._changed([name for name in names if name not in self.blocked], now)
+                break
+            except NoteUnreadable as error:
+                shown = {name: paths.shown(self.ground.workspace.root / name) for name in names}
+                path = next((name for name in names if error.path in (name, shown[name])), "")
+                if not path or path in self.blocked:
+                    raise
+                self.blocked[path] = error.reason
+        told = "cannot be changed: {}; then: commonplace forget --resume"
+        self.troubles += [Trace(path, 0, told.format(reason)) for path, reason in self.blocked.items()]
+        return found
+
+    def _changed(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
+        """Change some notes, all or none, in one run that keeps no bytes."""
         composed: list[Composed] = []
 
         def compose(read: applying.Read) -> Sequence[Change]:
@@ -225,24 +245,41 @@ def _about(told: Wanted, count: int, noun: str) -> About:
     )
 
 
-def _explained(ground: Ground, left: list[Trace], unreachable: list[Unreachable]) -> list[Trace]:
-    """Leave out what stands in collections, and in the index because of them: it is told as unreachable."""
+def _explained(
+    ground: Ground, left: list[Trace], unreachable: list[Unreachable], blocked: Iterable[str]
+) -> list[Trace]:
+    """Leave out what stands in collections, and in the index because of them: it is told as unreachable.
+
+    Notes that are `blocked` are told already.
+    """
     roots = [Path(os.path.realpath(source.root)) for source in ground.sources[1:]]
     told = any(one.what.startswith("collection ") for one in unreachable)
-    indexes = {ground.shown(path) for path in ground.indexes} if told else set()
+    indexes = {ground.shown(path) for path in ground.indexes}
+    own = {*composing.notes(ground.workspace, ground.settings), *_own_transcripts(ground)}
+    holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
     found = []
     for trace in left:
         path = Path(os.path.realpath(ground.workspace.root / trace.path))
-        main = trace.path.removesuffix("-wal")
-        if main in indexes or any(path.is_relative_to(root) for root in roots):
+        is_index = trace.path.removesuffix("-wal") in indexes
+        if trace.path in blocked or (is_index and told) or any(path.is_relative_to(root) for root in roots):
             continue
-        found.append(trace if trace.remedy else replace(trace, remedy=_remedy(ground, trace.path)))
+        if not trace.remedy and is_index and holding:
+            trace = replace(trace, remedy=f"it goes with what still says it: {beyond.listed(holding)}")
+        found.append(trace if trace.remedy else replace(trace, remedy=_remedy(trace.path, own)))
     return found
 
 
-def _remedy(ground: Ground, path: str) -> str:
+def _own_transcripts(ground: Ground) -> Iterator[str]:
+    return map(ground.shown, (ground.workspace.root / files.SESSIONS).glob("*.jsonl"))
+
+
+def _remedy(path: str, own: Set[str]) -> str:
     if path == paths.SETTINGS_FILE:
         return "your settings say it: commonplace config edit"
+    if path in own:
+        return "it was not changed, or is written again: commonplace forget again"
+    if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
+        return "it names a note so, and goes with that record after history.keep_days"
     ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
         return "end other programs that use it, then: commonplace forget again"

@@ -97,11 +97,12 @@ def clean(ground: Ground) -> None:
 
 
 def rewrite(connection: apsw.Connection, path: Path) -> None:
-    """Merge the full text so that no token of a deleted row is left, and write the file anew.
+    """Merge every full text so that no token of a deleted row is left, and write the file anew.
 
     Raises IndexUnavailable, NoteUnreadable.
     """
     with schema.translated(os.fspath(path)):
         with schema.transaction(connection):
-            connection.execute("INSERT INTO passages_fts(passages_fts) VALUES('optimize')")
+            for table in schema.full_text(connection):
+                connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
         stores.compact(connection, path)

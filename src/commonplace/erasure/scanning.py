@@ -6,12 +6,14 @@ UTF-8 and UTF-16; in databases in every row, and in the bytes between them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import apsw
 
@@ -20,6 +22,8 @@ from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.messages import unescaped
 from commonplace.erasure.wanted import Wanted
+from commonplace.history import runs
+from commonplace.index import schema
 from commonplace.types.erasure import Trace
 
 _SQLITE = b"SQLite format 3\0"
@@ -28,6 +32,9 @@ _SHORTEST = 5  # bytes of a form that is told from chance between the rows of a 
 _SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
 _BLOCK, _OVERLAP = 1 << 26, 1 << 13
 _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
+_OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of ours
+_KEY = re.compile("[a-z_]+")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
 _PLAIN_ID = r"A-Za-z0-9._-"
 
 
@@ -120,7 +127,34 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
+        if path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts:
+            return _in_record(file.read(), sought)
         return sum(_in_text(block, sought) for block in _blocks(file))
+
+
+def _in_record(data: bytes, sought: Forms) -> int:
+    """Count what a record of ours says in values of notes and people; keys, kinds and dates are its own."""
+    text = data.decode("utf-8", "replace")
+    try:
+        said = "\n".join(_said(json.loads(text)))
+    except (ValueError, RecursionError):
+        return _in_text(data, sought)
+    sessions = len(sought.sessions.findall(text)) if sought.sessions else 0
+    return sessions or _in_text(said.encode("utf-8", "surrogatepass"), sought)
+
+
+def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    if isinstance(value, str) and not _DATED.fullmatch(value) and value != runs.WAITING:
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _said(one)
+    elif isinstance(value, dict):
+        forgets = value.get("kind") == "forget"  # whose title says how much, never what
+        for key, one in value.items():
+            if not (key in _OWN_KEYS or (forgets and key == "title")):
+                yield from () if _KEY.fullmatch(key) else (key,)
+                yield from _said(one)
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
@@ -153,28 +187,58 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     }
     count, explained = 0, set[bytes]()
     for text in _texts(path) if near or rows else ():
-        count += sought.found(text) if rows else 0
+        count += sought.found(text) if rows and not _DATED.fullmatch(text) else 0
         lower = text.encode("utf-8", "surrogatepass").lower()
         explained |= {form for form in near - explained if form in lower}
-    return count + len(near - explained)
+    return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
+
+
+def _unmerged(path: Path, forms: Iterable[bytes]) -> set[bytes]:
+    """Forms that stand in the pages of full text as part of no word that a row still has there."""
+    found: set[bytes] = set()
+    with suppress(apsw.Error), _opened(path) as connection:
+        for table in schema.full_text(connection):
+            connection.execute(
+                f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, '{table}', 'row')"
+            )
+            terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
+            connection.execute("DROP TABLE temp.vocabulary")
+            words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
+            rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
+            pages: Any = connection.execute(f"SELECT block FROM {table}_data")
+            for (page,) in pages:
+                found |= {form for form, known in rests.items() if _alone(form, page.lower(), known)}
+    return found
+
+
+def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
+    """Whether a form stands anywhere in a page without the rest of one of the words that have it."""
+    at = page.find(form)
+    while at >= 0:
+        if not any(page.startswith(rest, at) for rest in rests):
+            return True
+        at = page.find(form, at + 1)
+    return False
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[apsw.Connection]:
+    """A database opened to be read only."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _texts(path: Path) -> Iterator[str]:
     """Every text in the rows of a database; none of one that cannot be read."""
-    from urllib.parse import quote
-
-    with suppress(apsw.Error):
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
-        try:
-            rows: Any = connection.execute(
-                "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"
-            ).fetchall()
-            for name, sql in rows:
-                if "VIRTUAL TABLE" not in str(sql).upper():
-                    yield from _of_table(connection, name)
-        finally:
-            connection.close()
+    with suppress(apsw.Error), _opened(path) as connection:
+        rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for name, sql in rows:
+            if "VIRTUAL TABLE" not in str(sql).upper():
+                yield from _of_table(connection, name)
 
 
 def _of_table(connection: apsw.Connection, name: str) -> Iterator[str]:

@@ -36,6 +36,7 @@ class Chosen(NamedTuple):
     composed: Composed
     common: list[str]  # statements that other notes say as well
     short: list[str]  # and those that are too short to be looked for elsewhere
+    transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
 
 
 def choose(ground: Ground, selections: Sequence[Selection]) -> Chosen:
@@ -45,8 +46,9 @@ def choose(ground: Ground, selections: Sequence[Selection]) -> Chosen:
     for selection in selections:
         wanted = _with(ground, names, wanted, selection)
     composed = composing.compose(names, ground.read, wanted, ground.shift)
-    sentences, common, short = _sentences(ground, names, wanted, composed)
-    return Chosen(replace(wanted, sentences=tuple(sentences)), names, composed, common, short)
+    told, short = _told(ground, wanted, composed)
+    only, common, transcripts = _only(ground, names, wanted, composed, told)
+    return Chosen(replace(wanted, sentences=tuple(only)), names, composed, common, short, transcripts)
 
 
 def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selection) -> Wanted:
@@ -132,41 +134,59 @@ def _times(page: Page, lines: Sequence[str]) -> int:
 # --- what only these say --------------------------------------------------------------------------------
 
 
-def _sentences(
-    ground: Ground, names: Iterable[str], wanted: Wanted, composed: Composed
+class _Told(NamedTuple):
+    """Sentences of what goes by its place: those of notes, and those that were only said in a session."""
+
+    stated: list[str]
+    spoken: list[str]
+
+
+def _only(
+    ground: Ground, names: Iterable[str], wanted: Wanted, composed: Composed, told: _Told
 ) -> tuple[list[str], list[str], list[str]]:
-    """Sentences that nothing else says; those that something does; what is too short to tell."""
-    if not (wanted.blocks or wanted.notes or wanted.sessions):
-        return [], [], []
-    told, short = _told(ground, wanted, composed)
+    """Sentences that nothing else says; those that a note does; the transcripts that do.
+
+    What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
+    been said in another as well, and stays there.
+    """
     after = {change.path: change.after for change in composed.changes}
     staying = [data for name in names if (data := after.get(name, ground.read(name))) is not None]
-    staying += _other_transcripts(ground, wanted)
-    rest = plain("\n".join(data.decode("utf-8", "replace") for data in staying))
-    only = [sentence for sentence in told if plain(sentence) not in rest]
+    rest = _plain(staying) if told.stated or told.spoken else ""
+    only = [sentence for sentence in (*told.stated, *told.spoken) if plain(sentence) not in rest]
     known = set(only)
-    return only, [sentence for sentence in told if sentence not in known], short
+    common = [sentence for sentence in (*told.stated, *told.spoken) if sentence not in known]
+    others = _other_transcripts(ground, wanted) if told.spoken else {}
+    said = {path: _plain([data]) for path, data in others.items()}
+    shared = {one for one in told.spoken if any(plain(one) in text for text in said.values())}
+    holding = [path for path, text in said.items() if any(plain(one) in text for one in shared)]
+    return [sentence for sentence in only if sentence not in shared], common, holding
 
 
-def _told(ground: Ground, wanted: Wanted, composed: Composed) -> tuple[list[str], list[str]]:
+def _plain(files: Iterable[bytes]) -> str:
+    return plain("\n".join(data.decode("utf-8", "replace") for data in files))
+
+
+def _told(ground: Ground, wanted: Wanted, composed: Composed) -> tuple[_Told, list[str]]:
     """Sentences of what goes by its place, and texts that have none worth looking for."""
+    if not (wanted.blocks or wanted.notes or wanted.sessions):
+        return _Told([], []), []
     texts: list[str] = []
     for path, cut in composed.cuts.items():
         page = Page(path, ground.read(path) or b"")
         told = [s for s in page.statements if s.first in cut.lines and not wanted.whole.found(s.text)]
         texts += [statement.text for statement in told]
-    for session in wanted.sessions:
-        data = ground.read(f"{SESSIONS}/{stem_of(session)}.jsonl") or b""
-        turns = (ours.turn(ours.parsed(line)) for line in data.split(b"\n"))
-        texts += [turn.text for turn in turns if turn is not None]
-    found: dict[str, None] = {}
-    short: dict[str, None] = {}
-    for text in texts:
-        sentences = list(_worth(text))
-        found.update(dict.fromkeys(sentences))
-        if not sentences and text.strip() and not wanted.sessions:
-            short[text.strip()] = None
-    return list(found), list(short)
+    stated = {sentence: None for text in texts for sentence in _worth(text)}
+    said = (text for session in wanted.sessions for text in _turns(ground, session))
+    spoken = {sentence: None for text in said for sentence in _worth(text) if sentence not in stated}
+    silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
+    return _Told(list(stated), list(spoken)), [] if wanted.sessions else list(dict.fromkeys(silent))
+
+
+def _turns(ground: Ground, session: str) -> Iterator[str]:
+    """What was said in a session."""
+    data = ground.read(f"{SESSIONS}/{stem_of(session)}.jsonl") or b""
+    turns = (ours.turn(ours.parsed(line)) for line in data.split(b"\n"))
+    return (turn.text for turn in turns if turn is not None)
 
 
 def _worth(text: str) -> Iterator[str]:
@@ -178,13 +198,15 @@ def _worth(text: str) -> Iterator[str]:
             yield sentence
 
 
-def _other_transcripts(ground: Ground, wanted: Wanted) -> list[bytes]:
-    """The transcripts of other sessions, where a session is forgotten: what they say as well stays there."""
-    if not wanted.sessions:
-        return []
+def _other_transcripts(ground: Ground, wanted: Wanted) -> dict[str, bytes]:
+    """The transcripts of other sessions, by their paths."""
     stems = set(map(stem_of, wanted.sessions))
     folder = ground.workspace.root / SESSIONS
-    return [path.read_bytes() for path in sorted(folder.glob("*.jsonl")) if path.stem not in stems]
+    return {
+        ground.shown(path): path.read_bytes()
+        for path in sorted(folder.glob("*.jsonl"))
+        if path.stem not in stems
+    }
 
 
 def elsewhere(ground: Ground, chosen: Chosen) -> Iterator[str]:

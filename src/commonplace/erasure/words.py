@@ -1,6 +1,8 @@
 """Words to be forgotten, as they may stand anywhere: plain, escaped for JSON, percent-encoded, in variants.
 
 Latin words are found whole and in any case ("Mira" in "mira's", not in "admiral"), Chinese ones anywhere.
+Between words, and between Chinese characters, may stand a line break with what begins the next line, marks of
+emphasis, and what nobody sees.
 Both sides are folded (`characters`), one character to one, so that places in the folded text are places in
 the text.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from unicodedata import normalize
 from urllib.parse import quote
@@ -18,18 +20,33 @@ from commonplace import characters
 from commonplace.index.lexicon import CJK
 
 MARK = "[forgotten]"
-_BLANK = r"[^\S\r\n]"
-_BREAK = r"(?:\r\n|\r|\n)"
-# What may stand between two words of a text: blanks with one line break at most, or either of them escaped.
-_GAP = rf"(?:{_BLANK}+(?:{_BREAK}{_BLANK}*)?|{_BREAK}{_BLANK}*|\\+[nrt]|%20|\+)"
-_LOOSE_GAP = rf"(?:{_GAP}|[-_])"  # of a name, which may be that of a file as well
+# Nobody sees them: soft hyphens, joiners, marks of direction, the mark of a file's byte order.
+_UNSEEN = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_APART = "\N{ZERO WIDTH SPACE}"  # the one of them that may stand between words as well
+# All repetitions have an upper end: text of nothing but blanks or marks takes no longer than any other.
+_SPACES = "\t\v\f\x1c-\x20\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_ESCAPED = r"\\{1,8}t|%20"
+_SPACE = rf"(?:[{_SPACES}]|{_ESCAPED})"
+_BREAK = r"(?:\r\n|\r|\n|(?:\\{1,8}r)?\\{1,8}n|\\{1,8}r|(?:%0d)?%0a)"
+_SOFT = "[*_~`]{0,8}"
+_START = (
+    rf"(?:[>{_SPACES}]{{0,40}}|(?:>|{_ESCAPED}){{0,8}}){_SOFT}"  # of a line: indentation, marks of quotation
+)
+_BLANKS = rf"(?:[+{_SPACES}]|{_ESCAPED})(?:[*_~`+{_SPACES}]{{0,40}}|(?:{_ESCAPED}){{0,8}})"
+# What may stand between two words of a text: blanks and marks of emphasis, with one line break at most.
+_GAP = rf"(?:{_SOFT}(?:{_BLANKS}(?:{_BREAK}{_START})?|{_BREAK}{_START}))"
+_LOOSE_GAP = rf"(?:{_GAP}|[-._])"  # of a name, which may be that of a file or an address as well
+# Between the names of a person: an initial, which has a point or is a capital.
+_INITIAL = rf"{_LOOSE_GAP}(?:(?:[^\W\d_]\.|(?-i:[A-Z])){_GAP}|[^\W\d_][-._])?"
+_WIDE_GAP = rf"{_SOFT}(?:{_SPACE}?{_SOFT}|[{_SPACES}]{{0,40}}{_BREAK}{_START})"  # between Chinese characters
 # A word begins behind anything but a letter or digit; behind Chinese; behind an escape that ends in a letter.
 _BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}})|(?<=%[0-9a-f]{{2}}))"
 _ENDS = rf"(?:(?![^\W_])|(?=[{CJK}]))"
 _WORD = rf"(?![{CJK}])[^\W_]"
 _APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
-_ESCAPED_BLANK = re.compile(r"\\+[nrt]|%20|[-+_]")
+_BETWEEN = re.compile(r"\\+[nrt]|%20|%0[ad]|[\s*_~`>+.-]+")
 _BACKSLASHES = re.compile(r"\\{2,}")
+_SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 
 Span = tuple[int, int]
 
@@ -38,8 +55,8 @@ class Words:
     """Several words, names or sentences, found together."""
 
     def __init__(self, words: Iterable[str], *, names: bool = False) -> None:
-        """Prepare words; those of `names` may be joined by hyphens and underscores as well."""
-        known = dict.fromkeys(" ".join(word.split()) for word in words)
+        """Prepare words; those of `names` may be joined by hyphens, points, underscores as well."""
+        known = dict.fromkeys(" ".join(_UNSEEN.sub("", word).split()) for word in words)
         self._words = [_Word(word, names=names) for word in known if word]
 
     def __bool__(self) -> bool:
@@ -50,16 +67,19 @@ class Words:
         if not self._words:
             return []
         folded = characters.fold(text)
+        if folded.isascii() or not _UNSEEN.search(folded):
+            return _merged(self._found(folded))
+        seen = [at for at, character in enumerate(folded) if not _UNSEEN.match(character)]
+        places = [(seen[first], seen[last - 1] + 1) for first, last in self._found(_UNSEEN.sub("", folded))]
+        return _merged([*places, *(self._found(folded.replace(_APART, " ")) if _APART in folded else ())])
+
+    def _found(self, folded: str) -> Iterator[Span]:
         lower = _lower(folded)
         near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
         told = plain(folded) if near else ""
-        found = [
-            match.span()
-            for word in near
-            if any(core in told for core in word.cores)
-            for match in word.expression.finditer(folded)
-        ]
-        return _merged(found)
+        for word in near:
+            if any(all(part in told for part in core) for core in word.cores):
+                yield from (match.span() for match in word.expression.finditer(folded))
 
     @property
     def forms(self) -> frozenset[str]:
@@ -82,13 +102,19 @@ class _Word:
 
     def __init__(self, word: str, *, names: bool) -> None:
         self._word, self._gap = word, _LOOSE_GAP if names else _GAP
+        if names and len(word.split()) == 2:
+            self._gap = _INITIAL
         forms = [normalize("NFC", word), normalize("NFD", word)]
         self._forms = list(dict.fromkeys(map(characters.fold, forms)))
         self._written = list(dict.fromkeys([*forms, *self._forms]))
-        encoded = [] if word.isascii() else [way(form) for form in self._written for way in (_escaped, quote)]
-        self.forms = [*self._written, *encoded, *map(quote, self._written)]
-        self.cores = {plain(form) for form in (*self._forms, *encoded)}
-        self.pieces = {_longest(core) for core in self.cores}
+        ways = () if word.isascii() else (_escaped, quote)
+        encoded = [way(form) for form in self._written for way in ways]
+        joined = [sign.join(form.split()) for form in self._written for sign in "-._"] if names else []
+        self.forms = [*self._written, *encoded, *map(quote, self._written), *joined]
+        cores = (*self._forms, *encoded)
+        self.cores = {tuple(map(plain, core.split() if names else [core])) for core in cores}
+        pieces = {_longest(form) for form in self._written}
+        self.pieces = {_letters(one) for piece in pieces for one in (piece, *(way(piece) for way in ways))}
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
@@ -99,12 +125,12 @@ class _Word:
             ways += [self._joined(form, _percent_letter) for form in self._written]
         return re.compile("|".join(dict.fromkeys(ways)), re.IGNORECASE)
 
-    def _joined(self, form: str, letter: object) -> str:
-        assert callable(letter)
-        parts = ("".join(map(letter, part)) for part in form.split())
+    def _joined(self, form: str, letter: Callable[[str], str]) -> str:
+        runs = (part.split() for part in _SEAM.split(form))
+        parts = (self._gap.join("".join(map(letter, word)) for word in run) for run in runs)
         begins = _BEGINS if re.match(_WORD, form) else ""
         ends = _ENDS if re.match(_WORD, form[-1]) else ""
-        return f"{begins}{self._gap.join(parts)}{ends}"
+        return f"{begins}{_WIDE_GAP.join(parts)}{ends}"
 
 
 def _letter(character: str) -> str:
@@ -126,9 +152,14 @@ def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
 
 
-def _longest(core: str) -> str:
-    """The longest part of a word that is written in one way only."""
-    return max(re.split(r"[\s\\]+", core), key=len)
+def _longest(form: str) -> str:
+    """The longest part of a word between which nothing else may stand."""
+    return max((part for run in form.split() for part in _SEAM.split(run)), key=len)
+
+
+def _letters(piece: str) -> str:
+    """The longest part of a piece that is written in one way only, however often escaped."""
+    return max(_lower(piece).split("\\"), key=len)
 
 
 def _lower(text: str) -> str:
@@ -136,14 +167,16 @@ def _lower(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A text in lower case with single blanks, whatever blanks, hyphens and escapes it is written with."""
+    """A text in lower case without all that may stand between words: what is found has it in common."""
     text = _lower(text)
+    if not text.isascii():
+        text = _UNSEEN.sub("", text)
     if "\\" in text:
         text = _BACKSLASHES.sub(r"\\", text)
-    return " ".join(_ESCAPED_BLANK.sub(" ", text).split())
+    return _BETWEEN.sub("", text)
 
 
-def _merged(spans: Sequence[Span]) -> list[Span]:
+def _merged(spans: Iterable[Span]) -> list[Span]:
     found: list[Span] = []
     for first, last in sorted(spans):
         if found and first < found[-1][1]:

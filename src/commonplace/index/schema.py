@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import apsw
 
@@ -62,6 +63,7 @@ INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
 CREATE VIRTUAL TABLE struck_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
+_FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%' ORDER BY 1"
 NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts", "struck_fts")
 
 
@@ -118,6 +120,12 @@ def _reason(error: apsw.Error) -> str:
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return "cannot be written here"
     return str(error) or type(error).__name__
+
+
+def full_text(connection: apsw.Connection) -> list[str]:
+    """Return the names of the full-text tables of a database, whichever there are."""
+    rows: Any = connection.execute(_FULL_TEXT)
+    return [name for (name,) in rows]
 
 
 def exists(connection: apsw.Connection) -> bool:
