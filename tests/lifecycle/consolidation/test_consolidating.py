@@ -378,3 +378,11 @@ def test_what_else_an_entry_says_keeps_it(opened: Open) -> None:
     filler = "".join(f"- Line {n} of mine is here.\n" for n in range(8))
     text = f"# Memory\n\n## A\n\n{filler}- Tomas left on 17 April 2025. The meeting was short.\n- Ann left on 2025-04-17.\n"
     assert consolidate(opened(text, {}), None, now=NOW).proposals == ()
+
+
+def test_what_belongs_to_an_entry_is_never_struck_with_it(opened: Open) -> None:
+    text = OLD.replace("Tuesdays.\n", "Tuesdays.\n  - Zed watches them.\n")
+    memory = opened(text, {DAY: NOTE})
+    done = planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
+    assert [r.reason for r in done.rejected] == ["M1 has entries of its own below it"]
+    assert long_term(memory) == text

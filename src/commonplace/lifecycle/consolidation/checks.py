@@ -124,7 +124,7 @@ def _looked_up(operation: Operation, ground: Ground, touched: set[int]) -> tuple
         if entry is None:
             return None, f"no such entry: {label[:80]}"
         if not entry.may_be_touched:
-            return None, f"{label} is {'pinned' if entry.pinned else 'partly hidden'}"
+            return None, f"{label} {entry.kept}"
         if entry.statement.first in touched:
             return None, f"{label} is touched already"
     sources = tuple(ground.sources[label] for label in operation.sources)

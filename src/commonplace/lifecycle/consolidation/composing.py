@@ -207,9 +207,9 @@ def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
 def _least(page: Page, new: set[str]) -> Entry | None:
     """The entry that goes next: struck ones, the oldest first, then generated ones of the least worth.
 
-    The owner's own words stay, and what is pinned or partly hidden.
+    The owner's own words stay, and what is pinned, partly hidden or has entries of its own.
     """
-    free = [entry for entry in page.entries if not (entry.pinned or entry.fixed or entry.nested)]
+    free = [entry for entry in page.entries if not (entry.kept or entry.nested)]
     struck = [entry for entry in free if entry.statement.struck]
     if struck:
         return min(struck, key=lambda entry: entry.statement.said.get("until", ""))
