@@ -12,11 +12,12 @@ import pytest
 
 from commonplace.errors import NoteUnreadable, ProviderError
 from commonplace.history import applying, undoing
-from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate, running
+from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate, running, standing
 from commonplace.lifecycle.schedule import due
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
 from commonplace.memory import Memory
+from commonplace.notes import files
 from tests.lifecycle.consolidation import plans
 
 NOW = plans.NOW
@@ -231,6 +232,43 @@ def test_what_changed_meanwhile_is_looked_up_again(opened: Open) -> None:
     assert [r.reason for r in done.rejected] == [f"no such source: {DAY}#L4"]
     assert f"from={DAY}#L4 " in long_term(memory)
     assert "- New of mine." in long_term(memory)
+
+
+OPEN = [
+    ("<private>\n- x\n", "`<private>` of line 10 is never closed; close it first"),
+    ("```\n- x\n", "the code fence of line 10 is never closed; close it first"),
+]
+
+
+@pytest.mark.parametrize(("tail", "reason"), OPEN)
+def test_what_is_never_closed_is_refused_before_the_model_is_asked(
+    opened: Open, tail: str, reason: str
+) -> None:
+    memory = opened(f"{OLD}\n{tail}", {DAY: NOTE, "memory/archive.md": f"# Archive\n{tail}"})
+    with pytest.raises(NoteUnreadable, match=reason.replace("10", "2")):
+        planned(memory)
+    (memory.workspace.root / "memory" / "archive.md").unlink()
+    with pytest.raises(NoteUnreadable) as refused:
+        consolidate(memory, Client(FakeModel([])), now=NOW)
+    assert str(refused.value) == f"MEMORY.md: {reason}"
+    assert long_term(memory) == f"{OLD}\n{tail}"
+
+
+def test_what_would_be_no_entry_is_not_written(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    monkeypatch.setattr(files, "insert_entry", lambda text, entry, heading: (f"{text}  {entry}\n", 0, 0))
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert [r.reason for r in done.rejected] == ["would not stand as an entry of Preferences"]
+    assert (done.run, long_term(memory)) == (None, OLD)
+
+
+def test_a_paragraph_is_replaced_by_one_of_its_own(opened: Open) -> None:
+    memory = opened(OLD.replace("- Deploys", "Deploys").replace("- Back", "\n- Back"), {DAY: NOTE})
+    planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
+    page = standing.read(long_term(memory), "MEMORY.md")
+    assert [(e.label, e.text) for e in page.entries][:2] == [
+        ("", "Deploys go out on Tuesdays."), ("M1", "Deploys go out on Thursdays."),
+    ]  # fmt: skip
 
 
 def test_never_two_at_once(opened: Open) -> None:
