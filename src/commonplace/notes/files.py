@@ -146,7 +146,7 @@ def _standing(text: str, entries: Sequence[tuple[str, str | None]]) -> dict[tupl
 
 
 def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str, int, int]:
-    """Insert an entry at the end of a heading's section; return the text and the entry's lines.
+    """Insert an entry at the end of a heading's section, before its first sub-heading; return text and lines.
 
     A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of what
     stands under the title alone. What was there stays byte for byte; the entry takes on the newlines of the
@@ -196,15 +196,15 @@ def _lead(lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _section(lines: Sequence[str], heading: str) -> tuple[int, int] | None:
-    """Return where the content of a heading's section starts and ends, or None."""
+    """Return where the content of a heading's section, before any other heading, starts and ends, or None."""
     wanted = " ".join(heading.split()).casefold()
-    found: tuple[int, int] | None = None
-    for index, after, level, title in _headings(lines):
-        if found and level <= found[1]:
-            return found[0], index
-        if not found and " ".join(title.split()).casefold() == wanted:
-            found = (after, level)
-    return (found[0], len(lines)) if found else None
+    start: int | None = None
+    for index, after, _, title in _headings(lines):
+        if start is not None:
+            return start, index
+        if " ".join(title.split()).casefold() == wanted:
+            start = after
+    return (start, len(lines)) if start is not None else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
