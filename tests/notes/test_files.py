@@ -318,6 +318,8 @@ def test_lock_that_cannot_be_made(tmp_path: Path) -> None:
         ("## Work\n\n### Sub\n\n- b\n", "## Work\n\n- e\n\n### Sub\n\n- b\n"),
         ("## Work\n```\n## Home\n```\n- a\n", "## Work\n```\n## Home\n```\n- a\n- e\n"),
         ("## Work\n~~~~\n```\n## Work\n~~~\n~~~~\n", "## Work\n~~~~\n```\n## Work\n~~~\n~~~~\n\n- e\n"),
+        ("<private>\n## Work\n</private>\n", "<private>\n## Work\n</private>\n\n## Work\n\n- e\n"),
+        ("## Work\n<private>\n## A\n</private>\n", "## Work\n<private>\n## A\n</private>\n\n- e\n"),
         ("```\n## Work\n```\n", "```\n## Work\n```\n\n## Work\n\n- e\n"),
         ("Work\n----\n- a\n\nHome\n====\n", "Work\n----\n- a\n- e\n\nHome\n====\n"),
         ("---\n# Work: x\n---\n", "---\n# Work: x\n---\n\n## Work\n\n- e\n"),

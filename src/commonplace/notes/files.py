@@ -11,6 +11,7 @@ from commonplace import atomic, paths
 from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
+from commonplace.notes.redact import private_parts
 
 __all__ = [
     "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked",
@@ -210,10 +211,14 @@ def _section(lines: Sequence[str], heading: str) -> tuple[int, int] | None:
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
     """Yield first line, line after, level and text of every heading that starts its line.
 
-    Indented ones belong to a list item, such as an entry of ours, and end no section.
+    Indented ones belong to a list item, such as an entry of ours, and end no section. Those in a private
+    part are as hidden as it is.
     """
     fence = ""
+    hidden = _hidden(lines)
     for index in range(_body_start(lines), len(lines)):
+        if index in hidden:
+            continue
         line = lines[index].rstrip("\r")
         if found := _FENCE.match(line):
             fence = _next_fence(fence, found[1], found[2])
@@ -225,6 +230,18 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
             under = lines[index + 1].rstrip("\r")
             if _SETEXT.fullmatch(under):
                 yield index, index + 2, 1 if under[0] == "=" else 2, line.strip()
+
+
+def _hidden(lines: Sequence[str]) -> set[int]:
+    """The lines that begin inside a private part."""
+    text = "\n".join(lines)
+    found: set[int] = set()
+    line = done = 0
+    for start, end, _ in private_parts(text) if "<" in text else ():
+        first = line + text.count("\n", done, start)
+        line, done = first + text.count("\n", start, end), end
+        found.update(range(first + 1, line + 1))
+    return found
 
 
 def _next_fence(fence: str, mark: str, info: str) -> str:
