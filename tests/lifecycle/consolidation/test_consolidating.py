@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -237,15 +238,17 @@ def test_what_changed_meanwhile_is_looked_up_again(opened: Open) -> None:
 OPEN = [
     ("<private>\n- x\n", "`<private>` of line 10 is never closed; close it first"),
     ("```\n- x\n", "the code fence of line 10 is never closed; close it first"),
+    (
+        "<<<<<<< HEAD\n- x\n=======\n- y\n>>>>>>> other\n",
+        "has conflict markers (line 10); resolve them first",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("tail", "reason"), OPEN)
-def test_what_is_never_closed_is_refused_before_the_model_is_asked(
-    opened: Open, tail: str, reason: str
-) -> None:
+def test_what_is_left_open_is_refused_before_the_model_is_asked(opened: Open, tail: str, reason: str) -> None:
     memory = opened(f"{OLD}\n{tail}", {DAY: NOTE, "memory/archive.md": f"# Archive\n{tail}"})
-    with pytest.raises(NoteUnreadable, match=reason.replace("10", "2")):
+    with pytest.raises(NoteUnreadable, match=re.escape(reason.replace("10", "2"))):
         planned(memory)
     (memory.workspace.root / "memory" / "archive.md").unlink()
     with pytest.raises(NoteUnreadable) as refused:
@@ -424,3 +427,8 @@ def test_what_belongs_to_an_entry_is_never_struck_with_it(opened: Open) -> None:
     done = planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
     assert [r.reason for r in done.rejected] == ["M1 has entries of its own below it"]
     assert long_term(memory) == text
+
+
+def test_a_conflict_that_a_fence_shows_is_none(opened: Open) -> None:
+    memory = opened(f"{OLD}\n```\n<<<<<<< HEAD\n```\n", {DAY: NOTE})
+    assert planned(memory, add(3, "Priya is vegetarian.")).run is not None

@@ -1,19 +1,33 @@
-"""Whether a file of entries may be rewritten at all: nothing is left open in it that hides what is added."""
+"""Whether a file of entries may be rewritten: nothing that hides what is added is open, no conflict either."""
 
 from __future__ import annotations
+
+import re
 
 from commonplace.errors import NoteUnreadable
 from commonplace.notes.parse import parse, structure
 from commonplace.notes.redact import private_parts
 
+_CONFLICT = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)")  # the lines that git sets around the two sides
+
 
 def check(text: str, path: str) -> None:
-    """Refuse a file with a private part or a fence that is never closed. Raises NoteUnreadable."""
+    """Refuse a file with a private part or a fence that is never closed, or a conflict: NoteUnreadable."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    if line := _conflict(plain, path):
+        raise NoteUnreadable(path, f"has conflict markers (line {line}); resolve them first")
     if line := _open_private(plain):
         raise NoteUnreadable(path, f"`<private>` of line {line} is never closed; close it first")
     if line := _open_fence(plain, path):
         raise NoteUnreadable(path, f"the code fence of line {line} is never closed; close it first")
+
+
+def _conflict(text: str, path: str) -> int:
+    """The first line outside a fence that marks a conflict of two versions; 0 without one."""
+    lines = text.split("\n")
+    marks = [number for number, line in enumerate(lines, 1) if _CONFLICT.match(line)]
+    fences = parse(text, path).fences if marks else ()
+    return next((n for n in marks if not any(first <= n <= last for first, last in fences)), 0)
 
 
 def _open_private(text: str) -> int:
