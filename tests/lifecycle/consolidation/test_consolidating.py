@@ -432,3 +432,16 @@ def test_what_belongs_to_an_entry_is_never_struck_with_it(opened: Open) -> None:
 def test_a_conflict_that_a_fence_shows_is_none(opened: Open) -> None:
     memory = opened(f"{OLD}\n```\n<<<<<<< HEAD\n```\n", {DAY: NOTE})
     assert planned(memory, add(3, "Priya is vegetarian.")).run is not None
+
+
+def test_a_byte_that_is_no_text_stays_and_is_shown_to_no_model(opened: Open) -> None:
+    before = OLD.encode().replace(b"The NAS", b"Caf\xe9").replace(b"Decisions", b"D\xe9cisions")
+    memory = opened(before, {DAY: NOTE})
+    asked = "".join(message.content for message in running.estimate(memory, now=NOW).messages)
+    assert "M3 (fixed): Caf\ufffd has four disks." in asked
+    assert not re.search("[\ud800-\udfff]", asked)
+    done = planned(
+        memory, plans.op("expire", ["M3"], [f"{DAY}#L3"]), add(3, "Priya is vegetarian.", "D\ufffdcisions")
+    )
+    assert [r.reason for r in done.rejected] == ["M3 holds bytes that are no text"]
+    assert memory.workspace.memory_file.read_bytes().startswith(before + b"- Priya is vegetarian. <!--")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,10 +13,14 @@ from commonplace.notes.redact import MARK
 from commonplace.types import Note
 from commonplace.types.statements import Statement
 
+_UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `files.decode` keeps it
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An entry: its label (M1, M2 …; none for what is struck or none), its words on one line, its section.
+
+    Text and section are legible: what was no character in the file is U+FFFD in them.
 
     `fixed` says why nothing generated may move it ("is partly hidden"), empty where it may; `leads` that
     entries, code or tables which are not struck belong to it; `nested` that it belongs to the entry above.
@@ -99,16 +104,21 @@ def _entry(label: str, statement: Statement, raw: Sequence[str], *, leads: bool,
     hidden = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
     if not hidden and statement.end > statement.last:
         hidden = MARK in "\n".join(parse(own, "x.md").lines)
+    damaged = "holds bytes that are no text" if _UNDECODED.search(own) else ""
     return Entry(
         label,
         statement,
-        " ".join(statement.text.split()),
-        statement.headings[-1] if statement.headings else "",
+        _legible(" ".join(statement.text.split())),
+        _legible(statement.headings[-1]) if statement.headings else "",
         statements.is_pinned(statement.said),
-        "is partly hidden" if hidden else "",
+        "is partly hidden" if hidden else damaged,
         leads,
         nested,
     )
+
+
+def _legible(text: str) -> str:
+    return _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
@@ -118,13 +128,14 @@ def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset
     for heading in note.headings:
         written = headings.atx(raw[heading.line - 1])
         title = written[1] if written else raw[heading.line - 1].strip()
-        if heading.level < 2 or MARK in heading.text or heading.text in found:
+        plain = _legible(heading.text)
+        if heading.level < 2 or MARK in plain or plain in found:
             continue
         if raw[heading.line - 1][:1] == " ":  # not a heading to who inserts entries
             continue
-        found[heading.text] = title
+        found[plain] = title
         if any("pinned" in note.annotations.get(n, {}) for n in (heading.line, heading.line + 1)):
-            pinned.add(heading.text)
+            pinned.add(plain)
     if "pinned" in note.metadata:
         pinned |= found.keys()
     return found, frozenset(pinned)

@@ -1,4 +1,4 @@
-"""Whether a file of entries may be rewritten: nothing that hides what is added is open, no conflict either."""
+"""Whether a file of entries may be rewritten: nothing in it is open, or in conflict."""
 
 from __future__ import annotations
 
