@@ -445,3 +445,20 @@ def test_a_byte_that_is_no_text_stays_and_is_shown_to_no_model(opened: Open) -> 
     )
     assert [r.reason for r in done.rejected] == ["M3 holds bytes that are no text"]
     assert memory.workspace.memory_file.read_bytes().startswith(before + b"- Priya is vegetarian. <!--")
+
+
+@pytest.mark.parametrize(
+    "error", [NoteUnreadable("consolidated.json", "no space left"), OSError("no space left")]
+)
+def test_what_is_done_is_told_where_it_cannot_be_written_down(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise error
+
+    memory = opened(OLD, {DAY: NOTE})
+    monkeypatch.setattr(due, "note_run", full)
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert done.run is not None
+    assert "+- Priya is vegetarian." in done.diff
+    assert done.warnings == (f"what this came to was not written down ({error})",)

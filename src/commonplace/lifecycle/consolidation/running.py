@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -107,9 +107,19 @@ def consolidate(
         run, outcome = _carried_out(memory, planned, days, now, writes=writes)
         result = _result(planned, run, outcome)
         if not dry_run:
-            due.note_run(
-                memory, now, _told(result), seen=seen, failed=llm is not None and bool(planned.warnings)
-            )
+            failed = llm is not None and bool(planned.warnings)
+            result = _noted(memory, now, result, seen=seen, failed=failed)
+    return result
+
+
+def _noted(memory: Memory, now: datetime, result: Consolidation, *, seen: str, failed: bool) -> Consolidation:
+    """Write down what a consolidation came to; where that fails, what is done is done, and it says so."""
+    try:
+        due.note_run(memory, now, _told(result), seen=seen, failed=failed)
+    except (CommonplaceError, OSError) as error:
+        return replace(
+            result, warnings=(*result.warnings, f"what this came to was not written down ({error})")
+        )
     return result
 
 
