@@ -287,7 +287,7 @@ def test_contradictions_are_told(opened: Open) -> None:
         (f"{DAY}#L4", "Deploys go out on Tuesdays.")
     ]
     again = planned(memory, add(4, "Deploys go out on Thursdays."))
-    assert [r.reason for r in again.rejected] == ["contradicts an entry that it does not replace"]
+    assert [r.reason for r in again.rejected] == ["takes the place of M1: supersede it"]
 
 
 @pytest.mark.parametrize("text", [None, "", "# Memory\n"])

@@ -263,6 +263,7 @@ def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str
     return (
         _said_already(found.operation.text, others)
         or _gone(found, ground, own)
+        or (_displaced(found.operation.text, others) if found.operation.op == "add" else "")
         or ("" if found.operation.op == "merge" else _contradicting(found.operation.text, others))
     )
 
@@ -291,6 +292,21 @@ def _holds_again(entry: Entry, day: date | None) -> bool:
     """Whether a source of a day is newer than the striking of an entry: people change their mind twice."""
     until = entry.statement.said.get("until", "") if entry.statement.struck else ""
     return day is not None and "" < until < day.isoformat()
+
+
+def _displaced(text: str, others: Sequence[Entry]) -> str:
+    """Why a text may not stand beside an entry: one of the two would be wrong."""
+    for entry in others:
+        if not entry.label or sameness.says(text, entry.text):
+            continue
+        if succession.replaces(text, entry.text):
+            kept = entry.kept
+            return (
+                f"contradicts {entry.label}, which {kept}"
+                if kept
+                else (f"takes the place of {entry.label}: supersede it")
+            )
+    return ""
 
 
 def _contradicting(text: str, others: Sequence[Entry]) -> str:
