@@ -51,3 +51,15 @@ def added(text: str, said: str = "", section: str = "", memory: str = MEMORY) ->
 )
 def test_nothing_is_added_beside_what_it_takes_the_place_of(text: str, reason: str) -> None:
     assert added(text) == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Also I like Vim. Can you tell me why it is slow? I decided to use Neovim.", "asks"),
+        ("我喜欢咖啡。为什么它这么慢？我决定换一个编辑器。", "asks"),
+        ("The board is at https://boards.example/?view=all on Mondays.", ""),
+    ],
+)
+def test_a_question_is_kept_nowhere_in_a_text(text: str, reason: str) -> None:
+    assert added(text) == ([reason] if reason else [])

@@ -17,6 +17,7 @@ from commonplace.revision import contradictions
 
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
+_ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
 _COMMENT = re.compile(r"<!--|-->|<!")
 _LEAD = re.compile(
     r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
@@ -251,7 +252,7 @@ def _content(text: str) -> str:
         return "holds what must not be kept"
     if durable.instructs(text):
         return "speaks to a model"
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or any(one.asks for one in words.read(_ADDRESS.sub("", text))):
         return "asks"
     return "says when only as seen from its day" if words.is_relative(text) else ""
 
