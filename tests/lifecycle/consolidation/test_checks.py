@@ -63,3 +63,17 @@ def test_nothing_is_added_beside_what_it_takes_the_place_of(text: str, reason: s
 )
 def test_a_question_is_kept_nowhere_in_a_text(text: str, reason: str) -> None:
     assert added(text) == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("Facts", ["section Facts is pinned"]),
+        ("", ["section Facts is pinned"]),
+        ("Hobbies", ["no such section: Hobbies"]),
+        ("people", []),
+    ],
+)
+def test_the_reason_names_the_section(section: str, reason: list[str]) -> None:
+    memory = f"{MEMORY}\n## Facts <!-- pinned -->\n\n- Six is a number.\n"
+    assert added("Kim owns logs.", section=section, memory=memory) == reason

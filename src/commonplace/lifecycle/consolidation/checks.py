@@ -138,21 +138,17 @@ def _added(found: Accepted, ground: Ground) -> str:
         return "adds and names entries"
     if not found.sources:
         return "names no source"
-    section = _section(found, ground)
-    if not section:
-        return f"no such section: {found.operation.section[:60]}"
-    object.__setattr__(found, "section", section)
-    return _unsupported(found)
-
-
-def _section(found: Accepted, ground: Ground) -> str:
-    """The section as the file writes it, or one that may be made; empty for any other."""
     wanted = found.operation.section or plan.SECTIONS[ground.language][found.sources[0].kind]
     there = {title.casefold(): title for title in ground.page.sections}
-    if title := there.get(wanted.casefold()):
-        return "" if title in ground.page.pinned else ground.page.sections[title]
     allowed = {title.casefold(): title for named in plan.SECTIONS.values() for title in named.values()}
-    return allowed.get(wanted.casefold(), "")
+    title = there.get(wanted.casefold(), "")
+    if title and title in ground.page.pinned:
+        return f"section {title[:60]} is pinned"
+    section = ground.page.sections[title] if title else allowed.get(wanted.casefold(), "")
+    if not section:
+        return f"no such section: {wanted[:60]}"
+    object.__setattr__(found, "section", section)
+    return _unsupported(found)
 
 
 def _unsupported(found: Accepted) -> str:
