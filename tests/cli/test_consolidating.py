@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory
+from commonplace.cli.consolidating import _shown
+from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.schedule import due
 from tests.cli.conftest import Run
 
@@ -50,8 +53,6 @@ def test_an_estimate_asks_nothing(run: Run, twice: Path, monkeypatch: pytest.Mon
 def test_a_model_that_answers_nonsense_changes_nothing(
     run: Run, twice: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datetime import date
-
     day = f"{date.today():%Y-%m-%d}"
     (twice.parent / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Priya is vegetarian and owns mail.\n")
     monkeypatch.setenv("COMMONPLACE_LLM_PROVIDER", "fake")
@@ -71,3 +72,17 @@ def test_the_second_at_once_says_so_and_ends_well(run: Run, workspace: Path) -> 
 def test_only_if_it_is_due(run: Run, twice: Path) -> None:
     assert "not due" not in run("consolidate", "--if-due").stderr
     assert "not due" in run("consolidate", "--if-due").stderr
+
+
+def test_without_a_model_it_says_how_much_waits(run: Run, workspace: Path) -> None:
+    day = f"{date.today():%Y-%m-%d}"
+    (workspace / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Kim owns logs.\n")
+    told = run("consolidate").stderr
+    assert "no language model is set, and 1 statement waits for one; set one with" in told
+    assert "nothing to do" not in told
+
+
+def test_what_is_rejected_stands_in_quotes() -> None:
+    shown = [_shown(Operation("add", text="Kim owns\nlogs.")), _shown(Operation("expire", ("M6",)))]
+    assert shown == ["add “Kim owns logs.”", "expire M6"]
+    assert _shown(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 80}…”"

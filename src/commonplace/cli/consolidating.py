@@ -59,7 +59,7 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
 
     llm = _llm(memory)
     done = consolidate(memory, llm, days=days, dry_run=dry_run, accept=accept)
-    _show(done)
+    _show(done, asked=llm is not None)
     if done.proposals and done.run is None and not dry_run:
         if not _agreed():
             session.note("nothing was written; `commonplace consolidate --accept` writes it")
@@ -106,12 +106,20 @@ def _estimate(memory: Memory, days: int | None) -> None:
     session.write(f"{told}; {sizes}, {cost}{cached}")
 
 
-def _show(done: Consolidation) -> None:
+def _show(done: Consolidation, *, asked: bool) -> None:
     for warning in done.warnings:
         failures.warn(warning)
     session.write(done.diff.rstrip("\n"))
     for line in _remarks(done):
         session.note(line)
+    if done.candidates and not asked:
+        waiting = "1 statement waits" if done.candidates == 1 else f"{done.candidates} statements wait"
+        session.note(
+            f"no language model is set, and {waiting} for one; "
+            "set one with `commonplace models use --llm PROVIDER/MODEL`"
+        )
+    elif not done.diff:
+        session.note("nothing to do")
 
 
 def _remarks(done: Consolidation) -> Iterator[str]:
@@ -124,11 +132,10 @@ def _remarks(done: Consolidation) -> Iterator[str]:
         yield f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}"
     if done.left_out:
         yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
-    if not done.diff:
-        yield "nothing to do"
 
 
 def _shown(operation: Operation) -> str:
     """An operation in short, on one line."""
-    told = " ".join([operation.op, *operation.targets, " ".join(operation.text.split())[:80]])
-    return f"{told}…" if len(operation.text) > 80 else told
+    text = " ".join(operation.text.split())
+    quoted = f"“{text[:80]}{'…' if len(text) > 80 else ''}”" if text else ""
+    return " ".join(filter(None, [operation.op, *operation.targets, quoted]))

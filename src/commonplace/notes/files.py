@@ -11,6 +11,7 @@ from commonplace import atomic, paths
 from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
 from commonplace.notes import headings
+from commonplace.notes.redact import private_parts
 
 __all__ = [
     "LOCK_WAIT_S", "LockTimeout", "append", "append_all", "decode", "encode", "insert_entry", "locked",
@@ -146,7 +147,7 @@ def _standing(text: str, entries: Sequence[tuple[str, str | None]]) -> dict[tupl
 
 
 def insert_entry(text: str, entry: str, heading: str | None = None) -> tuple[str, int, int]:
-    """Insert an entry at the end of a heading's section; return the text and the entry's lines.
+    """Insert an entry at the end of a heading's section, before its first sub-heading; return text and lines.
 
     A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of what
     stands under the title alone. What was there stays byte for byte; the entry takes on the newlines of the
@@ -196,24 +197,28 @@ def _lead(lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _section(lines: Sequence[str], heading: str) -> tuple[int, int] | None:
-    """Return where the content of a heading's section starts and ends, or None."""
+    """Return where the content of a heading's section, before any other heading, starts and ends, or None."""
     wanted = " ".join(heading.split()).casefold()
-    found: tuple[int, int] | None = None
-    for index, after, level, title in _headings(lines):
-        if found and level <= found[1]:
-            return found[0], index
-        if not found and " ".join(title.split()).casefold() == wanted:
-            found = (after, level)
-    return (found[0], len(lines)) if found else None
+    start: int | None = None
+    for index, after, _, title in _headings(lines):
+        if start is not None:
+            return start, index
+        if " ".join(title.split()).casefold() == wanted:
+            start = after
+    return (start, len(lines)) if start is not None else None
 
 
 def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
     """Yield first line, line after, level and text of every heading that starts its line.
 
-    Indented ones belong to a list item, such as an entry of ours, and end no section.
+    Indented ones belong to a list item, such as an entry of ours, and end no section. Those in a private
+    part are as hidden as it is.
     """
     fence = ""
+    hidden = _hidden(lines)
     for index in range(_body_start(lines), len(lines)):
+        if index in hidden:
+            continue
         line = lines[index].rstrip("\r")
         if found := _FENCE.match(line):
             fence = _next_fence(fence, found[1], found[2])
@@ -225,6 +230,18 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
             under = lines[index + 1].rstrip("\r")
             if _SETEXT.fullmatch(under):
                 yield index, index + 2, 1 if under[0] == "=" else 2, line.strip()
+
+
+def _hidden(lines: Sequence[str]) -> set[int]:
+    """The lines that begin inside a private part."""
+    text = "\n".join(lines)
+    found: set[int] = set()
+    line = done = 0
+    for start, end, _ in private_parts(text) if "<" in text else ():
+        first = line + text.count("\n", done, start)
+        line, done = first + text.count("\n", start, end), end
+        found.update(range(first + 1, line + 1))
+    return found
 
 
 def _next_fence(fence: str, mark: str, info: str) -> str:

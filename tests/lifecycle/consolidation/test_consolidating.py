@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,11 +13,12 @@ import pytest
 
 from commonplace.errors import NoteUnreadable, ProviderError
 from commonplace.history import applying, undoing
-from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate, running
+from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate, running, standing
 from commonplace.lifecycle.schedule import due
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
 from commonplace.memory import Memory
+from commonplace.notes import files
 from tests.lifecycle.consolidation import plans
 
 NOW = plans.NOW
@@ -233,6 +235,45 @@ def test_what_changed_meanwhile_is_looked_up_again(opened: Open) -> None:
     assert "- New of mine." in long_term(memory)
 
 
+OPEN = [
+    ("<private>\n- x\n", "`<private>` of line 10 is never closed; close it first"),
+    ("```\n- x\n", "the code fence of line 10 is never closed; close it first"),
+    (
+        "<<<<<<< HEAD\n- x\n=======\n- y\n>>>>>>> other\n",
+        "has conflict markers (line 10); resolve them first",
+    ),
+]
+
+
+@pytest.mark.parametrize(("tail", "reason"), OPEN)
+def test_what_is_left_open_is_refused_before_the_model_is_asked(opened: Open, tail: str, reason: str) -> None:
+    memory = opened(f"{OLD}\n{tail}", {DAY: NOTE, "memory/archive.md": f"# Archive\n{tail}"})
+    with pytest.raises(NoteUnreadable, match=re.escape(reason.replace("10", "2"))):
+        planned(memory)
+    (memory.workspace.root / "memory" / "archive.md").unlink()
+    with pytest.raises(NoteUnreadable) as refused:
+        consolidate(memory, Client(FakeModel([])), now=NOW)
+    assert str(refused.value) == f"MEMORY.md: {reason}"
+    assert long_term(memory) == f"{OLD}\n{tail}"
+
+
+def test_what_would_be_no_entry_is_not_written(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = opened(OLD, {DAY: NOTE})
+    monkeypatch.setattr(files, "insert_entry", lambda text, entry, heading: (f"{text}  {entry}\n", 0, 0))
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert [r.reason for r in done.rejected] == ["would not stand as an entry of Preferences"]
+    assert (done.run, long_term(memory)) == (None, OLD)
+
+
+def test_a_paragraph_is_replaced_by_one_of_its_own(opened: Open) -> None:
+    memory = opened(OLD.replace("- Deploys", "Deploys").replace("- Back", "\n- Back"), {DAY: NOTE})
+    planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
+    page = standing.read(long_term(memory), "MEMORY.md")
+    assert [(e.label, e.text) for e in page.entries][:2] == [
+        ("", "Deploys go out on Tuesdays."), ("M1", "Deploys go out on Thursdays."),
+    ]  # fmt: skip
+
+
 def test_never_two_at_once(opened: Open) -> None:
     memory = opened(OLD, {DAY: NOTE})
     with due.held(memory.workspace), pytest.raises(due.Running):
@@ -246,7 +287,7 @@ def test_contradictions_are_told(opened: Open) -> None:
         (f"{DAY}#L4", "Deploys go out on Tuesdays.")
     ]
     again = planned(memory, add(4, "Deploys go out on Thursdays."))
-    assert [r.reason for r in again.rejected] == ["contradicts an entry that it does not replace"]
+    assert [r.reason for r in again.rejected] == ["takes the place of M1: supersede it"]
 
 
 @pytest.mark.parametrize("text", [None, "", "# Memory\n"])
@@ -378,3 +419,46 @@ def test_what_else_an_entry_says_keeps_it(opened: Open) -> None:
     filler = "".join(f"- Line {n} of mine is here.\n" for n in range(8))
     text = f"# Memory\n\n## A\n\n{filler}- Tomas left on 17 April 2025. The meeting was short.\n- Ann left on 2025-04-17.\n"
     assert consolidate(opened(text, {}), None, now=NOW).proposals == ()
+
+
+def test_what_belongs_to_an_entry_is_never_struck_with_it(opened: Open) -> None:
+    text = OLD.replace("Tuesdays.\n", "Tuesdays.\n  - Zed watches them.\n")
+    memory = opened(text, {DAY: NOTE})
+    done = planned(memory, plans.op("supersede", ["M1"], [f"{DAY}#L4"], "Deploys go out on Thursdays."))
+    assert [r.reason for r in done.rejected] == ["M1 has entries of its own below it"]
+    assert long_term(memory) == text
+
+
+def test_a_conflict_that_a_fence_shows_is_none(opened: Open) -> None:
+    memory = opened(f"{OLD}\n```\n<<<<<<< HEAD\n```\n", {DAY: NOTE})
+    assert planned(memory, add(3, "Priya is vegetarian.")).run is not None
+
+
+def test_a_byte_that_is_no_text_stays_and_is_shown_to_no_model(opened: Open) -> None:
+    before = OLD.encode().replace(b"The NAS", b"Caf\xe9").replace(b"Decisions", b"D\xe9cisions")
+    memory = opened(before, {DAY: NOTE})
+    asked = "".join(message.content for message in running.estimate(memory, now=NOW).messages)
+    assert "M3 (fixed): Caf\ufffd has four disks." in asked
+    assert not re.search("[\ud800-\udfff]", asked)
+    done = planned(
+        memory, plans.op("expire", ["M3"], [f"{DAY}#L3"]), add(3, "Priya is vegetarian.", "D\ufffdcisions")
+    )
+    assert [r.reason for r in done.rejected] == ["M3 holds bytes that are no text"]
+    assert memory.workspace.memory_file.read_bytes().startswith(before + b"- Priya is vegetarian. <!--")
+
+
+@pytest.mark.parametrize(
+    "error", [NoteUnreadable("consolidated.json", "no space left"), OSError("no space left")]
+)
+def test_what_is_done_is_told_where_it_cannot_be_written_down(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise error
+
+    memory = opened(OLD, {DAY: NOTE})
+    monkeypatch.setattr(due, "note_run", full)
+    done = planned(memory, add(3, "Priya is vegetarian."))
+    assert done.run is not None
+    assert "+- Priya is vegetarian." in done.diff
+    assert done.warnings == (f"what this came to was not written down ({error})",)

@@ -17,6 +17,7 @@ from commonplace.revision import contradictions
 
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
+_ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
 _COMMENT = re.compile(r"<!--|-->|<!")
 _LEAD = re.compile(
     r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
@@ -124,7 +125,7 @@ def _looked_up(operation: Operation, ground: Ground, touched: set[int]) -> tuple
         if entry is None:
             return None, f"no such entry: {label[:80]}"
         if not entry.may_be_touched:
-            return None, f"{label} is {'pinned' if entry.pinned else 'partly hidden'}"
+            return None, f"{label} {entry.kept}"
         if entry.statement.first in touched:
             return None, f"{label} is touched already"
     sources = tuple(ground.sources[label] for label in operation.sources)
@@ -137,21 +138,17 @@ def _added(found: Accepted, ground: Ground) -> str:
         return "adds and names entries"
     if not found.sources:
         return "names no source"
-    section = _section(found, ground)
-    if not section:
-        return f"no such section: {found.operation.section[:60]}"
-    object.__setattr__(found, "section", section)
-    return _unsupported(found)
-
-
-def _section(found: Accepted, ground: Ground) -> str:
-    """The section as the file writes it, or one that may be made; empty for any other."""
     wanted = found.operation.section or plan.SECTIONS[ground.language][found.sources[0].kind]
     there = {title.casefold(): title for title in ground.page.sections}
-    if title := there.get(wanted.casefold()):
-        return "" if title in ground.page.pinned else ground.page.sections[title]
     allowed = {title.casefold(): title for named in plan.SECTIONS.values() for title in named.values()}
-    return allowed.get(wanted.casefold(), "")
+    title = there.get(wanted.casefold(), "")
+    if title and title in ground.page.pinned:
+        return f"section {title[:60]} is pinned"
+    section = ground.page.sections[title] if title else allowed.get(wanted.casefold(), "")
+    if not section:
+        return f"no such section: {wanted[:60]}"
+    object.__setattr__(found, "section", section)
+    return _unsupported(found)
 
 
 def _unsupported(found: Accepted) -> str:
@@ -251,7 +248,7 @@ def _content(text: str) -> str:
         return "holds what must not be kept"
     if durable.instructs(text):
         return "speaks to a model"
-    if text.endswith(("?", "？")):
+    if text.endswith(("?", "？")) or any(one.asks for one in words.read(_ADDRESS.sub("", text))):
         return "asks"
     return "says when only as seen from its day" if words.is_relative(text) else ""
 
@@ -263,6 +260,7 @@ def _repeated(found: Accepted, ground: Ground, standing: Sequence[Entry]) -> str
     return (
         _said_already(found.operation.text, others)
         or _gone(found, ground, own)
+        or (_displaced(found.operation.text, others) if found.operation.op == "add" else "")
         or ("" if found.operation.op == "merge" else _contradicting(found.operation.text, others))
     )
 
@@ -291,6 +289,21 @@ def _holds_again(entry: Entry, day: date | None) -> bool:
     """Whether a source of a day is newer than the striking of an entry: people change their mind twice."""
     until = entry.statement.said.get("until", "") if entry.statement.struck else ""
     return day is not None and "" < until < day.isoformat()
+
+
+def _displaced(text: str, others: Sequence[Entry]) -> str:
+    """Why a text may not stand beside an entry: one of the two would be wrong."""
+    for entry in others:
+        if not entry.label or sameness.says(text, entry.text):
+            continue
+        if succession.replaces(text, entry.text):
+            kept = entry.kept
+            return (
+                f"contradicts {entry.label}, which {kept}"
+                if kept
+                else (f"takes the place of {entry.label}: supersede it")
+            )
+    return ""
 
 
 def _contradicting(text: str, others: Sequence[Entry]) -> str:

@@ -6,6 +6,8 @@ under the cap is moved to the archive, under the same heading and with its comme
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,13 +22,15 @@ ARCHIVE = "memory/archive.md"
 ARCHIVE_TITLE = "# Archive"
 AGENT = "consolidate"
 _PENDING = "cp-pending-"
+_BOX = re.compile(r"\A\[[ xX]\][ \t]+")
 
 
 @dataclass(slots=True)
 class Draft:
     """The two files while they are composed; `path` is that of long-term memory.
 
-    `archived` are the texts that were moved, `left_out` the operations whose entry does not fit any more.
+    `archived` are the texts that were moved, `left_out` the operations whose entry does not fit any more,
+    `lost` those whose entry would not stand under its section.
     """
 
     path: str
@@ -34,6 +38,7 @@ class Draft:
     archive: str
     archived: list[str] = field(default_factory=list)
     left_out: list[Accepted] = field(default_factory=list)
+    lost: list[Accepted] = field(default_factory=list)
 
     def page(self) -> Page:
         """The entries of long-term memory as they stand now."""
@@ -57,16 +62,22 @@ def compose(
 ) -> Draft:
     """Carry out what was accepted, and keep to the cap; additions that do not fit are left out, last first.
 
-    `moves` are references of entries, by line, to be rewritten.
+    What is read back of the text must be what was to be written: what is not is left out as well. `moves`
+    are references of entries, by line, to be rewritten.
     """
     kept = list(accepted)
     left_out: list[Accepted] = []
+    lost: list[Accepted] = []
     while True:
         draft = _composed(path, memory, archive, kept, today, moves)
+        if unread := _unread(draft, kept):
+            lost += unread
+            kept = [item for item in kept if item not in unread]
+            continue
         new = {a.operation.text for a in kept if a.operation.text}
         _within_cap(draft, most_chars, new)
         if len(draft.memory) <= most_chars or not any(a.operation.text for a in kept):
-            draft.left_out = left_out
+            draft.left_out, draft.lost = left_out, lost
             return draft
         last = max(n for n, a in enumerate(kept) if a.operation.text)
         left_out.append(kept.pop(last))
@@ -86,6 +97,22 @@ def _composed(
         if item.operation.op == "add":
             _add(draft, item)
     return draft
+
+
+def _unread(draft: Draft, accepted: Sequence[Accepted]) -> list[Accepted]:
+    """What was written and cannot be read back as an entry of its section, each as one of its own."""
+    page = draft.page()
+
+    def said(section: str, text: str) -> tuple[str, str]:
+        return page.sections.get(section, section), " ".join(_BOX.sub("", text).split())
+
+    there = Counter(said(entry.section, entry.text) for entry in page.labelled)
+    unread: list[Accepted] = []
+    for item in accepted:
+        if text := item.operation.text:
+            there[said(item.section, text)] -= 1
+            unread += [item] if there[said(item.section, text)] < 0 else []
+    return unread
 
 
 def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
@@ -121,6 +148,8 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
             added[first.end] = striking.beside(
                 first, item.operation.text, since=_since(item, today), from_=_references(item, draft.path)
             )
+            if not striking.is_item(added[first.end][0]):
+                added[first.end].insert(0, "")  # or both were one paragraph
             places[f"{_PENDING}{number}"] = first.end
     _insert(draft, lines, added, places)
 
@@ -139,7 +168,7 @@ def _insert(
         if number in added:
             if not text[-1].endswith(("\n", "\r")):
                 text[-1] += ending
-            stands[number] = len(text) + 1
+            stands[number] = len(text) + 1 + (not added[number][0])
             text += [f"{entry}{ending}" for entry in added[number]]
     draft.memory = "".join(text)
     draft.moved(draft.path, lambda line: f"{draft.path}#L{now[line]}" if line in now else None)
@@ -207,9 +236,9 @@ def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
 def _least(page: Page, new: set[str]) -> Entry | None:
     """The entry that goes next: struck ones, the oldest first, then generated ones of the least worth.
 
-    The owner's own words stay, and what is pinned or partly hidden.
+    The owner's own words stay, and what is pinned, partly hidden or has entries of its own.
     """
-    free = [entry for entry in page.entries if not (entry.pinned or entry.fixed or entry.nested)]
+    free = [entry for entry in page.entries if not (entry.kept or entry.nested)]
     struck = [entry for entry in free if entry.statement.struck]
     if struck:
         return min(struck, key=lambda entry: entry.statement.said.get("until", ""))

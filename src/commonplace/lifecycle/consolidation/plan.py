@@ -124,7 +124,7 @@ def _entries(page: Page) -> list[str]:
         if entry.section != section:
             section = entry.section
             told.append(f"## {dialogue.unframed(section)}")
-        marks = [name for name, is_so in (("pinned", entry.pinned), ("fixed", entry.fixed)) if is_so]
+        marks = ["pinned" if entry.pinned else "fixed"] if entry.kept else []
         marks += [f"since {entry.since}"] if entry.since else []
         said = f" ({', '.join(marks)})" if marks else ""
         told.append(f"{entry.label}{said}: {dialogue.unframed(entry.text)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from commonplace.lifecycle.consolidation import (
     plan,
     proposals,
     standing,
+    wholeness,
 )
 from commonplace.lifecycle.consolidation.candidates import Candidate
 from commonplace.lifecycle.consolidation.checks import Accepted, Rejection
@@ -106,9 +107,19 @@ def consolidate(
         run, outcome = _carried_out(memory, planned, days, now, writes=writes)
         result = _result(planned, run, outcome)
         if not dry_run:
-            due.note_run(
-                memory, now, _told(result), seen=seen, failed=llm is not None and bool(planned.warnings)
-            )
+            failed = llm is not None and bool(planned.warnings)
+            result = _noted(memory, now, result, seen=seen, failed=failed)
+    return result
+
+
+def _noted(memory: Memory, now: datetime, result: Consolidation, *, seen: str, failed: bool) -> Consolidation:
+    """Write down what a consolidation came to; where that fails, what is done is done, and it says so."""
+    try:
+        due.note_run(memory, now, _told(result), seen=seen, failed=failed)
+    except (CommonplaceError, OSError) as error:
+        return replace(
+            result, warnings=(*result.warnings, f"what this came to was not written down ({error})")
+        )
     return result
 
 
@@ -116,7 +127,7 @@ def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = 
     """Put together what a model would be asked, and ask nothing. Raises NoteUnreadable, OutsideRoots."""
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
-    page = standing.read(*_long_term(memory))
+    page = _page(memory)
     found = candidates.read(memory, days, now)
     return plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
 
@@ -132,11 +143,23 @@ def span(last: date, days: int) -> str:
     return f"{first.isoformat()}..{last.isoformat()[shared:]}"
 
 
-def _long_term(memory: Memory) -> tuple[str, str]:
-    """The text of long-term memory and its path."""
+def _page(memory: Memory) -> Page:
+    """The entries of long-term memory, if it and its archive may be rewritten. Raises NoteUnreadable."""
+
+    def read(path: str) -> bytes | None:
+        return applying.read(memory.workspace, path)
+
+    _text(memory, composing.ARCHIVE, read)
     path = _path(memory)
-    data = applying.read(memory.workspace, path)
-    return (files.decode(memory.workspace.root / path, data) if data is not None else ""), path
+    return standing.read(_text(memory, path, read)[1], path)
+
+
+def _text(memory: Memory, path: str, read: applying.Read) -> tuple[bytes | None, str]:
+    """The bytes of a file, None for none, and its text, which may be rewritten. Raises NoteUnreadable."""
+    data = read(path)
+    text = files.decode(memory.workspace.root / path, data) if data is not None else ""
+    wholeness.check(text, path)
+    return data, text
 
 
 def _path(memory: Memory) -> str:
@@ -145,7 +168,7 @@ def _path(memory: Memory) -> str:
 
 def _planned(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Planned:
     """Let the model plan, or put together what can be proposed without one."""
-    page = standing.read(*_long_term(memory))
+    page = _page(memory)
     found = candidates.read(memory, days, now)
     planned = _Planned([], page, found)
     if llm is not None and found:
@@ -202,10 +225,8 @@ def _why(planned: _Planned) -> str:
 def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read, outcome: _Outcome) -> None:
     """Check the plan against the files as they stand now, and compose them anew."""
     path = _path(memory)
-    root = memory.workspace.root
-    before, archive_before = read(path), read(composing.ARCHIVE)
-    text = files.decode(root / path, before) if before is not None else ""
-    archive = files.decode(root / composing.ARCHIVE, archive_before) if archive_before is not None else ""
+    before, text = _text(memory, path, read)
+    archive_before, archive = _text(memory, composing.ARCHIVE, read)
     page = standing.read(text, path)
     sources = ground.sources(memory, planned.found, today, read)
     grounds = checks.Ground(
@@ -236,7 +257,12 @@ def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read
 
 
 def _settle(outcome: _Outcome, draft: composing.Draft, most_chars: int) -> None:
-    """Tell what did not fit."""
+    """Tell what did not fit, and what would not have stood as an entry."""
+    for item in draft.lost:
+        outcome.checked.accepted.remove(item)
+        outcome.checked.rejected.append(
+            Rejection(item.operation, f"would not stand as an entry of {item.section or draft.path}")
+        )
     for item in draft.left_out:
         outcome.checked.accepted.remove(item)
         outcome.checked.rejected.append(

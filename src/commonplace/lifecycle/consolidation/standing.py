@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +13,17 @@ from commonplace.notes.redact import MARK
 from commonplace.types import Note
 from commonplace.types.statements import Statement
 
+_UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `files.decode` keeps it
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An entry: its label (M1, M2 …; none for what is struck or none), its words on one line, its section.
 
-    `fixed` says that part of it is hidden, so that nothing generated may move it; `nested` that it belongs
-    to the entry above.
+    Text and section are legible: what was no character in the file is U+FFFD in them.
+
+    `fixed` says why nothing generated may move it ("is partly hidden"), empty where it may; `leads` that
+    entries, code or tables which are not struck belong to it; `nested` that it belongs to the entry above.
     """
 
     label: str
@@ -26,7 +31,8 @@ class Entry:
     text: str
     section: str
     pinned: bool = False
-    fixed: bool = False
+    fixed: str = ""
+    leads: bool = False
     nested: bool = False
 
     @property
@@ -40,9 +46,16 @@ class Entry:
         return self.statement.said.get("since", "")
 
     @property
+    def kept(self) -> str:
+        """Why no plan may merge, replace or end it; empty where it may."""
+        if self.pinned:
+            return "is pinned"
+        return self.fixed or ("has entries of its own below it" if self.leads else "")
+
+    @property
     def may_be_touched(self) -> bool:
         """Whether a plan may merge, replace or end it."""
-        return bool(self.label) and not (self.pinned or self.fixed)
+        return bool(self.label) and not self.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +79,8 @@ def read(text: str, path: str) -> Page:
     raw = plain.split("\n")
     found: list[Entry] = []
     end = number = 0
-    for statement in statements.read(note):
+    told = statements.read(note)
+    for at, statement in enumerate(told):
         nested = statement.first <= end
         end = max(end, statement.end)
         listed = bool(statement.item.strip()) or len(statement.headings) > 1
@@ -74,24 +88,37 @@ def read(text: str, path: str) -> Page:
         if listed and not statement.struck and not nested:
             number += 1
             label = f"M{number}"
-        found.append(_entry(label, statement, raw, nested=nested))
+        leads = _leads(statement, list(statements.under(told, at)), raw)
+        found.append(_entry(label, statement, raw, leads=leads, nested=nested))
     return Page(tuple(found), *_sections(note, raw))
 
 
-def _entry(label: str, statement: Statement, raw: Sequence[str], *, nested: bool) -> Entry:
+def _leads(statement: Statement, under: Sequence[Statement], raw: Sequence[str]) -> bool:
+    """Whether a line below a statement's own belongs to it, but for what is struck."""
+    struck = {n for one in under if one.struck for n in range(one.first, one.last + 1)}
+    return any(raw[n - 1].strip() for n in range(statement.last + 1, statement.end + 1) if n not in struck)
+
+
+def _entry(label: str, statement: Statement, raw: Sequence[str], *, leads: bool, nested: bool) -> Entry:
     own = "\n".join(raw[statement.first - 1 : statement.end])
-    fixed = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
-    if not fixed and statement.end > statement.last:
-        fixed = MARK in "\n".join(parse(own, "x.md").lines)
+    hidden = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
+    if not hidden and statement.end > statement.last:
+        hidden = MARK in "\n".join(parse(own, "x.md").lines)
+    damaged = "holds bytes that are no text" if _UNDECODED.search(own) else ""
     return Entry(
         label,
         statement,
-        " ".join(statement.text.split()),
-        statement.headings[-1] if statement.headings else "",
+        _legible(" ".join(statement.text.split())),
+        _legible(statement.headings[-1]) if statement.headings else "",
         statements.is_pinned(statement.said),
-        fixed,
+        "is partly hidden" if hidden else damaged,
+        leads,
         nested,
     )
+
+
+def _legible(text: str) -> str:
+    return _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
@@ -101,13 +128,14 @@ def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset
     for heading in note.headings:
         written = headings.atx(raw[heading.line - 1])
         title = written[1] if written else raw[heading.line - 1].strip()
-        if heading.level < 2 or MARK in heading.text or heading.text in found:
+        plain = _legible(heading.text)
+        if heading.level < 2 or MARK in plain or plain in found:
             continue
         if raw[heading.line - 1][:1] == " ":  # not a heading to who inserts entries
             continue
-        found[heading.text] = title
+        found[plain] = title
         if any("pinned" in note.annotations.get(n, {}) for n in (heading.line, heading.line + 1)):
-            pinned.add(heading.text)
+            pinned.add(plain)
     if "pinned" in note.metadata:
         pinned |= found.keys()
     return found, frozenset(pinned)

@@ -48,6 +48,8 @@ _IN_CHARGE = re.compile(
     r"|^(?P<wer>[^，、；]{1,12}?)(?:现在)?(?:负责|维护|管理|主管|主持|带领|接手)(?P<was>[^，、；]+)$",
     re.IGNORECASE,
 )
+# "I like drinking tea" is denied by "I do not like tea".
+_MEANS = re.compile(r"(?<=喜欢)[喝吃用]|\b(?:drinking|eating|using) (?=\w)")
 _BUT_NAMES = re.compile(r"\b(?:now|currently|still|the|our|my)\b|现在|目前|如今|我们的?")
 _ITEM = re.compile(rf"[{lexicon.CJK}]|[^\W_](?:[\w'’.@/:#+-]*\w)?")
 
@@ -72,7 +74,7 @@ def _sentences(text: str) -> list[str]:
 def _gives_way(old: str, new: str) -> bool:
     return (
         sameness.says(new, old)
-        or contradictions.contradict(new, old)
+        or contradictions.contradict(_MEANS.sub("", new), _MEANS.sub("", old))
         or _is_another_choice(new, old)
         or _changes_hands(new, old)
         or (_TOLD.search(new) is not None and _speaks_of(new, old))
