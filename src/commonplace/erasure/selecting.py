@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from commonplace.types.erasure import Selection
 
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
+_ONE_LINE = re.compile(r".+:\d{1,9}")
 _TRIM = " \t-*+_~.!?。！？…\"'“”"
 
 
@@ -60,13 +62,23 @@ def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selec
         return replace(wanted, texts=(*wanted.texts, *words))
     if kind == "session":
         return replace(wanted, sessions=(*wanted.sessions, _session(value)))
-    reference = excerpt.parse_reference(value)
+    reference = _meant(value)
     path = _own(ground, names, reference)
     if path.startswith(f"{SESSIONS}/"):
+        if (reference.first, reference.last) != (1, None):
+            told = f"{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
+            raise ConfigError("forget", told)
         return replace(wanted, sessions=(*wanted.sessions, path[len(SESSIONS) + 1 : -len(".jsonl")]))
     if kind == "note":
         return replace(wanted, notes=(*wanted.notes, path))
     return replace(wanted, blocks=(*wanted.blocks, *_blocks(ground, path, reference)))
+
+
+def _meant(value: str) -> Reference:
+    """A reference as it is meant here: a single line is that line alone, where readers go on from there."""
+    reference = excerpt.parse_reference(value)
+    alone = reference.last is None and _ONE_LINE.fullmatch(value)
+    return replace(reference, last=reference.first) if alone else reference
 
 
 def _session(value: str) -> str:
