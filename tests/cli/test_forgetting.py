@@ -78,6 +78,50 @@ def test_hits_without_a_terminal_say_how_to_pick(run: Run) -> None:
     assert f"commonplace forget '{DAY}#L5' --yes" in result.stderr
 
 
+TABLED = """# M
+
+- Alpha beta gamma.
+
+| who | what |
+|---|---|
+| Zed | secretcoffee |
+
+## About secretcoffee
+
+- other thing.
+
+```sh
+run secretcoffee --now
+ls
+```
+"""
+
+
+@pytest.mark.parametrize("line", [7, 9, 14])
+def test_a_row_a_heading_and_a_line_of_code_are_picked_alone(run: Run, workspace: Path, line: int) -> None:
+    path = workspace / "memory" / "coffee.md"
+    path.write_text(TABLED)
+    shown = run("forget", "--query", "secretcoffee", "--yes")
+    rows = [row.split()[1] for row in shown.stdout.splitlines()]
+    assert sorted(rows) == [f"memory/coffee.md#{at}" for at in ("L14", "L7", "L9")]
+    assert f"commonplace forget '{rows[0]}' --yes" in shown.stderr
+    assert run("forget", f"memory/coffee.md#L{line}", "--yes").exit_code == 0
+    lines = TABLED.splitlines(keepends=True)
+    assert path.read_text() == "".join(lines[: line - 1] + lines[line:])
+
+
+def test_what_holds_no_word_of_a_question_is_not_offered(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "quartz.md").write_text("- A stone of another name.\n")
+    result = run("forget", "--query", "quartz", "--yes")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "no line of the notes was found that holds a word of it" in result.stderr
+
+
+def test_the_word_that_was_asked_for_is_in_sight(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "long.md").write_text(f"- {'Much else. ' * 40}The zircon is blue.\n")
+    assert "zircon" in run("forget", "--query", "zircon").stdout
+
+
 def test_what_is_still_found_ends_with_one(run: Run, workspace: Path) -> None:
     (workspace / "letter.txt").write_text("Dear Lin")
     result = run("forget", "--person", "Lin", "--yes")

@@ -15,8 +15,12 @@ from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
     from commonplace.types import Erasure, Selection
+    from commonplace.types.statements import Cited
 
 WRONG_USAGE = 2
+_HITS = 20  # passages that a question finds
+_MOST_OFFERED = 40  # lines of their notes
+_OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
 
 
 @command("forget")
@@ -25,7 +29,7 @@ WRONG_USAGE = 2
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
 @option("--also", multiple=True, metavar="NAME", help="A further name of the person; repeatable.")
 @option("--session", "sessions", multiple=True, metavar="ID", help="Forget a session and what it left.")
-@option("--query", metavar="Q", help="Look for statements, and pick those to forget.")
+@option("--query", metavar="Q", help="Look for lines by their words, and pick those to forget.")
 @option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
 @option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @option("--resume", is_flag=True, help="Carry on what was killed before it was done.")
@@ -103,44 +107,58 @@ def _referred(reference: str) -> Selection:
 
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
-    """Show the statements that a question finds, and return what the owner picks."""
+    """Show the lines that hold words of a question, and return what the owner picks."""
     found = _found(ctx, query)
     if not found:
-        failures.warn("nothing was found")
+        failures.warn("no line of the notes was found that holds a word of it")
         return []
-    for number, (citation, text) in enumerate(found.items(), 1):
-        click.echo(
-            f"{number:>3}  {citation}  {screen.shorten(screen.one_line(text), 100)}", err=form == "json"
+    shown = found[:_MOST_OFFERED]
+    for number, one in enumerate(shown, 1):
+        click.echo(_row(number, one, query), err=form == "json")
+    if len(found) > len(shown):
+        session.note(
+            f"and {len(found) - len(shown)} more, which hold no more of it; ask more exactly for those"
         )
     if not session.is_terminal(sys.stdin):
-        first = shlex.quote(next(iter(found)))
+        first = shlex.quote(shown[0].citation)
         failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
         ctx.exit(WRONG_USAGE)
     told = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
-    return [_referred(list(found)[place - 1]) for place in _numbers(told, len(found))]
+    return [_referred(shown[place - 1].citation) for place in _numbers(told, len(shown))]
 
 
-def _found(ctx: click.Context, query: str) -> dict[str, str]:
-    """Search by words alone, the question unrecorded: a vector of it would be one more copy.
+def _row(number: int, one: Cited, query: str) -> str:
+    """One line of what may be picked, cut so that a word of the question is in sight."""
+    lead = f"{number:>3}  {one.citation}  "
+    width = (session.look().width or 0) - screen.cells(lead)
+    width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
+    line = screen.one_line(one.text)
+    spans = screen.matches(line, screen.matcher(session.words(query)))
+    if spans and screen.cells(line[: spans[0][1]]) > width:
+        line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
+    return lead + screen.shorten(line, width)
 
-    Returns the statements of the hits by their citations, best first.
-    """
+
+def _found(ctx: click.Context, query: str) -> list[Cited]:
+    """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
     from commonplace.config.settings import WORKSPACE_COLLECTION
-    from commonplace.erasure.pages import Page
+    from commonplace.erasure import offering
+    from commonplace.history import applying
     from commonplace.memory import Memory
 
     unrecorded = {"usage.record": False}
     with Memory.open(session.workspace(ctx), overrides=unrecorded, agent=session.agent(ctx)) as memory:
-        hits = memory.search(
-            query, mode="lexical", collections=[WORKSPACE_COLLECTION], rerank="off", expand=False, limit=20
-        ).hits
-        root = memory.workspace.root
-    found: dict[str, str] = {}
-    for hit in hits:
-        own = [] if hit.path.endswith(".jsonl") else Page(hit.path, (root / hit.path).read_bytes()).statements
-        inside = [s for s in own if s.first <= hit.end_line and s.last >= hit.start_line]
-        found |= {s.citation: s.text for s in inside} or {hit.citation: hit.text}
-    return found
+        found = memory.search(
+            query,
+            limit=_HITS,
+            mode="lexical",
+            collections=[WORKSPACE_COLLECTION],
+            min_score=0.0,
+            rerank="off",
+            expand=False,
+            history=True,
+        )
+        return offering.offers(query, found.hits, lambda path: applying.read(memory.workspace, path))
 
 
 def _numbers(told: str, most: int) -> list[int]:

@@ -115,14 +115,18 @@ def _blocks(ground: Ground, path: str, reference: Reference) -> Iterator[Block]:
     last = min(total, reference.last if reference.last is not None else total)
     if not 1 <= reference.first <= last:
         raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
-    wanted = set(range(reference.first, last + 1))
+    for run in _runs(going(page, reference.first, last)):
+        lines = tuple(page.bare(number) for number in run)
+        yield Block(path, run[0], lines, _times(page, lines))
+
+
+def going(page: Page, first: int, last: int) -> list[int]:
+    """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
+    wanted = set(range(first, last + 1))
     for statement in page.statements:
         if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
             wanted |= set(range(statement.first, statement.end + 1))
-    ordered = sorted(page.whole(wanted))
-    for run in _runs(ordered):
-        lines = tuple(page.bare(number) for number in run)
-        yield Block(path, run[0], lines, _times(page, lines))
+    return sorted(page.whole(wanted))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
