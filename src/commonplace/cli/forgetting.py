@@ -14,10 +14,13 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
+    from commonplace.memory import Memory
     from commonplace.types import Erasure, Selection
     from commonplace.types.statements import Cited
 
 WRONG_USAGE = 2
+_RESUME = "commonplace forget --resume"
+_MOST_NAMED, _LONGEST_NAMED = 3, 60  # of what is not done yet; cells of each
 _HITS = 20  # passages that a question finds
 _MOST_OFFERED = 40  # lines of their notes
 _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
@@ -65,17 +68,40 @@ def forget(
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
         raise click.UsageError("name what is to be forgotten, or --resume", ctx)
+    _carry_out(ctx, wanted, form, dry_run=dry_run, yes=yes)
+
+
+def _carry_out(
+    ctx: click.Context, wanted: Sequence[Selection], form: str, *, dry_run: bool, yes: bool
+) -> None:
+    """Show what would go, ask, and forget it, after what is not all forgotten yet."""
     memory = session.open_memory(ctx)
+    unfinished = _unfinished(memory)
+    if not (wanted or unfinished):
+        failures.warn("no forgetting is under way")
+        ctx.exit(failures.NOTHING_FOUND)
+    if unfinished and (dry_run or (wanted and not yes)):
+        failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
     if wanted and (dry_run or not yes):
-        planned = memory.forget(wanted, dry_run=True)
-        _show(planned, form)
-        if not planned.places:
-            failures.warn("nothing of it is found")
-            ctx.exit(failures.NOTHING_FOUND)
-        if dry_run:
-            return
-        _ask(ctx, planned)
-    _tell(ctx, memory.forget(wanted), form)
+        planned = _previewed(ctx, memory, wanted, form)
+        if not dry_run:
+            _ask(ctx, planned)
+    if dry_run:
+        return
+    if unfinished:
+        session.note(f"carrying on what is not all forgotten yet: {unfinished}")
+    _tell(ctx, _forgotten(memory, wanted), form, resumed=bool(unfinished))
+
+
+def _previewed(ctx: click.Context, memory: Memory, wanted: Sequence[Selection], form: str) -> Erasure:
+    """Show what would go; end where nothing would."""
+    planned = memory.forget(wanted, dry_run=True)
+    _show(planned, form)
+    _say_longer_names(wanted, planned)
+    if not planned.places:
+        failures.warn("nothing of it is found")
+        ctx.exit(failures.NOTHING_FOUND)
+    return planned
 
 
 def _selections(
@@ -176,8 +202,10 @@ def _numbers(told: str, most: int) -> list[int]:
 
 def _ask(ctx: click.Context, planned: Erasure) -> None:
     """Ask on a terminal; elsewhere say what to type, and end."""
+    from commonplace.render import erasures
+
     if session.is_terminal(sys.stdin):
-        count = render.count(len(planned.places), "place")
+        count = erasures.erasure_count(planned.places)
         click.confirm(f"Forget {count} for good? It cannot be undone.", abort=True, err=True)
         return
     failures.warn(f"nothing was changed; to forget it: {_line(ctx)}")
@@ -193,6 +221,36 @@ def _line(ctx: click.Context) -> str:
     return shlex.join([*words, "--yes"])
 
 
+def _unfinished(memory: Memory) -> str:
+    """What was begun and is not done, in the words of who asked; empty for nothing."""
+    from commonplace.erasure import begun
+
+    found = begun.told(memory.workspace)
+    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in found[:_MOST_NAMED])
+    return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
+
+
+def _forgotten(memory: Memory, wanted: Sequence[Selection]) -> Erasure:
+    """Forget; stopped with Ctrl-C, say what is unfinished."""
+    try:
+        return memory.forget(wanted)
+    except KeyboardInterrupt:
+        if unfinished := _unfinished(memory):
+            failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
+        else:
+            failures.warn("interrupted; the same command once more says whether anything is left")
+        raise
+
+
+def _say_longer_names(wanted: Sequence[Selection], planned: Erasure) -> None:
+    """Say in whose longer names a name was found."""
+    from commonplace.erasure import naming
+
+    names = [name for one in wanted if one.kind == "person" for name in (one.value, *one.also)]
+    if told := naming.told(names, (place.text for place in planned.places if place.where == "notes")):
+        failures.warn(told)
+
+
 def _show(erasure: Erasure, form: str) -> None:
     from commonplace.render import erasures
 
@@ -202,15 +260,18 @@ def _show(erasure: Erasure, form: str) -> None:
         session.write(erasures.erasure_text(erasure, session.look()))
 
 
-def _tell(ctx: click.Context, erasure: Erasure, form: str) -> None:
-    """Print what was done; end with 1 where something is left, 3 where there was nothing."""
+def _tell(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool) -> None:
+    """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
+    from commonplace.render import erasures
+
     _show(erasure, form)
     if erasure.left:
         files = render.count(len(erasure.left), "file")
         failures.warn(f"forgotten, but still found in {files}, see above")
         ctx.exit(failures.ERROR)
-    if not erasure.places:
+    if not (erasure.places or resumed):
         failures.warn("nothing of it is found")
         ctx.exit(failures.NOTHING_FOUND)
     if form == "text":
-        session.note(f"forgot {render.count(len(erasure.places), 'place')}; nothing of it is found any more")
+        done = f"forgot {erasures.erasure_count(erasure.places)}" if erasure.places else "carried it on"
+        session.note(f"{done}; nothing of it is found any more")
