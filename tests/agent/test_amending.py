@@ -293,7 +293,20 @@ def test_a_preview_cannot_leave_its_frame(memory: Memory, root: Path) -> None:
 
 
 def test_the_kind_is_told_from_the_words() -> None:
-    kinds = {
-        what: amending._selection({"what": what}).kind for what in (f"{DAY}#L3-L4", "Mirabel Okafor", DAY)
+    told = {
+        f"{DAY}#L3-L4": "lines",
+        f"{DAY}:4": "lines",
+        f"{DAY}:4-5": "lines",
+        "#0123abcd:4": "lines",
+        "Mirabel Okafor": "text",
+        "at 10:30": "text",
+        DAY: "note",
     }
-    assert kinds == {f"{DAY}#L3-L4": "lines", "Mirabel Okafor": "text", DAY: "note"}
+    assert {what: amending._selection({"what": what}).kind for what in told} == told
+
+
+def test_one_line_is_that_line_alone(memory: Memory, root: Path) -> None:
+    code = forget(memory, f"{DAY}:4").data["confirm"]
+    forget(memory, f"{DAY}:4", confirm=code)
+    assert "Lin signs" not in (root / DAY).read_text("utf-8")
+    assert "蓝色抽屉" in (root / DAY).read_text("utf-8")

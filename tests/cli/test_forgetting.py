@@ -9,6 +9,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.cli import session
+from commonplace.erasure import erasing, selecting, wanted
+from commonplace.erasure.wanted import Wanted
 
 from .conftest import Program, Run
 
@@ -78,6 +80,50 @@ def test_hits_without_a_terminal_say_how_to_pick(run: Run) -> None:
     assert f"commonplace forget '{DAY}#L5' --yes" in result.stderr
 
 
+TABLED = """# M
+
+- Alpha beta gamma.
+
+| who | what |
+|---|---|
+| Zed | secretcoffee |
+
+## About secretcoffee
+
+- other thing.
+
+```sh
+run secretcoffee --now
+ls
+```
+"""
+
+
+@pytest.mark.parametrize("line", [7, 9, 14])
+def test_a_row_a_heading_and_a_line_of_code_are_picked_alone(run: Run, workspace: Path, line: int) -> None:
+    path = workspace / "memory" / "coffee.md"
+    path.write_text(TABLED)
+    shown = run("forget", "--query", "secretcoffee", "--yes")
+    rows = [row.split()[1] for row in shown.stdout.splitlines()]
+    assert sorted(rows) == [f"memory/coffee.md#{at}" for at in ("L14", "L7", "L9")]
+    assert f"commonplace forget '{rows[0]}' --yes" in shown.stderr
+    assert run("forget", f"memory/coffee.md#L{line}", "--yes").exit_code == 0
+    lines = TABLED.splitlines(keepends=True)
+    assert path.read_text() == "".join(lines[: line - 1] + lines[line:])
+
+
+def test_what_holds_no_word_of_a_question_is_not_offered(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "quartz.md").write_text("- A stone of another name.\n")
+    result = run("forget", "--query", "quartz", "--yes")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "no line of the notes was found that holds a word of it" in result.stderr
+
+
+def test_the_word_that_was_asked_for_is_in_sight(run: Run, workspace: Path) -> None:
+    (workspace / "memory" / "long.md").write_text(f"- {'Much else. ' * 40}The zircon is blue.\n")
+    assert "zircon" in run("forget", "--query", "zircon").stdout
+
+
 def test_what_is_still_found_ends_with_one(run: Run, workspace: Path) -> None:
     (workspace / "letter.txt").write_text("Dear Lin")
     result = run("forget", "--person", "Lin", "--yes")
@@ -100,9 +146,6 @@ def test_json_says_the_same(run: Run) -> None:
 
 
 def test_resume_carries_on(program: Program, workspace: Path) -> None:
-    from commonplace.erasure import wanted
-    from commonplace.erasure.wanted import Wanted
-
     folder = workspace / ".commonplace" / "erasing"
     folder.mkdir(parents=True)
     (folder / "20260213-000000-abcdef.json").write_bytes(wanted.encode(Wanted(people=("Lin",))))
@@ -110,3 +153,94 @@ def test_resume_carries_on(program: Program, workspace: Path) -> None:
     assert not folder.exists()
     assert "Lin" not in (workspace / DAY).read_text()
     assert program("forget", "--resume").returncode == 3
+
+
+PENDING = "20260213-000000-abcdef.json"
+
+
+@pytest.fixture
+def pending(workspace: Path) -> Path:
+    """A forgetting of Lin that somebody began."""
+    path = workspace / ".commonplace" / "erasing" / PENDING
+    path.parent.mkdir(parents=True)
+    path.write_bytes(wanted.encode(Wanted(people=("Lin",))))
+    return path
+
+
+def test_resume_with_nothing_to_carry_on_says_so(run: Run) -> None:
+    result = run("forget", "--resume")
+    assert (result.exit_code, result.stderr) == (3, "commonplace: no forgetting is under way\n")
+
+
+def test_a_dry_run_mentions_what_is_not_done(run: Run, workspace: Path, pending: Path) -> None:
+    result = run("forget", "--text", "Thursday", "--dry-run")
+    told = "not all forgotten yet: Lin; carry on with: commonplace forget --resume"
+    assert (result.exit_code, told in result.stderr) == (0, True)
+    result = run("forget", "--resume", "--dry-run")
+    assert (result.exit_code, told in result.stderr) == (0, True)
+    assert pending.exists()
+    assert "Lin" in (workspace / DAY).read_text()
+
+
+def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Path) -> None:
+    result = run("forget", "--text", "Thursday", "--yes")
+    assert (result.exit_code, pending.exists()) == (0, False)
+    assert "carrying on what is not all forgotten yet: Lin" in result.stderr
+    assert "Lin" not in (workspace / DAY).read_text()
+
+
+def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Path) -> None:
+    pending.write_bytes(wanted.encode(Wanted(people=("Nobody",))))
+    result = run("forget", "--resume")
+    assert result.exit_code == 0
+    assert "carried it on; nothing of it is found any more" in result.stderr
+
+
+def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasing, "STEPS", (stopped,))
+        result = run("forget", "--person", "Lin", "--yes")
+    told = "interrupted; not all forgotten yet: Lin; carry on with: commonplace forget --resume"
+    assert (result.exit_code, told in result.stderr) == (130, True)
+    assert run("forget", "--resume").exit_code == 0
+    assert not (workspace / ".commonplace" / "erasing").exists()
+
+
+def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(selecting, "choose", stopped)
+    result = run("forget", "--person", "Lin", "--yes")
+    assert result.exit_code == 130
+    assert "interrupted; the same command once more says whether anything is left" in result.stderr
+
+
+def test_a_longer_name_is_pointed_out(run: Run, workspace: Path) -> None:
+    path = workspace / "memory" / "people.md"
+    path.write_text("- 王伟住在城里。\n- 王伟明住在海边。\n- 听王伟明说。\n- 王伟说的。\n", "utf-8")
+    result = run("forget", "--person", "王伟", "--dry-run")
+    assert "also as the beginning of: 王伟明 (2); these places go as well" in result.stderr
+    assert "beginning" not in run("forget", "--person", "王伟明", "--dry-run").stderr
+    assert "beginning" not in run("forget", "--person", "王伟", "--yes").stderr
+
+
+def test_places_are_counted_as_a_person_counts(run: Run, workspace: Path) -> None:
+    assert run("sync").exit_code == 0
+    result = run("forget", f"{DAY}#L5", "--yes")
+    assert "forgot 1 place and what was made from it; nothing of it is found any more" in result.stderr
+
+
+def test_a_terminal_gets_no_line_that_is_too_wide(
+    run: Run, workspace: Path, terminal: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+    (workspace / "memory" / "long.md").write_text(f"- {'The zircon is blue. ' * 9}\n")
+    for arguments in (("--query", "zircon"), ("--text", "zircon", "--dry-run")):
+        shown = run("forget", *arguments, input="\n").stdout
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "zircon" in shown

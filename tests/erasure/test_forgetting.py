@@ -105,6 +105,32 @@ def test_lines_are_whole_statements(memory: Memory) -> None:
     assert text(memory, "memory/n.md") == "# N\n\n- d\n\n\n"
 
 
+@pytest.mark.parametrize("line", [":2", "#L2", ":2-2", ":2:1"])
+def test_one_line_is_that_line_alone(memory: Memory, line: str) -> None:
+    write(memory.workspace.root / "memory" / "n.md", "- a", "- b", "- c", "", "text")
+    memory.sync()
+    forget(memory, "lines", f"memory/n.md{line}")
+    assert text(memory, "memory/n.md") == "- a\n- c\n\ntext\n"
+    forget(memory, "lines", f"#{memory.get('memory/n.md').docid}{line}")
+    assert text(memory, "memory/n.md") == "- a\n\ntext\n"
+
+
+@pytest.mark.parametrize("line", [":1", "#L1", "#L1-L2"])
+def test_a_line_of_a_transcript_takes_no_session_with_it(memory: Memory, line: str) -> None:
+    path = memory.workspace.root / "sessions" / "s12.jsonl"
+    path.parent.mkdir()
+    path.write_text('{"role": "user", "content": "hello"}\n', "utf-8")
+    with pytest.raises(ConfigError, match="a line of a transcript"):
+        memory.forget(Selection("lines", f"sessions/s12.jsonl{line}"))
+    assert path.exists()
+
+
+def test_a_range_without_an_end_goes_to_the_end(memory: Memory) -> None:
+    write(memory.workspace.root / "memory" / "n.md", "- a", "- b", "- c")
+    forget(memory, "lines", "memory/n.md:2-")
+    assert text(memory, "memory/n.md") == "- a\n"
+
+
 def test_a_note_is_forgotten_by_its_content_or_its_path(memory: Memory) -> None:
     memory.sync()
     docid = memory.get("memory/2026-02-13.md").docid

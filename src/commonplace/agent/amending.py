@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
 LONGEST_REASON = 500  # characters
-_LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?")
+_LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?|(?:#[0-9a-f]{6,}|\S+\.md):\d+(?:-\d*|:\d+)?")
 _NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
 STALE = (
     "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "

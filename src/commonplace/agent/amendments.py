@@ -36,6 +36,7 @@ def digest(selection: Selection, found: Erasure) -> str:
 def preview(selection: Selection, found: Erasure) -> str:
     """Say what would be erased, for a person to approve of: how much, where, in which words."""
     from commonplace import screen
+    from commonplace.erasure import naming
 
     notes = _read(found)
     lines = [f"Would erase for good, by {selection.kind}: {_counted(found.places)}."]
@@ -43,6 +44,9 @@ def preview(selection: Selection, found: Erasure) -> str:
         lines.append(f"{one.citation}: {screen.shorten(screen.one_line(one.text), EXCERPT)}")
     if len(notes) > MOST_SHOWN:
         lines.append(f"and {len(notes) - MOST_SHOWN} more places in notes")
+    if selection.kind == "person":
+        names = (selection.value, *selection.also)
+        lines += filter(None, [naming.told(names, (one.text for one in notes))])
     return "\n".join([*lines, *(f"Out of reach: {one}" for one in _unreachable(found))])
 
 

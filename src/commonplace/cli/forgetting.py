@@ -14,9 +14,16 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
+    from commonplace.memory import Memory
     from commonplace.types import Erasure, Selection
+    from commonplace.types.statements import Cited
 
 WRONG_USAGE = 2
+_RESUME = "commonplace forget --resume"
+_MOST_NAMED, _LONGEST_NAMED = 3, 60  # of what is not done yet; cells of each
+_HITS = 20  # passages that a question finds
+_MOST_OFFERED = 40  # lines of their notes
+_OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside the citation, it is wrapped
 
 
 @command("forget")
@@ -25,7 +32,7 @@ WRONG_USAGE = 2
 @option("--person", "people", multiple=True, metavar="NAME", help="Forget all that mentions a person.")
 @option("--also", multiple=True, metavar="NAME", help="A further name of the person; repeatable.")
 @option("--session", "sessions", multiple=True, metavar="ID", help="Forget a session and what it left.")
-@option("--query", metavar="Q", help="Look for statements, and pick those to forget.")
+@option("--query", metavar="Q", help="Look for lines by their words, and pick those to forget.")
 @option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
 @option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @option("--resume", is_flag=True, help="Carry on what was killed before it was done.")
@@ -46,6 +53,8 @@ def forget(
 ) -> None:
     """Remove notes, lines (PATH#L3-L9), words, people or sessions, and every copy within reach.
 
+    PATH:12 is the statement at that line alone; PATH:12- is all from there to the end.
+
     That is notes, index, caches, transcripts, the record of changes and the spool; then every file is
     scanned, byte by byte. What would go is shown first. It cannot be undone. What is out of reach (git's
     history, backups) is listed. Ends with 1 where something is still found.
@@ -59,17 +68,40 @@ def forget(
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
         raise click.UsageError("name what is to be forgotten, or --resume", ctx)
+    _carry_out(ctx, wanted, form, dry_run=dry_run, yes=yes)
+
+
+def _carry_out(
+    ctx: click.Context, wanted: Sequence[Selection], form: str, *, dry_run: bool, yes: bool
+) -> None:
+    """Show what would go, ask, and forget it, after what is not all forgotten yet."""
     memory = session.open_memory(ctx)
+    unfinished = _unfinished(memory)
+    if not (wanted or unfinished):
+        failures.warn("no forgetting is under way")
+        ctx.exit(failures.NOTHING_FOUND)
+    if unfinished and (dry_run or (wanted and not yes)):
+        failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
     if wanted and (dry_run or not yes):
-        planned = memory.forget(wanted, dry_run=True)
-        _show(planned, form)
-        if not planned.places:
-            failures.warn("nothing of it is found")
-            ctx.exit(failures.NOTHING_FOUND)
-        if dry_run:
-            return
-        _ask(ctx, planned)
-    _tell(ctx, memory.forget(wanted), form)
+        planned = _previewed(ctx, memory, wanted, form)
+        if not dry_run:
+            _ask(ctx, planned)
+    if dry_run:
+        return
+    if unfinished:
+        session.note(f"carrying on what is not all forgotten yet: {unfinished}")
+    _tell(ctx, _forgotten(memory, wanted), form, resumed=bool(unfinished))
+
+
+def _previewed(ctx: click.Context, memory: Memory, wanted: Sequence[Selection], form: str) -> Erasure:
+    """Show what would go; end where nothing would."""
+    planned = memory.forget(wanted, dry_run=True)
+    _show(planned, form)
+    _say_longer_names(wanted, planned)
+    if not planned.places:
+        failures.warn("nothing of it is found")
+        ctx.exit(failures.NOTHING_FOUND)
+    return planned
 
 
 def _selections(
@@ -101,44 +133,58 @@ def _referred(reference: str) -> Selection:
 
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
-    """Show the statements that a question finds, and return what the owner picks."""
+    """Show the lines that hold words of a question, and return what the owner picks."""
     found = _found(ctx, query)
     if not found:
-        failures.warn("nothing was found")
+        failures.warn("no line of the notes was found that holds a word of it")
         return []
-    for number, (citation, text) in enumerate(found.items(), 1):
-        click.echo(
-            f"{number:>3}  {citation}  {screen.shorten(screen.one_line(text), 100)}", err=form == "json"
+    shown = found[:_MOST_OFFERED]
+    for number, one in enumerate(shown, 1):
+        click.echo(_row(number, one, query), err=form == "json")
+    if len(found) > len(shown):
+        session.note(
+            f"and {len(found) - len(shown)} more, which hold no more of it; ask more exactly for those"
         )
     if not session.is_terminal(sys.stdin):
-        first = shlex.quote(next(iter(found)))
+        first = shlex.quote(shown[0].citation)
         failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
         ctx.exit(WRONG_USAGE)
     told = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
-    return [_referred(list(found)[place - 1]) for place in _numbers(told, len(found))]
+    return [_referred(shown[place - 1].citation) for place in _numbers(told, len(shown))]
 
 
-def _found(ctx: click.Context, query: str) -> dict[str, str]:
-    """Search by words alone, the question unrecorded: a vector of it would be one more copy.
+def _row(number: int, one: Cited, query: str) -> str:
+    """One line of what may be picked, cut so that a word of the question is in sight."""
+    lead = f"{number:>3}  {one.citation}  "
+    width = (session.look().width or 0) - screen.cells(lead)
+    width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
+    line = screen.one_line(one.text)
+    spans = screen.matches(line, screen.matcher(session.words(query)))
+    if spans and screen.cells(line[: spans[0][1]]) > width:
+        line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
+    return lead + screen.shorten(line, width)
 
-    Returns the statements of the hits by their citations, best first.
-    """
+
+def _found(ctx: click.Context, query: str) -> list[Cited]:
+    """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
     from commonplace.config.settings import WORKSPACE_COLLECTION
-    from commonplace.erasure.pages import Page
+    from commonplace.erasure import offering
+    from commonplace.history import applying
     from commonplace.memory import Memory
 
     unrecorded = {"usage.record": False}
     with Memory.open(session.workspace(ctx), overrides=unrecorded, agent=session.agent(ctx)) as memory:
-        hits = memory.search(
-            query, mode="lexical", collections=[WORKSPACE_COLLECTION], rerank="off", expand=False, limit=20
-        ).hits
-        root = memory.workspace.root
-    found: dict[str, str] = {}
-    for hit in hits:
-        own = [] if hit.path.endswith(".jsonl") else Page(hit.path, (root / hit.path).read_bytes()).statements
-        inside = [s for s in own if s.first <= hit.end_line and s.last >= hit.start_line]
-        found |= {s.citation: s.text for s in inside} or {hit.citation: hit.text}
-    return found
+        found = memory.search(
+            query,
+            limit=_HITS,
+            mode="lexical",
+            collections=[WORKSPACE_COLLECTION],
+            min_score=0.0,
+            rerank="off",
+            expand=False,
+            history=True,
+        )
+        return offering.offers(query, found.hits, lambda path: applying.read(memory.workspace, path))
 
 
 def _numbers(told: str, most: int) -> list[int]:
@@ -156,8 +202,10 @@ def _numbers(told: str, most: int) -> list[int]:
 
 def _ask(ctx: click.Context, planned: Erasure) -> None:
     """Ask on a terminal; elsewhere say what to type, and end."""
+    from commonplace.render import erasures
+
     if session.is_terminal(sys.stdin):
-        count = render.count(len(planned.places), "place")
+        count = erasures.erasure_count(planned.places)
         click.confirm(f"Forget {count} for good? It cannot be undone.", abort=True, err=True)
         return
     failures.warn(f"nothing was changed; to forget it: {_line(ctx)}")
@@ -173,6 +221,36 @@ def _line(ctx: click.Context) -> str:
     return shlex.join([*words, "--yes"])
 
 
+def _unfinished(memory: Memory) -> str:
+    """What was begun and is not done, in the words of who asked; empty for nothing."""
+    from commonplace.erasure import begun
+
+    found = begun.told(memory.workspace)
+    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in found[:_MOST_NAMED])
+    return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
+
+
+def _forgotten(memory: Memory, wanted: Sequence[Selection]) -> Erasure:
+    """Forget; stopped with Ctrl-C, say what is unfinished."""
+    try:
+        return memory.forget(wanted)
+    except KeyboardInterrupt:
+        if unfinished := _unfinished(memory):
+            failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
+        else:
+            failures.warn("interrupted; the same command once more says whether anything is left")
+        raise
+
+
+def _say_longer_names(wanted: Sequence[Selection], planned: Erasure) -> None:
+    """Say in whose longer names a name was found."""
+    from commonplace.erasure import naming
+
+    names = [name for one in wanted if one.kind == "person" for name in (one.value, *one.also)]
+    if told := naming.told(names, (place.text for place in planned.places if place.where == "notes")):
+        failures.warn(told)
+
+
 def _show(erasure: Erasure, form: str) -> None:
     from commonplace.render import erasures
 
@@ -182,15 +260,18 @@ def _show(erasure: Erasure, form: str) -> None:
         session.write(erasures.erasure_text(erasure, session.look()))
 
 
-def _tell(ctx: click.Context, erasure: Erasure, form: str) -> None:
-    """Print what was done; end with 1 where something is left, 3 where there was nothing."""
+def _tell(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool) -> None:
+    """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
+    from commonplace.render import erasures
+
     _show(erasure, form)
     if erasure.left:
         files = render.count(len(erasure.left), "file")
         failures.warn(f"forgotten, but still found in {files}, see above")
         ctx.exit(failures.ERROR)
-    if not erasure.places:
+    if not (erasure.places or resumed):
         failures.warn("nothing of it is found")
         ctx.exit(failures.NOTHING_FOUND)
     if form == "text":
-        session.note(f"forgot {render.count(len(erasure.places), 'place')}; nothing of it is found any more")
+        done = f"forgot {erasures.erasure_count(erasure.places)}" if erasure.places else "carried it on"
+        session.note(f"{done}; nothing of it is found any more")

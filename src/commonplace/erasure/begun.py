@@ -59,6 +59,17 @@ def read(path: Path) -> Wanted:
         raise NoteUnreadable(paths.shown(path), told) from error
 
 
+def told(workspace: paths.Workspace) -> list[str]:
+    """Return what was begun and is not done in the words of who asked; a note that is none by its name."""
+    found: list[str] = []
+    for path in pending(workspace):
+        try:
+            found += read(path).told
+        except NoteUnreadable:
+            found.append(paths.shown(path))
+    return found
+
+
 def end(path: Path) -> list[Erased]:
     """Remove a note: what it says is forgotten. Raises NoteUnreadable."""
     try:

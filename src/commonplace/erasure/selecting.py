@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from commonplace.types.erasure import Selection
 
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
+_ONE_LINE = re.compile(r".+:\d{1,9}")
 _TRIM = " \t-*+_~.!?。！？…\"'“”"
 
 
@@ -62,13 +64,23 @@ def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selec
         return replace(wanted, texts=(*wanted.texts, *words))
     if kind == "session":
         return replace(wanted, sessions=(*wanted.sessions, _session(value)))
-    reference = excerpt.parse_reference(value)
+    reference = _meant(value)
     path = _own(ground, names, reference)
     if path.startswith(f"{SESSIONS}/"):
+        if (reference.first, reference.last) != (1, None):
+            told = f"{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
+            raise ConfigError("forget", told)
         return replace(wanted, sessions=(*wanted.sessions, path[len(SESSIONS) + 1 : -len(".jsonl")]))
     if kind == "note":
         return replace(wanted, notes=(*wanted.notes, path))
     return replace(wanted, blocks=(*wanted.blocks, *_blocks(ground, path, reference)))
+
+
+def _meant(value: str) -> Reference:
+    """A reference as it is meant here: a single line is that line alone, where readers go on from there."""
+    reference = excerpt.parse_reference(value)
+    alone = reference.last is None and _ONE_LINE.fullmatch(value)
+    return replace(reference, last=reference.first) if alone else reference
 
 
 def _session(value: str) -> str:
@@ -105,14 +117,18 @@ def _blocks(ground: Ground, path: str, reference: Reference) -> Iterator[Block]:
     last = min(total, reference.last if reference.last is not None else total)
     if not 1 <= reference.first <= last:
         raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
-    wanted = set(range(reference.first, last + 1))
+    for run in _runs(going(page, reference.first, last)):
+        lines = tuple(page.bare(number) for number in run)
+        yield Block(path, run[0], lines, _times(page, lines))
+
+
+def going(page: Page, first: int, last: int) -> list[int]:
+    """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
+    wanted = set(range(first, last + 1))
     for statement in page.statements:
         if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
             wanted |= set(range(statement.first, statement.end + 1))
-    ordered = sorted(page.whole(wanted))
-    for run in _runs(ordered):
-        lines = tuple(page.bare(number) for number in run)
-        yield Block(path, run[0], lines, _times(page, lines))
+    return sorted(page.whole(wanted))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:

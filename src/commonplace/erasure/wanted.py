@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from commonplace.erasure.words import Words
 from commonplace.notes import comments
 from commonplace.types.entries import Provenance
+from commonplace.types.results import cite
 
 
 class Block(NamedTuple):
@@ -68,6 +69,13 @@ class Wanted:
         told = [comments.of_provenance(Provenance("agent", session=session)) for session in self.sessions]
         taken = comments.take(told)
         return frozenset(said["session"] for said in taken.values() if said.get("session"))
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What was asked for, in the words of who asked."""
+        lines = (cite(one.path, one.first, one.first + len(one.lines) - 1) for one in self.blocks)
+        sessions = (f"session {one}" for one in self.sessions)
+        return (*self.people, *self.texts, *self.notes, *lines, *sessions)
 
     def found(self, text: str) -> bool:
         """Whether a text holds anything of it."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from commonplace import screen
+from commonplace.render.results import count
 from commonplace.screen import PLAIN, Look
 from commonplace.types.erasure import Erased, Erasure, Unreachable
 
@@ -22,6 +23,7 @@ _NAMES = {
     "logs": "logs",
     "leftovers": "temporary files",
 }
+_SAID = ("notes", "transcripts", "spool")
 _SHOWN = 100  # cells of a line of a note
 _MOST = 200  # places of notes that are shown one by one
 
@@ -30,12 +32,11 @@ def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
     lines = [*_notes(erasure.places, look), *_stores(erasure.places)]
     if erasure.unreachable:
-        lines += ["", look.style("cannot be reached from here:", "bold"), *map(_beyond, erasure.unreachable)]
+        lines += ["", look.style("cannot be reached from here:", "bold"), *_beyond(erasure.unreachable, look)]
     if erasure.left:
         lines += ["", look.style("still found:", "bold")]
-        lines += [
-            f"  {screen.one_line(trace.path)}: {trace.remedy or 'look there'}" for trace in erasure.left
-        ]
+        for trace in erasure.left:
+            lines += _wrapped(f"{trace.path}: {trace.remedy or 'look there'}", look)
     return "\n".join(lines)
 
 
@@ -53,11 +54,12 @@ def erasure_data(erasure: Erasure) -> dict[str, object]:
 
 def _notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
     notes = [place for place in places if place.where == "notes"]
+    width = _SHOWN if look.width is None else min(_SHOWN, look.width - 2)
     for place in notes[:_MOST]:
         yield look.style(place.citation, "bold")
         for line in place.text.splitlines():
             if line.strip():
-                yield f"  {screen.shorten(screen.one_line(line), _SHOWN)}"
+                yield f"  {screen.shorten(screen.one_line(line), width)}"
     if len(notes) > _MOST:
         yield f"and {len(notes) - _MOST} more places in notes"
 
@@ -68,9 +70,28 @@ def _stores(places: Sequence[Erased]) -> Iterator[str]:
         if place.where != "notes":
             name = f"{_NAMES[place.where]} ({place.path})"
             counts[name] = counts.get(name, 0) + place.count
-    for name, count in counts.items():
-        yield f"{name}: {count}"
+    for name, number in counts.items():
+        yield f"{name}: {number}"
 
 
-def _beyond(one: Unreachable) -> str:
-    return f"  {screen.one_line(one.what)}: {one.remedy}"
+def _beyond(unreachable: Sequence[Unreachable], look: Look) -> Iterator[str]:
+    for one in unreachable:
+        yield from _wrapped(f"{one.what}: {one.remedy}", look)
+
+
+def _wrapped(text: str, look: Look) -> Iterator[str]:
+    """A line below a title: on a terminal as many rows as it needs, elsewhere whole."""
+    line = screen.one_line(text)
+    rows = screen.rows(line, look.width - 2, 2) if look.width else [(0, len(line))]
+    for start, end in rows:
+        yield f"{'    ' if start else '  '}{line[start:end]}"
+
+
+def erasure_count(places: Sequence[Erased]) -> str:
+    """How much it is as a person counts: what notes, transcripts and entries say; the rest is made of it."""
+    said = sum(place.count for place in places if place.where in _SAID)
+    made = any(place.where not in _SAID for place in places)
+    if not said:
+        return "what was made from it"
+    told = count(said, "place")
+    return f"{told} and what was made from {'it' if said == 1 else 'them'}" if made else told

@@ -27,8 +27,8 @@ Where = Literal[
 class Selection:
     """One thing to forget.
 
-    `value` is a path or `#docid` (note), `path#L3-L9` (lines), words (text), a name (person, with further
-    names in `also`), an id (session).
+    `value` is a path or `#docid` (note), `path#L3-L9` or `path:3` (lines), words (text), a name (person, with
+    further names in `also`), an id (session).
     """
 
     kind: SelectionKind
