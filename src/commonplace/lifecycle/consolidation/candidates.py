@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from commonplace.chunking import statements, turns
@@ -105,7 +106,7 @@ def of_note(
     told = statements.read(note)
     labels = Counter(turns.speaker(statement.text) for statement in told)
     spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
-    answers = _answers(told)
+    answers = _answers(note, told)
     made = (
         _candidate(note, statement, day, today, lines, spoken)
         for statement in told
@@ -114,19 +115,38 @@ def of_note(
     return [candidate for candidate in made if candidate]
 
 
-def _answers(told: Sequence[Statement]) -> set[int]:
-    """The first lines of what a machine said in a conversation, up to the next turn or heading."""
+def _answers(note: Note, told: Sequence[Statement]) -> set[int]:
+    """The first lines of what a machine said in a conversation, below headings of its own too."""
     found: set[int] = set()
     inside: tuple[str, ...] | None = None
+    before: Statement | None = None
     for statement in told:
-        label = turns.speaker(statement.text)
+        # A block of code that is left open hides who speaks next from all that reads statements.
+        for label in _hidden_turns(note, before.last if before else 0, statement.first):
+            inside = _shared(before, statement) if label in _MACHINES else None
+        label = turns.speaker(statement.text) or ""
         if label in _MACHINES:
             inside = statement.headings
-        elif label in _PEOPLE or statement.headings != inside:
+        elif inside is not None and (label in _PEOPLE or statement.headings[: len(inside)] != inside):
             inside = None
         if inside is not None:
             found.add(statement.first)
+        before = statement
     return found
+
+
+def _hidden_turns(note: Note, last: int, first: int) -> Iterator[str]:
+    """Who speaks, in bold, on the lines between two that state something."""
+    for line in note.lines[last : first - 1]:
+        label = turns.speaker(line) if line.lstrip("-+* \t") != line and "**" in line else None
+        if label in _MACHINES or label in _PEOPLE:
+            yield label or ""
+
+
+def _shared(one: Statement | None, other: Statement) -> tuple[str, ...]:
+    """The headings that two statements stand below."""
+    pairs = zip(one.headings if one else (), other.headings, strict=False)
+    return tuple(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _candidate(
@@ -140,7 +160,7 @@ def _candidate(
     if not is_eligible(note, statement, today):
         return None
     text = worded(statement)
-    kind = _spoken(text, day) if turns.speaker(text) in spoken else durable.kind_of(text, day)
+    kind = _spoken(text, day) if turns.speaker(statement.text) in spoken else durable.kind_of(text, day)
     importance = int(statement.said.get("importance", "5"))
     asked = max(
         (count for first, last, count in often if first <= statement.last and last >= statement.first),
@@ -156,7 +176,7 @@ def _spoken(text: str, day: date) -> Kind | None:
     """The kind of a turn of a conversation: of a sentence in which somebody speaks of themselves."""
     if len(text) > durable.LONGEST:
         return None
-    said = _TURN.sub("", text, count=1)
+    said = _TURN.sub("", text, count=1) if turns.speaker(text) else text
     kinds = (
         durable.kind_of(sentence, day)
         for sentence in prose.sentences(said)
@@ -166,8 +186,9 @@ def _spoken(text: str, day: date) -> Kind | None:
 
 
 def worded(statement: Statement) -> str:
-    """What a statement says, on one line, without the label of a summary's part."""
-    return _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+    """What a statement says, on one line, without the label of a summary's part, or of the user's turn."""
+    text = _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+    return _TURN.sub("", text, count=1) if turns.speaker(text) in _PEOPLE else text
 
 
 def _states(text: str, day: date) -> bool:
