@@ -305,7 +305,7 @@ def test_which_statements_are_never_candidates(opened: Open) -> None:
 def test_an_answer_lasts_over_headings_of_its_own(opened: Open) -> None:
     note = (
         "# 2026-02-13\n\n## Chat\n\n**User:** I prefer tea to coffee.\n\n**Assistant:** Sure, this one.\n\n"
-        "### Why\n\n- You always want dark mode.\n\n**User:** I live in Porto.\n\n**Assistant:** Good.\n\n"
+        "### Why\n\n- You always want dark mode.\n\nYours\n---\n\n- Ann owns mail.\n\n**User:** I live in Porto.\n\n**Assistant:** Good.\n\n"
         "## Mine\n\n- Mira owns billing.\n"
     )
     memory = opened(OLD, {DAY: note})

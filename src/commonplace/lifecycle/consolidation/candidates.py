@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from commonplace.chunking import statements, turns
@@ -19,6 +18,7 @@ from commonplace.lifecycle import parts, prose
 from commonplace.lifecycle.consolidation import durable, recalled
 from commonplace.lifecycle.consolidation.durable import Kind
 from commonplace.notes import layout
+from commonplace.notes.headings import atx
 from commonplace.notes.parse import decode, parse
 from commonplace.types.statements import Statement
 
@@ -117,36 +117,31 @@ def of_note(
 
 def _answers(note: Note, told: Sequence[Statement]) -> set[int]:
     """The first lines of what a machine said in a conversation, below headings of its own too."""
+    levels = {heading.line: heading.level for heading in note.headings if atx(note.lines[heading.line - 1])}
     found: set[int] = set()
-    inside: tuple[str, ...] | None = None
-    before: Statement | None = None
+    level, inside, last = 0, 0, 0
+    answers = False
     for statement in told:
-        # A block of code that is left open hides who speaks next from all that reads statements.
-        for label in _hidden_turns(note, before.last if before else 0, statement.first):
-            inside = _shared(before, statement) if label in _MACHINES else None
-        label = turns.speaker(statement.text) or ""
-        if label in _MACHINES:
-            inside = statement.headings
-        elif inside is not None and (label in _PEOPLE or statement.headings[: len(inside)] != inside):
-            inside = None
-        if inside is not None:
+        for number in range(last + 1, statement.first):
+            level = levels.get(number, level)
+            if number in levels and level <= inside:
+                answers = False
+            elif label := _hidden_turn(note.lines[number - 1]):
+                answers, inside = label in _MACHINES, level
+        if (label := turns.speaker(statement.text)) in _MACHINES:
+            answers, inside = True, level
+        elif label in _PEOPLE:
+            answers = False
+        if answers:
             found.add(statement.first)
-        before = statement
+        last = statement.last
     return found
 
 
-def _hidden_turns(note: Note, last: int, first: int) -> Iterator[str]:
-    """Who speaks, in bold, on the lines between two that state something."""
-    for line in note.lines[last : first - 1]:
-        label = turns.speaker(line) if line.lstrip("-+* \t") != line and "**" in line else None
-        if label in _MACHINES or label in _PEOPLE:
-            yield label or ""
-
-
-def _shared(one: Statement | None, other: Statement) -> tuple[str, ...]:
-    """The headings that two statements stand below."""
-    pairs = zip(one.headings if one else (), other.headings, strict=False)
-    return tuple(first for first, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _hidden_turn(line: str) -> str | None:
+    """Who speaks, in bold, in a line that states nothing: a block of code left open above it may hide it."""
+    label = turns.speaker(line) if "**" in line else None
+    return label if label in _MACHINES or label in _PEOPLE else None
 
 
 def _candidate(
