@@ -57,6 +57,11 @@ def test_what_does_not_go_together_is_refused(run: Run, old: Path, arguments: tu
     assert (old / "memory" / "2020-01-13.md").exists()
 
 
+def test_a_name_in_capitals_keeps_them(program: Program, old: Path) -> None:
+    done = program("rollup", "2020-01")
+    assert b"error: MONTH and --yes go with --confirm" in done.stderr
+
+
 def test_what_is_no_month_is_refused(program: Program, old: Path) -> None:
     done = program("rollup", "--confirm", "January", "--yes")
     assert done.returncode == 1

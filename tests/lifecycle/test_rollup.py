@@ -213,6 +213,61 @@ def test_observations_errors_and_repetitions_are_left_out(make: Make) -> None:
     assert files(memory)["archive/2026/2026-01-13.md"] == text.encode()
 
 
+LISTS = """# 2026-01-13
+
+Option A, Postgres:
+
+**Advantages of it:**
+- fast joins
+- mature
+
+**Disadvantages of it:**
+- heavy
+
+Option B, SQLite:
+
+**Advantages of it:**
+- tiny
+
+**Disadvantages of it:**
+- one writer
+
+Team A tasks for today:
+- Review the migration script carefully before lunch
+
+Team B tasks for today:
+- Review the migration script carefully before lunch
+
+Said today：
+- 09:10 The deploy script lives in tools/deploy.sh on every host.
+"""
+
+
+def test_what_leads_in_to_a_list_stays_and_so_does_the_list(make: Make) -> None:
+    again = "- 09:12 The deploy script lives in tools/deploy.sh on every host\n"
+    memory = make({"memory/2026-01-13.md": LISTS + again})
+    done = roll(memory).months[0]
+    assert bare(month(memory)) == ["# 2026-01", "#" + bare(LISTS)[0], *bare(LISTS)[1:]]
+    assert [(left.reference, left.why) for left in done.left] == [("memory/2026-01-13.md#L28", "said again")]
+
+
+def test_of_a_list_that_stands_there_all_is_left_out_or_nothing(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": LISTS})
+    roll(memory)
+    first = bare(month(memory))
+    (memory.workspace.memory_dir / "2026-01-13.md").write_text(
+        LISTS.replace("- one writer", "- one writer\n- no server")
+    )
+    roll(memory)
+    assert bare(month(memory)) == [*first, "**Disadvantages of it:**", "- one writer", "- no server"]
+
+
+def test_what_is_said_on_several_days_below_a_lead_in_stays(make: Make) -> None:
+    told = "Team A:\n- Review the migration script carefully before lunch\n"
+    memory = make({f"memory/2026-01-0{n}.md": f"# 2026-01-0{n}\n\n{told}" for n in (1, 3, 5)})
+    assert not roll(memory).months[0].left
+
+
 def test_what_is_said_on_several_days_stays_where_it_is_first_and_last(make: Make) -> None:
     told = "Ann runs ten kilometres along the river"
     days: dict[str, str | bytes] = {

@@ -90,6 +90,24 @@ ASSIGNED = [
     ("token", "9f8e7d6c5b4a3210", "auth_token: '{}'"),
     ("token", "9f8e7d6c5b4a3210f", "token: {}"),
 ]
+TOLD = [
+    ("password", "hunter2secret!", "The password for the router is {}"),
+    ("password", "829134", "我的银行卡密码是 {}"),
+    ("password", "135790", "手机密码改成了 {}，别忘了"),
+    ("password", "Xk29vTq81z", "The password for the NAS is {}"),
+    ("password", "Abc12345", "登录密码是 {}"),
+    ("password", "sunflower2024", "My wifi password is {}."),
+    ("password", "correct-horse-battery", "Kim's laptop password is {}"),
+    ("password", "HunterSecret", "my password is {}, don't tell"),
+    ("password", "kaffee99", "Das Passwort für das WLAN lautet {}."),
+    ("password", "90210#", "The passcode to the office door is now {}"),
+    ("pin", "4821", "My PIN is {}."),
+    ("pin", "4821", "我的PIN码是{}。"),
+    ("pin", "482193", "PIN code for the garage: {}"),
+    ("card-number", "4111 1111 1111 1111", "My card is {}, expires 12/27"),
+    ("card-number", "3782-822463-10005", "{}"),
+    ("card-number", "4111111111111111", "信用卡号 {}"),
+]
 INNOCENTS = """
 password: see the vault
 the secret: be kind
@@ -136,10 +154,17 @@ arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestSecret-a1b2c3
 "encryptionKey": "arn:aws:kms:us-west-2:111122223333:key/a1b2c3d4-5678-90ab-cdef-EXAMPLE11111"
 "NextToken": "a1b2c3d4e5f6a7b8c9d0", page_token: a1b2c3d4e5f6a7b8c9d0
 AKIA is a prefix, ghp_ too, and so is xoxb-
+The password is stored in the vault. The password policy is strict. The password was changed in 2024.
+密码是每季度更换的；密码是什么；密码是8-16位字符；密码是 2024 年设的；密码是 AES-256 加密
+My PIN is blocked. PIN is 4 digits long. The LED pin is 13; the pin for numpy is 1.26.4
+The password for the app is case-sensitive, for prod up-to-date. The password is one-time-use.
+The password for the wiki is on LastPass now. The password of the demo is 12-characters long
+password = db.Column(db.String(120)) and hashed_password = argon2.hash_password(password)
+order 4111111111111111, 4111 1111 1111 1112, 1718000000000, ISBN 9784567890123
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize(("kind", "secret", "text"), TOKENS + ASSIGNED)
+@pytest.mark.parametrize(("kind", "secret", "text"), TOKENS + ASSIGNED + TOLD)
 def test_secret_is_replaced_and_the_rest_stays(kind: str, secret: str, text: str) -> None:
     redacted, kinds = redact(text.format(secret))
     assert holds_secret(text.format(secret))
@@ -197,7 +222,7 @@ def test_specific_kind_wins_over_the_word_before() -> None:
 
 PIECES = st.one_of(
     st.text(max_size=12),
-    st.sampled_from([secret for _, secret, _ in TOKENS + ASSIGNED]),
+    st.sampled_from([secret for _, secret, _ in TOKENS + ASSIGNED + TOLD]),
     st.sampled_from([*":='\"`@]\n\u2028İ：", "password", "\r\n", "[REDACTED:", "密码", "://"]),
     st.sampled_from(["<private>", "</private>"]),
     st.sampled_from(["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", KEY_BODY, "--token "]),
@@ -257,6 +282,7 @@ def test_a_megabyte_of_anything_ends(unit: str) -> None:
     [
         *["password=", "password: ", "password is ", "密码：", "key=", "api_key=a1,", "password=your-"],
         *["password=a.a", "password=[REDACTED:", 'password="', "password='\\", "authorization: basic "],
+        *["password for a ", "password for a is ", "pin is ", "密码是", "4111 1111 1111 1", "41111111111111"],
     ],
 )
 def test_names_of_secrets_without_end_end(unit: str) -> None:

@@ -88,7 +88,7 @@ def hidden(line: str) -> str:
     return found + rest.partition("</private>")[0]
 
 
-PLAIN = st.text(st.sampled_from("ab ~\\.x部署`*"), min_size=1, max_size=16).filter(
+PLAIN = st.text(st.sampled_from("ab ~\\.x部署``*"), min_size=1, max_size=16).filter(
     lambda text: "~~" not in strikes.STRUCK.sub("", text) or "~~" not in text.replace("~~ ", "")
 )
 

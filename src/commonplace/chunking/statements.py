@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from commonplace.chunking import sections, strikes, struck, turns
+from commonplace.chunking import fences, sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
 from commonplace.types import Note
 from commonplace.types.statements import Statement
@@ -34,6 +34,7 @@ def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
     said = Said(note)
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
+    fenced.update([*fences.nested(note.lines, fenced)])
     found: list[Statement] = []
     for section in sections.split(note):
         if note.front_matter and section.start_line == 1:

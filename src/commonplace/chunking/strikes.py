@@ -2,20 +2,29 @@
 
 A run of struck parts with blanks between them strikes a line. The box of a task, the marks of a quotation and
 the name of who speaks stay outside, since they are what the line is. Tildes that would be taken for marks are
-written with a backslash inside.
+written with a backslash inside, but for those in code and addresses, where they strike nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from commonplace.chunking import turns
 
-STRUCK = re.compile(r"~~(?=\S)((?:(?!~~).)*\S)~~")
+# Code and addresses in angles, in which Markdown knows neither marks nor backslashes.
+_VERBATIM = r"(?<![\\`])(?:`[^`]+`|``(?:[^`]|`(?!`))+``)(?!`)|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>"
+_INSIDE = rf"(?>{_VERBATIM}|(?!~~).)"
+STRUCK = re.compile(rf"~~(?=\S)({_INSIDE}*~|{_INSIDE}+(?<=\S))~~")
+_FOUND = re.compile(rf"{_VERBATIM}|{STRUCK.pattern}")
 _LEAD = re.compile(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
-_ESCAPES = re.compile(r"(\\+)(~|$)")
-_TO_ESCAPE = re.compile(r"(\\*)(~|$)")
+_ESCAPES = re.compile(rf"{_VERBATIM}|(?P<slashes>\\+)(?P<mark>~|$)")
+_TO_ESCAPE = re.compile(rf"{_VERBATIM}|(?P<slashes>\\*)(?P<mark>~|$)")
+
+
+def find(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield what is struck between two places of a line, marks included."""
+    return (found for found in _FOUND.finditer(text, start, end) if found[0].startswith("~~"))
 
 
 def lead(line: str, *, turn: bool) -> int:
@@ -59,7 +68,9 @@ def escapes(text: str) -> list[str]:
     """Return what each character of some words is written as between the marks."""
     written = list(text)
     for found in _TO_ESCAPE.finditer(text):
-        at = found.start(2)
+        if found["mark"] is None:
+            continue
+        at = found.start("mark")
         alone = 0 < at < len(text) - 1 and text[at + 1] != "~" and text[at - 1] not in "~\\"
         for place in range(0 if alone else found.start(), 0 if alone else found.end()):
             written[place] = f"\\{text[place]}"
@@ -70,7 +81,8 @@ def unescaped(text: str) -> str:
     """Return words as they were before `escapes`."""
 
     def plain(found: re.Match[str]) -> str:
-        odd = len(found[1]) % 2 and not found[2]
-        return found[0] if odd else found[1][: len(found[1]) // 2] + found[2]
+        slashes, mark = found["slashes"] or "", found["mark"]
+        odd = len(slashes) % 2 and not mark
+        return found[0] if mark is None or odd else slashes[: len(slashes) // 2] + mark
 
     return _ESCAPES.sub(plain, text)

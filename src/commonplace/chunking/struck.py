@@ -120,7 +120,7 @@ def _whole(line: str) -> list[Strike]:
     at = _lead(line)
     if strikes.read([line[at:]], turn=True) is None:
         return []
-    return [Strike(*found.span()) for found in strikes.STRUCK.finditer(line, at)]
+    return [Strike(*found.span()) for found in strikes.find(line, at, len(line))]
 
 
 def _is_label(words: str) -> bool:

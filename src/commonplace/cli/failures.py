@@ -81,7 +81,8 @@ def _usage(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "commonplace"
-    return f"{message[:1].lower()}{message[1:]} (see `{command} --help`)"
+    first = message[:1].lower() if message[1:2].islower() or message[1:2] == " " else message[:1]
+    return f"{first}{message[1:]} (see `{command} --help`)"
 
 
 def _silence_stdout() -> None:

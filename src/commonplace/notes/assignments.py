@@ -150,7 +150,7 @@ def _named(text: str, at: int, kind: str) -> Span | None:
     start, end = found.span(found.lastgroup)
     quoted = found.lastgroup != "bare"
     if not quoted:
-        end = _bare_end(text, start, end)
+        end = bare_end(text, start, end)
     sign = name["sign"] or ""
     environment = sign == "=" and name[0].isupper() and bool(_compiled(_ENV_NAME).search(before))
     value = _Value(text[start:end], kind, quoted, sign.strip(), environment, _least(kind, before, sign))
@@ -179,18 +179,29 @@ def _least(kind: str, before: str, sign: str) -> int:
     return 8
 
 
-def _bare_end(text: str, start: int, end: int) -> int:
+def bare_end(text: str, start: int, end: int) -> int:
+    """Return where an unquoted value ends of whose run of characters these are the bounds."""
     if cut := _compiled(_CUT).search(text, start, end):
         end = cut.start()
     bare = text[start:end].rstrip(_CLOSING)
     return start + len(bare.removesuffix("~~").rstrip(_CLOSING))  # struck text ends in two tildes
 
 
+def is_innocent(value: str) -> bool:
+    """Tell whether a value is a placeholder, a variable, a path, a date, the name of an algorithm."""
+    return _compiled(_INNOCENT).match(value) is not None
+
+
+def is_code(value: str) -> bool:
+    """Tell whether a value is a call or an attribute."""
+    return _compiled(_CODE).match(value) is not None
+
+
 def _looks_secret(value: _Value) -> bool:
     text = value.text
-    if len(text) < value.least or _compiled(_INNOCENT).match(text):
+    if len(text) < value.least or is_innocent(text):
         return False
-    if not value.quoted and _compiled(_CODE).match(text):
+    if not value.quoted and is_code(text):
         return False
     if " " in text:
         return _is_passphrase(value)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 
-from commonplace.notes import assignments
+from commonplace.notes import assignments, phrases
 
 Span = tuple[int, int, str]
 Row = tuple[str, str, str]
@@ -182,10 +182,14 @@ def _suspected(text: str) -> list[Finder]:
     if (runs or b"@" in raw) and b"://" in raw:
         finders.append(_urls)
     lower = raw.lower()
-    if words := assignments.words_in(text, lower):
+    words, names = assignments.words_in(text, lower), phrases.names_in(lower)
+    if words or names:
         # Lower-cased as ASCII, so that every character keeps its place.
         same = lower.decode("utf-8", "surrogatepass")
         finders.append(partial(assignments.find, lower=same, words=words))
+        finders.append(partial(phrases.find, lower=same, names=names))
+    if phrases.has_card(raw):
+        finders.append(phrases.cards)
     return finders
 
 

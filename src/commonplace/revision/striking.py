@@ -212,7 +212,7 @@ def _strike(raw: str, shown: _Shown, start: int, end: int) -> str:
 
 def _standing(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the stretches that are not struck yet; all as one where a mark touches a word beside it."""
-    parts = [(found.start(), found.end()) for found in strikes.STRUCK.finditer(text, start, end)]
+    parts = [(found.start(), found.end()) for found in strikes.find(text, start, end)]
     if any(_touches(text, low - 1, start, end) or _touches(text, high, start, end) for low, high in parts):
         parts = []
     at = start
@@ -230,7 +230,7 @@ def _touches(text: str, place: int, start: int, end: int) -> bool:
 def _inside(raw: str, shown: _Shown, low: int, high: int) -> str:
     """The raw characters of a stretch; what is shown of it without marks of its own and with escapes."""
     marks: set[int] = set()
-    for found in strikes.STRUCK.finditer(shown.text, low, high):
+    for found in strikes.find(shown.text, low, high):
         marks |= {found.start(), found.start() + 1, found.end() - 2, found.end() - 1}
     kept = [n for n in range(low, high) if n not in marks]
     written = dict(zip(kept, strikes.escapes("".join(shown.text[n] for n in kept)), strict=True))

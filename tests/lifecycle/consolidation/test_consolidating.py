@@ -343,6 +343,29 @@ def test_which_statements_are_never_candidates(opened: Open) -> None:
     ]
 
 
+def test_an_answer_lasts_over_headings_of_its_own(opened: Open) -> None:
+    note = (
+        "# 2026-02-13\n\n## Chat\n\n**User:** I prefer tea to coffee.\n\n**Assistant:** Sure, this one.\n\n"
+        "### Why\n\n- You always want dark mode.\n\nYours\n---\n\n- Ann owns mail.\n\n**User:** I live in Porto.\n\n**Assistant:** Good.\n\n"
+        "## Mine\n\n- Mira owns billing.\n"
+    )
+    memory = opened(OLD, {DAY: note})
+    told = [c.text for c in candidates.read(memory, 7, NOW)]
+    assert told == ["I prefer tea to coffee.", "I live in Porto.", "Mira owns billing."]
+
+
+def test_an_answer_begins_behind_code_that_is_left_open(opened: Open) -> None:
+    note = "# 2026-02-13\n\n**User:** Look here ```py\nlook(1)\n```\n\n**Assistant:** Sure.\n```py\ny\n```\n- Mira owns billing.\n"
+    memory = opened(OLD, {DAY: note})
+    assert not candidates.read(memory, 7, NOW)
+
+
+def test_what_the_user_says_is_judged_without_the_label(opened: Open) -> None:
+    note = "# 2026-02-13\n\n**User:** Thanks, bye.\n\n- **User:** Good morning Bob.\n\nMe: I live in Porto.\n"
+    memory = opened(OLD, {DAY: note})
+    assert [c.text for c in candidates.read(memory, 7, NOW)] == ["I live in Porto."]
+
+
 def test_what_three_questions_led_to_is_a_candidate(opened: Open) -> None:
     memory = opened(OLD, {DAY: "# 2026-02-13\n\n- zebra stripes quagga\n"})
     for question in ("zebra", "stripes", "quagga"):

@@ -231,6 +231,17 @@ def test_two_workspaces_have_a_line_each(
     assert not (state / "crontab").exists()
 
 
+def test_another_time_leaves_it_with_who_starts_it(
+    programs: Programs, workspace: paths.Workspace, home: Path
+) -> None:
+    programs("crontab", "systemctl")
+    installing.install(workspace, "04:00", "cron", platform="linux")
+    done = installing.install(workspace, "05:00", platform="linux")
+    assert (done.by, done.job.at) == ("cron", "05:00")
+    assert installing.install(workspace, by="systemd", platform="linux").by == "systemd"
+    assert installing.install(workspace, "06:00", platform="linux").by == "systemd"
+
+
 def test_a_crontab_that_cannot_be_read_is_not_overwritten(
     programs: Programs, workspace: paths.Workspace
 ) -> None:
@@ -309,7 +320,7 @@ def test_another_starter_takes_the_place_of_the_first(
 ) -> None:
     state = programs("systemctl", "crontab")
     installing.install(workspace, "04:05", "cron")
-    done = installing.install(workspace, platform="linux")
+    done = installing.install(workspace, by="systemd", platform="linux")
     assert (done.by, done.job.at) == ("systemd", "04:05")
     assert not (state / "crontab").exists()
     assert "enable" in (state / "calls").read_text()

@@ -18,6 +18,7 @@ from commonplace.lifecycle import parts, prose
 from commonplace.lifecycle.consolidation import durable, recalled
 from commonplace.lifecycle.consolidation.durable import Kind
 from commonplace.notes import layout
+from commonplace.notes.headings import atx
 from commonplace.notes.parse import decode, parse
 from commonplace.types.statements import Statement
 
@@ -105,7 +106,7 @@ def of_note(
     told = statements.read(note)
     labels = Counter(turns.speaker(statement.text) for statement in told)
     spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
-    answers = _answers(told)
+    answers = _answers(note, told)
     made = (
         _candidate(note, statement, day, today, lines, spoken)
         for statement in told
@@ -114,19 +115,33 @@ def of_note(
     return [candidate for candidate in made if candidate]
 
 
-def _answers(told: Sequence[Statement]) -> set[int]:
-    """The first lines of what a machine said in a conversation, up to the next turn or heading."""
+def _answers(note: Note, told: Sequence[Statement]) -> set[int]:
+    """The first lines of what a machine said in a conversation, below headings of its own too."""
+    levels = {heading.line: heading.level for heading in note.headings if atx(note.lines[heading.line - 1])}
     found: set[int] = set()
-    inside: tuple[str, ...] | None = None
+    level, inside, last = 0, 0, 0
+    answers = False
     for statement in told:
-        label = turns.speaker(statement.text)
-        if label in _MACHINES:
-            inside = statement.headings
-        elif label in _PEOPLE or statement.headings != inside:
-            inside = None
-        if inside is not None:
+        for number in range(last + 1, statement.first):
+            level = levels.get(number, level)
+            if number in levels and level <= inside:
+                answers = False
+            elif label := _hidden_turn(note.lines[number - 1]):
+                answers, inside = label in _MACHINES, level
+        if (label := turns.speaker(statement.text)) in _MACHINES:
+            answers, inside = True, level
+        elif label in _PEOPLE:
+            answers = False
+        if answers:
             found.add(statement.first)
+        last = statement.last
     return found
+
+
+def _hidden_turn(line: str) -> str | None:
+    """Who speaks, in bold, in a line that states nothing: a block of code left open above it may hide it."""
+    label = turns.speaker(line) if "**" in line else None
+    return label if label in _MACHINES or label in _PEOPLE else None
 
 
 def _candidate(
@@ -140,7 +155,7 @@ def _candidate(
     if not is_eligible(note, statement, today):
         return None
     text = worded(statement)
-    kind = _spoken(text, day) if turns.speaker(text) in spoken else durable.kind_of(text, day)
+    kind = _spoken(text, day) if turns.speaker(statement.text) in spoken else durable.kind_of(text, day)
     importance = int(statement.said.get("importance", "5"))
     asked = max(
         (count for first, last, count in often if first <= statement.last and last >= statement.first),
@@ -156,7 +171,7 @@ def _spoken(text: str, day: date) -> Kind | None:
     """The kind of a turn of a conversation: of a sentence in which somebody speaks of themselves."""
     if len(text) > durable.LONGEST:
         return None
-    said = _TURN.sub("", text, count=1)
+    said = _TURN.sub("", text, count=1) if turns.speaker(text) else text
     kinds = (
         durable.kind_of(sentence, day)
         for sentence in prose.sentences(said)
@@ -166,8 +181,9 @@ def _spoken(text: str, day: date) -> Kind | None:
 
 
 def worded(statement: Statement) -> str:
-    """What a statement says, on one line, without the label of a summary's part."""
-    return _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+    """What a statement says, on one line, without the label of a summary's part, or of the user's turn."""
+    text = _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+    return _TURN.sub("", text, count=1) if turns.speaker(text) in _PEOPLE else text
 
 
 def _states(text: str, day: date) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from commonplace.chunking import statements
@@ -20,6 +21,7 @@ from commonplace.types.statements import Statement
 
 IMPORTANT = 6  # from this importance on, what a note says is not left out
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
+_LEAD_IN = re.compile(r"[:：][*_]*\Z|^(\*\*|__)[^\n]+\1\Z", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Block:
 
     `level` and `title` are a heading's. `entry` is what an entry states, `told` all that it says with what is
     nested in it; `safe` means that it may be left out. `marked` is the line of an entry that takes a
-    comment about all of it; 0 for none, since it would stand inside a private part.
+    comment about all of it; 0 for none, since it would stand inside a private part. `lead` is the first line
+    of what leads in to it ("Advantages:", before a list), its own for a lead-in; 0 for none.
     """
 
     kind: Literal["heading", "entry", "rest"]
@@ -53,6 +56,13 @@ class Block:
     told: str = ""
     safe: bool = False
     marked: int = 0
+    lead: int = 0
+    leads: bool = False
+
+    @property
+    def below(self) -> tuple[str, int] | None:
+        """The lead-in that it stands below: of two, what is said alike is said of two things."""
+        return (self.path, self.lead) if self.lead else None
 
 
 def read(daily: Daily) -> tuple[Note, list[Block]]:
@@ -78,7 +88,37 @@ def read(daily: Daily) -> tuple[Note, list[Block]]:
                 last += 1
             blocks.append(Block("rest", note.path, number, last, tuple(raw[number - 1 : last])))
         number = blocks[-1].last + 1
-    return note, blocks
+    return note, _led(blocks)
+
+
+def _led(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks with what leads in to them, which lasts until the next heading or paragraph."""
+    done: list[Block] = []
+    lead, opened = 0, False  # whether nothing stands yet below the last one
+    said = [block for block in blocks if block.kind != "rest" or "".join(block.lines).strip()]
+    behind = {id(block): after for block, after in pairwise(said)}
+    for block in blocks:
+        leads = _leads(block, behind.get(id(block)))
+        if block.kind == "heading" or (_is_paragraph(block) and not opened):
+            lead = 0
+        if leads and not opened:
+            lead = block.first
+        opened = leads or (opened and id(block) not in behind)
+        done.append(replace(block, lead=lead, leads=leads))
+    return done
+
+
+def _leads(block: Block, after: Block | None) -> bool:
+    """Whether an entry leads in to what stands behind it; one of the clock ends before the next."""
+    entry = block.entry
+    if entry is None or after is None or after.kind == "heading" or entry.end > entry.last:
+        return False
+    clocked = after.entry is not None and after.entry.hour
+    return _LEAD_IN.search(entry.text) is not None and not (entry.hour and clocked)
+
+
+def _is_paragraph(block: Block) -> bool:
+    return block.entry is not None and not block.entry.item.strip()
 
 
 def _outermost(found: Sequence[Statement]) -> Iterator[list[Statement]]:

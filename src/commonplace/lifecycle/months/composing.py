@@ -52,7 +52,8 @@ def compose(
     left = _left_out([(daily.day, found) for daily, _, found in read], more)
     for daily, note, found in read:
         heading = sections.heading(daily, note, found, {text for _, _, text in _days(lines)})
-        left += _doubled(heading.label, found, standing)
+        gone = {item.block.first for item in left if item.block.path == daily.path}
+        left += _doubled(heading.label, [block for block in found if block.first not in gone], standing)
         out = {item.block.first for item in left if item.block.path == daily.path}
         if section := sections.written(daily, note, found, out):
             lines = _inserted(lines or [(f"# {month}", None)], heading, section)
@@ -80,8 +81,15 @@ def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> I
     under = [block for block in standing if label in block.headings]
     entries = [(block, wording.read(block.told)) for block in under if block.kind == "entry"]
     rest = "\n\n".join("\n".join(block.lines) for block in under if block.kind == "rest")
+    lists = {_said(blocks): blocks for blocks in _lists(under).values()}
+    below = _lists(found)
     for block in found:
-        if block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
+        if block.lead:
+            own = below.get(block.lead, [])
+            others = lists.get(_said(own), [])
+            if others and block in own:
+                yield Left(block, STANDING, others[own.index(block)])
+        elif block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
             yield Left(block, STANDING)
         elif block.kind == "entry":
             said = wording.read(block.told)
@@ -90,6 +98,19 @@ def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> I
                 if alike or _bare(block) == _bare(other):
                     yield Left(block, STANDING, other)
                     break
+
+
+def _lists(found: Sequence[Block]) -> dict[int, list[Block]]:
+    """What stands below each lead-in, and the lead-in: of that all stands there already, or nothing."""
+    lists: dict[int, list[Block]] = {}
+    for block in found:
+        if block.lead and _bare(block):
+            lists.setdefault(block.lead, []).append(block)
+    return lists
+
+
+def _said(blocks: Sequence[Block]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(_bare(block)) for block in blocks)
 
 
 def _bare(block: Block) -> list[str]:

@@ -2,6 +2,7 @@
 
 What stands on several days is an event of each, or holds again after something else did: it stays where it
 stands first and where it stands last, and what lies between says nothing more. On one day it stands once.
+What leads in to a list stays, and what stands below it is said of that alone.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ def _worthless(block: Block) -> str:
 
 def _repeated(standing: list[_Standing], new: _Standing) -> list[Left]:
     """Add an entry to those that stand; return the one that says nothing more beside it and another."""
-    alike = [other for other in standing if says_same(other.block, new.block, other.said, new.said)]
+    if new.block.leads:
+        return []
+    near = (other for other in standing if other.block.below == new.block.below)
+    alike = [other for other in near if says_same(other.block, new.block, other.said, new.said)]
     if alike and alike[-1].day == new.day:
         return [Left(new.block, REPEATED, alike[-1].block)]
     standing.append(new)

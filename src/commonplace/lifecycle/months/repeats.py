@@ -84,7 +84,7 @@ def _labelled(days: Days) -> dict[str, tuple[Block, str]]:
         f"{block.path}#L{block.first}": (block, day)
         for day, blocks in days
         for block in blocks
-        if block.entry is not None and block.safe
+        if block.entry is not None and block.safe and not block.leads
     }
 
 
@@ -113,7 +113,7 @@ def _keeps_days(day: str, others: Sequence[str]) -> bool:
 
 
 def _is_told(block: Block, others: Sequence[tuple[Block, str]]) -> bool:
-    if any(other.headings[1:] != block.headings[1:] for other, _ in others):
-        return False  # under another heading it may be said of something else
+    if any(other.headings[1:] != block.headings[1:] or other.below != block.below for other, _ in others):
+        return False  # under another heading or lead-in it may be said of something else
     sources = [(other.told, date.fromisoformat(told)) for other, told in others]
     return not support.missing(block.told, sources)

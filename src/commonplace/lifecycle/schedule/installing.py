@@ -51,12 +51,13 @@ def install(
 ) -> Installed:
     """Put a job in place, or change its time, by `by` or the first that works here.
 
-    Without `at` a job that is there keeps its time. Afterwards nobody else starts it. Raises ConfigError,
-    with nothing half made.
+    Without `at` a job that is there keeps its time, and without `by` who starts it, if that still works.
+    Afterwards nobody else starts it. Raises ConfigError, with nothing half made.
     """
     standing = _standing(workspace)
     job = jobs.of(workspace, at or next(iter(standing.values()), jobs.DEFAULT_TIME))
-    names = [by] if by else [launchd.NAME, cron.NAME] if platform == "darwin" else [systemd.NAME, cron.NAME]
+    usual = [launchd.NAME, cron.NAME] if platform == "darwin" else [systemd.NAME, cron.NAME]
+    names = [by] if by else [*standing, *(name for name in usual if name not in standing)]
     troubles: list[str] = []
     for name in names:
         try:

@@ -1,0 +1,133 @@
+"""Secrets told in ordinary words ("the password for the router is …", 银行卡密码是…), and card numbers.
+
+What follows such words is mostly more words ("is stored in the vault", 是每季度更换的), so a value needs a
+digit or, at the end of its clause, what no word has: a sign or a capital inside, three parts with hyphens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from commonplace.notes import assignments
+from commonplace.notes.assignments import Span
+
+_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur)(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
+_IS = (
+    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet)"
+    r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again))?[ \t]{0,2}:?[ \t]{1,3})[*_\"'`“]{0,3}"
+)
+_IS_ZH = (
+    r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t]{0,2}(?:(?:就|还|仍)?是|为|(?:改|设|换)[成为]了?)?"
+    r"(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}[\"'`“「『]?"
+)
+_VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
+_PIN = (
+    rf"(?<![a-z])pin(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})|[ \t]?码{_IS_ZH})"
+    r"(\d{4,8})(?![\w-]|[.,]\d)"
+)
+_NAMES = {
+    "password": ("pass", rf"pass(?:wor[dt]|phrase|code)s?{_IS}{_VALUE}"),
+    "密码": ("密码", rf"密码{_IS_ZH}{_VALUE}"),
+    "口令": ("口令", rf"口令{_IS_ZH}{_VALUE}"),
+    "pin": ("pin", _PIN),
+}
+_UNIT = re.compile(
+    r"[ \t]?(?:char|digit|letter|day|week|month|year|hour|minute|time|user|word|account|[位个天月年次字种])",
+    re.IGNORECASE,
+)
+_CLAUSE_ENDS = re.compile(r"[*_\"'`”」』)]{0,3}(?:~~)?[ \t]*(?:$|[.,;:!?。，；！？)）]|<!--)", re.MULTILINE)
+_COUNTED = re.compile(r"\d+(?:[.,]\d+)*%?(?:st|nd|rd|th)?(?:-?[a-z]+)*\Z", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d\Z")
+_INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
+_LINKS = frozenset(
+    "and the for not use one two time based only free less term day year off out per all".split()
+)
+
+# Visa, Mastercard, American Express, Discover, UnionPay, JCB, Diners: the first digits of ISO/IEC 7812.
+_ISSUERS = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6011|65|62|35|30|36|38")
+_CARD = re.compile(
+    r"(?<![\w.,/#=&+-])(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{4,5})"
+    r"(?![\w/=&-]|[.,]\d)"
+)
+_CARD_WORDS = re.compile(r"card|visa|amex|american express|卡", re.IGNORECASE)
+_CARD_NEAR = 40  # characters before a number without groups in which a word says that it is a card's
+_SHAPES = bytes(
+    ord("0") if chr(b).isdigit() and b < 128 else ord("-") if b in b" -" else b for b in range(256)
+)
+
+
+def names_in(lower: bytes) -> tuple[str, ...]:
+    """Return the names of secrets that a text in lower case may tell, in UTF-8."""
+    return tuple(name for name, (word, _) in _NAMES.items() if word.encode() in lower)
+
+
+def has_card(raw: bytes) -> bool:
+    """Tell whether a text in UTF-8 may hold the number of a card."""
+    shapes = raw.translate(_SHAPES)
+    return any(shape in shapes for shape in (b"0000-0000-0000-0", b"0000-000000-0000", b"0" * 13))
+
+
+def find(text: str, lower: str, names: tuple[str, ...]) -> Iterator[Span]:
+    """Find values that a sentence calls a secret; `lower` is the text in lower case, of the same length."""
+    for name in names:
+        word = _NAMES[name][0]
+        at = lower.find(word)
+        while at >= 0:
+            inside = word == "pin" and "a" <= lower[at - 1 : at] <= "z"  # shopping
+            found = None if inside else _compiled(name).match(text, at)
+            if found and (span := _judged(text, found, name)):
+                yield span
+            at = lower.find(word, at + len(word))
+
+
+def cards(text: str) -> Iterator[Span]:
+    """Find the numbers of cards: in groups, or behind a word that says so."""
+    for found in _CARD.finditer(text):
+        digits = re.sub(r"\D", "", found[0])
+        near = found[0] != digits or _CARD_WORDS.search(
+            text, max(0, found.start() - _CARD_NEAR), found.start()
+        )
+        if near and 13 <= len(digits) <= 19 and _ISSUERS.match(digits) and _checks(digits):
+            yield found.start(), found.end(), "card-number"
+
+
+def _checks(digits: str) -> bool:
+    """The check of ISO/IEC 7812, Luhn's."""
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
+    return (sum(map(int, digits[-1::-2])) + sum(doubled)) % 10 == 0
+
+
+@cache
+def _compiled(name: str) -> re.Pattern[str]:
+    return re.compile(_NAMES[name][1], re.IGNORECASE)
+
+
+def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
+    start = found.start(found.lastindex or 1)
+    end = assignments.bare_end(text, start, found.end())
+    value = text[start:end]
+    if _UNIT.match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
+        return None
+    if name == "pin":
+        return start, end, "pin"
+    told = _is_made_up(value) or (_CLAUSE_ENDS.match(text, end) is not None and _is_no_word(value))
+    return (start, end, "password") if told else None
+
+
+def _is_made_up(value: str) -> bool:
+    """Whether a value with a digit is more than a number that counts something."""
+    if value.isdigit():
+        return len(value) >= 4 and not _YEAR.match(value)
+    mixed = any(character.isalpha() or character in "@#^&*!" for character in value)
+    return len(value) >= 6 and mixed and any(map(str.isdigit, value)) and not _COUNTED.match(value)
+
+
+def _is_no_word(value: str) -> bool:
+    """Whether a value without a digit has what no word of a sentence has."""
+    if len(value) < 8 or not value.isascii():
+        return False
+    parts = value.lower().split("-")
+    worded = len(parts) >= 3 and all(part.isalpha() and len(part) >= 3 for part in parts)
+    return (worded and _LINKS.isdisjoint(parts)) or _INSIDE.search(value) is not None
