@@ -43,11 +43,17 @@ def nested(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
         items = [item for item in items if item < depth]
         if _ITEM.match(line):
             items.append(depth)
-        elif (quote or (items and depth >= _DEEP)) and (
-            mark := _opens(line[quote.end() :] if quote else line)
-        ):
-            block = _Block(number, mark, -1 if quote else items[-1], quote is not None)
-            yield number
+        elif quote or (items and depth >= _DEEP):
+            block = _opened(line, number, quote, items)
+            if block:
+                yield number
+
+
+def _opened(line: str, number: int, quote: re.Match[str] | None, items: Sequence[int]) -> _Block | None:
+    """The block that a line in a quotation or an item opens."""
+    if mark := _opens(line[quote.end() :] if quote else line):
+        return _Block(number, mark, -1 if quote else items[-1], quote is not None)
+    return None
 
 
 def _is_in(block: _Block, line: str, depth: int, *, quoted: bool) -> bool:

@@ -186,16 +186,20 @@ def _told(ground: Ground, wanted: Wanted, composed: Composed) -> tuple[_Told, li
     """Sentences of what goes by its place, and texts that have none worth looking for."""
     if not (wanted.blocks or wanted.notes or wanted.sessions):
         return _Told([], []), []
-    texts: list[str] = []
-    for path, cut in composed.cuts.items():
-        page = Page(path, ground.read(path) or b"")
-        told = [s for s in page.statements if s.first in cut.lines and not wanted.whole.found(s.text)]
-        texts += [statement.text for statement in told]
+    texts = list(_going(ground, wanted, composed))
     stated = {sentence: None for text in texts for sentence in _worth(text)}
     said = (text for session in wanted.sessions for text in _turns(ground, session))
     spoken = {sentence: None for text in said for sentence in _worth(text) if sentence not in stated}
     silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
     return _Told(list(stated), list(spoken)), [] if wanted.sessions else list(dict.fromkeys(silent))
+
+
+def _going(ground: Ground, wanted: Wanted, composed: Composed) -> Iterator[str]:
+    """What the statements say that go by their place, and not by their words."""
+    for path, cut in composed.cuts.items():
+        for statement in Page(path, ground.read(path) or b"").statements:
+            if statement.first in cut.lines and not wanted.whole.found(statement.text):
+                yield statement.text
 
 
 def _turns(ground: Ground, session: str) -> Iterator[str]:
@@ -218,11 +222,8 @@ def _other_transcripts(ground: Ground, wanted: Wanted) -> dict[str, bytes]:
     """The transcripts of other sessions, by their paths."""
     stems = set(map(stem_of, wanted.sessions))
     folder = ground.workspace.root / SESSIONS
-    return {
-        ground.shown(path): path.read_bytes()
-        for path in sorted(folder.glob("*.jsonl"))
-        if path.stem not in stems
-    }
+    names = (ground.shown(path) for path in sorted(folder.glob("*.jsonl")) if path.stem not in stems)
+    return {name: data for name in names if (data := ground.read(name)) is not None}
 
 
 def elsewhere(ground: Ground, chosen: Chosen) -> Iterator[str]:

@@ -18,6 +18,7 @@ from commonplace.lifecycle.months.repeats import Repeat
 from commonplace.lifecycle.months.sections import Line, Origin
 from commonplace.notes.parse import parse
 from commonplace.search import wording
+from commonplace.search.wording import Wording
 
 STANDING = "stands there already"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -91,13 +92,18 @@ def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> I
                 yield Left(block, STANDING, others[own.index(block)])
         elif block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
             yield Left(block, STANDING)
-        elif block.kind == "entry":
-            said = wording.read(block.told)
-            for other, other_said in entries:
-                alike = block.safe and other.safe and leaving.says_same(block, other, said, other_said)
-                if alike or _bare(block) == _bare(other):
-                    yield Left(block, STANDING, other)
-                    break
+        elif block.kind == "entry" and (other := _like(block, entries)):
+            yield Left(block, STANDING, other)
+
+
+def _like(block: Block, entries: Sequence[tuple[Block, Wording]]) -> Block | None:
+    """The first of some entries that says what a block says."""
+    said = wording.read(block.told)
+    for other, told in entries:
+        alike = block.safe and other.safe and leaving.says_same(block, other, said, told)
+        if alike or _bare(block) == _bare(other):
+            return other
+    return None
 
 
 def _lists(found: Sequence[Block]) -> dict[int, list[Block]]:
