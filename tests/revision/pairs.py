@@ -138,6 +138,8 @@ CONTRADICTING = [
 ]
 
 COMPATIBLE = [
+    ("Fact number one is true.", "Fact number two is true."),
+    ("Locker no. 4 is free.", "Locker no. 7 is free."),
     ("Mira likes tea.", "Mira likes coffee."),
     ("Mira has two cats.", "Mira has three dogs."),
     ("Met Ann on Monday.", "Met Ann on Tuesday."),

@@ -22,6 +22,7 @@ _NAMED = re.compile(
     r"(?:\b(?:rooms?|prs?|issues?|tickets?|chapters?|steps?|phases?|stages?|sections?|lines?|pages?|parts?"
     r"|sprints?|items?|bugs?|tasks?|days?|weeks?|levels?|gates?|tracks?|bus|flights?|builds?|releases?|milestones?"
     r"|quarters?|q|team|group|plan|option|server|node|shard|cluster)[ -]?#?|#)(\d[\w.]*)"
+    rf"|\b(?:number|no\.|nr\.?) ?(?:\d[\w.]*|(?:{'|'.join(_WORDS)})\b)"
     rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d+号[楼线机会]",
     re.IGNORECASE,
 )
