@@ -419,17 +419,22 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
     path = tmp_path / "index.sqlite"
     connection = schema.connect(os.fspath(path))
     schema.create(connection, {})
-    connection.execute("CREATE VIRTUAL TABLE new_fts USING fts5(body, content='', contentless_delete=1)")
+    made = "CREATE VIRTUAL TABLE {} USING fts5(body, content='', contentless_delete=1)"
+    connection.execute(made.format("new_fts"))
+    planted = "x(x) VALUES(1); ATTACH 'planted.db' AS y; --"  # as in a folder of somebody else's
+    connection.execute(made.format(schema.quoted(planted)))
     tables = schema.full_text(connection)
-    assert {"passages_fts", "struck_fts", "new_fts"} == set(tables)
-    for table in tables:
-        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax {table}')")
+    assert {"passages_fts", "struck_fts", "new_fts", planted} == set(tables)
+    for table in map(schema.quoted, tables):
+        connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax')")
         connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
         connection.execute(f"DELETE FROM {table} WHERE rowid = 1")
     assert b"zorblax" in path.read_bytes() + path.with_name("index.sqlite-wal").read_bytes()
     indexed.rewrite(connection, path)
     connection.close()
     assert b"zorblax" not in path.read_bytes()
+    assert scanning.of_file(path, scanning.forms(Wanted(people=("Zorblax",)))) == 0
+    assert not Path("planted.db").exists()
 
 
 def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None:

@@ -103,6 +103,6 @@ def rewrite(connection: apsw.Connection, path: Path) -> None:
     """
     with schema.translated(os.fspath(path)):
         with schema.transaction(connection):
-            for table in schema.full_text(connection):
+            for table in map(schema.quoted, schema.full_text(connection)):
                 connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
         stores.compact(connection, path)

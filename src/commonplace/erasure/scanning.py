@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,7 +127,8 @@ def of_file(path: Path, sought: Forms) -> int:
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
-        if path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts:
+        ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
+        if ours and os.fstat(file.fileno()).st_size <= _BLOCK:
             return _in_record(file.read(), sought)
         return sum(_in_text(block, sought) for block in _blocks(file))
 
@@ -193,22 +194,29 @@ def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bo
     return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
 
 
-def _unmerged(path: Path, forms: Iterable[bytes]) -> set[bytes]:
-    """Forms that stand in the pages of full text as part of no word that a row still has there."""
+def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
+    """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
     found: set[bytes] = set()
-    with suppress(apsw.Error), _opened(path) as connection:
-        for table in schema.full_text(connection):
-            connection.execute(
-                f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, '{table}', 'row')"
-            )
-            terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
-            connection.execute("DROP TABLE temp.vocabulary")
-            words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
-            rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
-            pages: Any = connection.execute(f"SELECT block FROM {table}_data")
-            for (page,) in pages:
-                found |= {form for form, known in rests.items() if _alone(form, page.lower(), known)}
+    try:
+        with _opened(path) as connection:
+            for table in schema.full_text(connection):
+                words = _vocabulary(connection, table)
+                rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
+                pages: Any = connection.execute(f"SELECT block FROM {schema.quoted(f'{table}_data')}")
+                for (page,) in pages:
+                    found |= {form for form, known in rests.items() if _alone(form, page.lower(), known)}
+    except apsw.Error:
+        return forms
     return found
+
+
+def _vocabulary(connection: apsw.Connection, table: str) -> list[bytes]:
+    """The words that rows still have in a full-text table."""
+    source = f"fts5vocab(main, {schema.quoted(table)}, 'row')"
+    connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
+    terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
+    connection.execute("DROP TABLE temp.vocabulary")
+    return [term.encode("utf-8", "surrogatepass") for (term,) in terms]
 
 
 def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
@@ -242,8 +250,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _of_table(connection: apsw.Connection, name: str) -> Iterator[str]:
-    quoted = name.replace('"', '""')
-    rows: Any = connection.execute(f'SELECT * FROM "{quoted}"')
+    rows: Any = connection.execute(f"SELECT * FROM {schema.quoted(name)}")
     for row in rows:
         for value in row:
             if isinstance(value, str):

@@ -123,9 +123,14 @@ def _reason(error: apsw.Error) -> str:
 
 
 def full_text(connection: apsw.Connection) -> list[str]:
-    """Return the names of the full-text tables of a database, whichever there are."""
+    """Return the names of the full-text tables of a database, whichever there are; see `quoted`."""
     rows: Any = connection.execute(_FULL_TEXT)
     return [name for (name,) in rows]
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it; a file that came with somebody's folder may have tables of any name."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def exists(connection: apsw.Connection) -> bool:

@@ -56,6 +56,8 @@ _ITEM = re.compile(rf"[{lexicon.CJK}]|[^\W_](?:[\w'’.@/:#+-]*\w)?")
 
 def replaces(text: str, other: str) -> bool:
     """Whether all that another text says is said by this one, or gives way to it."""
+    if likeness.stems(text).isdisjoint(likeness.stems(other)):
+        return False
     new, old = _sentences(text), _sentences(other)
     return bool(new and old) and all(any(_gives_way(one, told) for told in new) for one in old)
 
@@ -66,9 +68,10 @@ def ends(text: str, other: str) -> bool:
     return len(old) == 1 and any(_speaks_of(told, old[0], half=True) for told in _sentences(text))
 
 
-def _sentences(text: str) -> list[str]:
+@lru_cache(4096)
+def _sentences(text: str) -> tuple[str, ...]:
     folded = characters.fold(text).replace("’", "'")
-    return [folded[start:end].rstrip(" .!。！") for start, end in sentences.spans(folded)]
+    return tuple(folded[start:end].rstrip(" .!。！") for start, end in sentences.spans(folded))
 
 
 def _gives_way(old: str, new: str) -> bool:
