@@ -15,6 +15,7 @@ from commonplace import errors
 
 SOURCE = Path(commonplace.__file__).parent
 ORDER = [
+    {"base"},
     {"estimates"},
     {"types", "errors"},
     {"characters"},

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from commonplace import paths
+from commonplace.base.connection import SIDE_FILES, connect
 from commonplace.errors import NoteUnreadable
 from commonplace.paths import Workspace
 
@@ -68,18 +69,18 @@ class Database:
     def remove(self) -> None:
         """Delete the file with its side files; it is made again when it is needed."""
         self.close()
-        for suffix in ("", "-wal", "-shm"):
+        root = paths.root_of(self.path)
+        for suffix in ("", *SIDE_FILES):
             with suppress(OSError):
-                os.unlink(f"{self.path}{suffix}")
+                root.unlink(f"{self.path}{suffix}")
 
     def _open(self) -> apsw.Connection:
         if self._connection is not None and self._process == os.getpid():
             return self._connection
         if self._connection is not None:
             self._left.append(self._connection)
-        self._make_file()
         with ExitStack() as stack:
-            connection = apsw.Connection(os.fspath(self.path))
+            connection = connect(paths.root_of(self.path), self.path, make=True)
             stack.callback(connection.close)
             connection.set_busy_timeout(int(self._busy_s * 1000))
             _patiently(connection, "PRAGMA journal_mode=wal", self._busy_s)
@@ -96,14 +97,6 @@ class Database:
             return os.path.getsize(f"{self.path}-wal")
         except OSError:
             return 0
-
-    def _make_file(self) -> None:
-        """Make the file for its owner's eyes only; SQLite gives its side files the same mode."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
 
 
 def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:
@@ -123,9 +116,11 @@ def shrink(connection: apsw.Connection) -> None:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
+    """Turn SQLite's errors, and those of opening its file, into ours."""
     try:
         yield
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     except apsw.Error as error:
         if isinstance(error, apsw.NotADBError | apsw.CorruptError):
             reason = DAMAGED

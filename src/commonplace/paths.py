@@ -7,9 +7,11 @@ import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.base.root import LIMIT, Root, Unsafe, kind
 from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
@@ -21,9 +23,7 @@ MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = ".commonplace"
 SETTINGS_FILE = "commonplace.toml"
-_DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
-_REPLACED = 20  # times that writers may put another file in the place of one that is being opened
-# O_NONBLOCK: opening a fifo must not wait for its writer. Windows has none of these.
+# Until every reader goes through `base.root`.
 OPEN_FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)
@@ -32,6 +32,7 @@ OPEN_FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+_DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 
 
 class Workspace:
@@ -41,6 +42,11 @@ class Workspace:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @property
+    def files(self) -> Root:
+        """The door to all files of the workspace."""
+        return Root(self.root)
 
     @property
     def memory_file(self) -> Path:
@@ -192,24 +198,39 @@ def _here() -> Path:
 def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     """Make `.commonplace/` with its own .gitignore; return what was missing.
 
-    Raises OutsideRoots where the folder, or one `within` it that is about to be used, is a link that leaves
-    the workspace, NoteUnreadable where it cannot be made.
+    Raises OutsideRoots where the folder, or one `within` it that is about to be used, is a link,
+    NoteUnreadable where it cannot be made.
     """
-    folder, ignore = workspace.derived, workspace.derived / ".gitignore"
-    for used in (folder, *within):
-        if not is_within(os.path.realpath(used), os.path.realpath(workspace.root)):
-            raise OutsideRoots(shown(used), "a symlink that leaves the workspace")
+    folder, ignore, files = workspace.derived, workspace.derived / ".gitignore", workspace.files
     made: list[Path] = []
     try:
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
+        if not files.is_folder(folder):
+            files.make_folder(folder)
             made.append(folder)
-        if not os.path.lexists(ignore):
-            ignore.write_bytes(b"*\n")
+        for used in within:
+            with suppress(FileNotFoundError):
+                files.names(used)
+        with suppress(FileExistsError):
+            files.create(ignore, b"*\n")
             made.append(ignore)
+    except Unsafe as error:
+        raise OutsideRoots(shown(error.filename), f"{reason(error)}; remove it") from error
     except OSError as error:
         raise NoteUnreadable(shown(folder), reason(error)) from error
     return made
+
+
+def root_of(path: Path | str) -> Root:
+    """Return the root that a file of ours lies below: its workspace, or the folder of the user's own ones.
+
+    A link above the root is the owner's and followed, one below it is not.
+    """
+    folder = Path(os.path.abspath(path)).parent
+    for name in (DERIVED_FOLDER, APPLICATION):
+        for above in (folder, *folder.parents):
+            if above.name == name:
+                return Root(above.parent)
+    return Root(folder)
 
 
 def lock_file(workspace: Workspace, name: str) -> Path:
@@ -244,35 +265,24 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
     if mode is None:
         raise OutsideRoots(name, _why_outside(path, roots))
     if not stat.S_ISREG(mode):
-        raise OutsideRoots(name, f"{_kind(mode)}, not a regular file")
+        raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
     return Path(real)
 
 
-def read_contained(path: Path, roots: Sequence[Path]) -> bytes:
+def read_contained(path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> bytes:
     """Return the bytes of a regular file in one of the roots.
 
-    What was opened is checked, not only its name: a file swapped in between for a fifo or a link that
-    leaves is refused. One that was swapped for another file, as a writer does, is opened again. Raises as
-    `contain` does.
+    A link that stays inside is followed; one that is put there after it was looked at is refused. Raises as
+    `contain` does, and NoteUnreadable for a file of more than `limit` bytes.
     """
-    for _ in range(_REPLACED):
-        data = _read_if_same(path, contain(path, roots), roots)
-        if data is not None:
-            return data
-    raise OutsideRoots(shown(path), "replaced again and again while it was being opened")
-
-
-def _read_if_same(path: Path, real: Path, roots: Sequence[Path]) -> bytes | None:
-    """Return the bytes of a file, or None if another one has its name by now."""
+    real = contain(path, roots)
+    root = next(root for root in roots if is_within(os.fspath(real), os.path.realpath(root)))
     try:
-        descriptor = os.open(real, OPEN_FLAGS)
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise OutsideRoots(shown(path), f"{_kind(status.st_mode)}, not a regular file")
-            if not os.path.samestat(status, os.stat(contain(real, roots))):
-                return None
-            return file.read()
+        return Root(root).read(real, limit=limit, links=True)
+    except Unsafe as error:
+        raise OutsideRoots(shown(path), reason(error)) from error
+    except FileNotFoundError as error:
+        raise NoteNotFound(shown(path)) from error
     except OSError as error:
         raise NoteUnreadable(shown(path), reason(error)) from error
 
@@ -344,8 +354,3 @@ def _why_outside(path: Path, roots: Sequence[Path]) -> str:
     if ".." in Path(path).parts:
         return "'..' leaves the workspace and its collections"
     return "lies outside the workspace and its collections"
-
-
-def _kind(mode: int) -> str:
-    names = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a fifo", stat.S_IFSOCK: "a socket"}
-    return names.get(stat.S_IFMT(mode), "a device")

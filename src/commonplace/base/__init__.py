@@ -1,0 +1,1 @@
+"""What stands below everything else: files, and nothing that knows what is in them."""

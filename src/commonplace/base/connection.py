@@ -1,0 +1,66 @@
+"""The one way to open SQLite files: below a root, no link followed, nothing of a foreign schema run.
+
+https://sqlite.org/security.html says what to switch off for files that somebody else may have made.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import apsw
+
+from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, kind
+
+SIDE_FILES = ("-wal", "-shm", "-journal")
+# Nothing of ours is a trigger or a view; one that a file brings is never run.
+_HARDENED = (
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+)
+
+
+def connect(
+    root: Root, path: str | os.PathLike[str], *, make: bool = False, readonly: bool = False, query: str = ""
+) -> apsw.Connection:
+    """Open a SQLite file below a root; `query` holds parameters of SQLite's file URIs, as `immutable=1`.
+
+    With `make` a missing file and the folders above it are made, for their owner's eyes only; SQLite gives
+    its side files the same mode. Raises OSError (`Unsafe` for a link or a special file) and apsw.Error.
+    """
+    if make:
+        os.close(root.descriptor(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE, make=True))
+    for suffix in ("", *SIDE_FILES):
+        _check(root, f"{os.fspath(path)}{suffix}")
+    name = root.absolute(path)
+    # SQLite refuses a link anywhere in a path, and the root's own may be one.
+    name = os.path.realpath(root.path) + name[len(root.path) :] if name.startswith(root.path) else name
+    flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
+    if query:
+        from urllib.parse import quote
+
+        name, flags = f"file:{quote(name)}?{query}", flags | apsw.SQLITE_OPEN_URI
+    return hardened(apsw.Connection(name, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW))
+
+
+def memory() -> apsw.Connection:
+    """Open a database that lives as long as its connection."""
+    return apsw.Connection(":memory:")
+
+
+def hardened(connection: apsw.Connection) -> apsw.Connection:
+    """Switch off what a foreign schema could make a connection do, and return it."""
+    for option, value in _HARDENED:
+        connection.config(option, value)
+    return connection
+
+
+def _check(root: Root, path: str) -> None:
+    try:
+        mode = root.stat(path).st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        raise Unsafe(f"{kind(mode)}, not a regular file", root.absolute(path))

@@ -1,0 +1,350 @@
+"""The one door to files: everything below a folder, reached relative to its descriptor.
+
+A path from a foreign folder may be a link, a fifo or a device, and may become one between two calls. A `Root`
+opens each component of a path relative to the one before it and follows no link, so that what is checked and
+what is opened cannot differ. It resembles Go's `os.Root`.
+
+Where a note may be a link that stays inside the folder, `links=True` resolves it first and then opens the
+real path the same way: a link that is swapped in later is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, NoReturn
+
+LIMIT = 64 << 20  # bytes of a file that is read whole
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+_ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# O_NONBLOCK: opening a fifo must not wait for its other end.
+_FILE = _ALWAYS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_LIST = os.O_RDONLY | _ALWAYS | getattr(os, "O_DIRECTORY", 0)
+# O_PATH: a folder that may be entered but not listed can still be walked through.
+_WALK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_DIRECTORY", 0)
+_RELATIVE = os.open in os.supports_dir_fd  # not on Windows, where each component is looked at by its name
+_ATTEMPTS = 5  # times that others may exchange a link while it is resolved
+
+Path = str | os.PathLike[str]
+
+
+class Unsafe(OSError):
+    """A link, a fifo, a device or a path that leaves its root, where a regular file or folder is due."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        super().__init__(errno.ELOOP, reason, path)
+
+
+class TooLarge(OSError):
+    """A file with more bytes than may be read at once."""
+
+    def __init__(self, limit: int, path: str) -> None:
+        super().__init__(errno.EFBIG, f"larger than {limit:,} bytes", path)
+
+
+class Root:
+    """A folder and all that lies below it; safe to share between threads.
+
+    Paths are relative to the folder, or absolute and below it. Every method raises `OSError` as the system
+    does (FileNotFoundError and its siblings), and `Unsafe` for a link or another special file on the way or
+    at its end. Files are made with mode 0600, folders with 0700.
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; links in its own path are followed, since whoever names it means them."""
+        self.path = os.path.abspath(path)
+
+    def __repr__(self) -> str:
+        return f"Root({self.path!r})"
+
+    # --- reading -------------------------------------------------------------------------------------------
+
+    def open(self, path: Path, *, links: bool = False) -> BinaryIO:
+        """Open a regular file for reading."""
+        return os.fdopen(self.descriptor(path, os.O_RDONLY, links=links), "rb")
+
+    def read(self, path: Path, *, limit: int = LIMIT, links: bool = False) -> bytes:
+        """Return the bytes of a regular file. Raises `TooLarge` for one of more than `limit` bytes."""
+        with self.open(path, links=links) as file:
+            # The size is asked first, so that a file of gigabytes takes no memory; it may grow meanwhile.
+            if os.fstat(file.fileno()).st_size > limit or len(data := file.read(limit + 1)) > limit:
+                raise TooLarge(limit, self.absolute(path))
+            return data
+
+    def stat(self, path: Path = "") -> os.stat_result:
+        """Return the status of what has this name, a link itself included."""
+        with self._parent(path) as (folder, name):
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
+
+    def is_file(self, path: Path) -> bool:
+        """Tell whether a regular file has this name, with no link on the way."""
+        return self._has(path, stat.S_ISREG)
+
+    def is_folder(self, path: Path = "") -> bool:
+        """Tell whether a folder has this name, with no link on the way."""
+        return self._has(path, stat.S_ISDIR)
+
+    def names(self, path: Path = "") -> list[str]:
+        """Return the names in a folder, sorted; none where it is missing."""
+        try:
+            with self.listed(path) as descriptor:
+                return sorted(os.listdir(descriptor))
+        except FileNotFoundError:
+            return []
+
+    @contextmanager
+    def listed(self, path: Path = "") -> Iterator[int | str]:
+        """Hold a folder open for `os.scandir` and `os.listdir`."""
+        with self._parent(path) as (folder, name):
+            descriptor = self._descend(folder, name, _LIST) if _RELATIVE else name
+        try:
+            yield descriptor
+        finally:
+            if isinstance(descriptor, int):
+                os.close(descriptor)
+
+    # --- writing -------------------------------------------------------------------------------------------
+
+    def descriptor(
+        self, path: Path, flags: int, mode: int = PRIVATE_FILE, *, links: bool = False, make: bool = False
+    ) -> int:
+        """Open a regular file with flags of `os.open` and return its descriptor, which the caller closes.
+
+        With `make` missing folders on the way are made.
+        """
+        real, attempt = path, 0
+        while True:
+            try:
+                with self._parent(real, make=make) as (folder, name):
+                    return _opened(folder, name, flags, mode, self.absolute(path))
+            except Unsafe:
+                attempt += 1
+                if not links or attempt == _ATTEMPTS:
+                    raise
+                real = self.resolve(path)
+
+    def make_folder(self, path: Path = "") -> None:
+        """Make a folder, and those above it, where they are missing."""
+        with self._parent(path, make=True) as (folder, name):
+            self._descend_or_make(folder, name, close=True)
+
+    def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
+        """Make a file with these bytes. Raises FileExistsError where anything has its name."""
+        descriptor = self.descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, make=True)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+
+    def exchange(self, path: Path, data: bytes, *, durable: bool = True) -> None:
+        """Put a file of these bytes in the place of whatever has this name: old or new, never a part.
+
+        A link is replaced and not followed. For files that one writer at a time changes under a lock;
+        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut.
+        """
+        with self._parent(path, make=True) as (folder, name):
+            temporary = f".{name[:80]}.{os.getpid():x}-{os.urandom(4).hex()}.tmp"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            try:
+                with os.fdopen(_opened(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    if durable:
+                        os.fsync(file.fileno())
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+        if durable:
+            self.sync(os.path.dirname(os.fspath(path)))
+
+    def rename(self, path: Path, target: Path) -> None:
+        """Give a file or folder another name below this root; a file that has it already is replaced."""
+        with self._parent(path) as (folder, name), self._parent(target, make=True) as (other, new):
+            os.replace(name, new, src_dir_fd=folder, dst_dir_fd=other)
+
+    def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
+        """Delete a file, or a link itself."""
+        try:
+            with self._parent(path) as (folder, name):
+                os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def rmdir(self, path: Path) -> None:
+        """Delete an empty folder."""
+        with self._parent(path) as (folder, name):
+            os.rmdir(name, dir_fd=folder)
+
+    def remove(self, path: Path) -> None:
+        """Delete a file or a folder with all that is in it; a link goes, what it leads to stays.
+
+        Nothing happens where nothing has this name.
+        """
+        with suppress(FileNotFoundError):
+            if stat.S_ISDIR(self.stat(path).st_mode):
+                for name in self.names(path):
+                    self.remove(os.path.join(path, name))
+                self.rmdir(path)
+            else:
+                self.unlink(path)
+
+    def sync(self, path: Path = "") -> None:
+        """Make the names in a folder last through a power cut, where the system can."""
+        with suppress(OSError), self.listed(path) as descriptor:
+            if isinstance(descriptor, int):
+                os.fsync(descriptor)
+
+    def tighten(self, path: Path = "") -> list[str]:
+        """Take away what others may do with a folder, its files and folders; return the names changed.
+
+        Links and the files of other users stay as they are.
+        """
+        changed: list[str] = []
+        own = os.getuid() if hasattr(os, "getuid") else None
+        pending = [os.fspath(path)]
+        while pending:
+            at = pending.pop()
+            status = self.stat(at)
+            folder, regular = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
+            if status.st_uid == own and (folder or regular) and status.st_mode & 0o077:
+                self._chmod(at, stat.S_IMODE(status.st_mode) & 0o700)
+                changed.append(at)
+            if folder:
+                pending += [os.path.join(at, name) for name in self.names(at)]
+        return changed
+
+    # --- paths ---------------------------------------------------------------------------------------------
+
+    def absolute(self, path: Path = "") -> str:
+        """Return the absolute path of a name, as it is spelled."""
+        return os.path.join(self.path, path) if os.fspath(path) else self.path
+
+    def resolve(self, path: Path) -> str:
+        """Return the absolute path of a name, its links followed. Raises `Unsafe` if that leaves the root."""
+        try:
+            real, base = os.path.realpath(self.absolute(path)), os.path.realpath(self.path)
+        except OSError:  # a link that became something else while it was read
+            return self.absolute(path)
+        if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
+            raise Unsafe("a symlink that leads out of its folder", self.absolute(path))
+        return self.path + real[len(base.rstrip(os.sep)) :]
+
+    def _parts(self, path: Path) -> list[str]:
+        text = os.fspath(path)
+        if os.path.isabs(text):
+            for base in (self.path, os.path.realpath(self.path)):
+                if text == base or text.startswith(base.rstrip(os.sep) + os.sep):
+                    text = text[len(base) :]
+                    break
+            else:
+                raise Unsafe(f"lies outside {self.path}", text)
+        parts = [part for part in text.split(os.sep) if part not in ("", os.curdir)]
+        if os.pardir in parts or "\0" in text:
+            raise Unsafe("not a path below its folder", text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+        return parts
+
+    @contextmanager
+    def _parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
+        """Hold the folder that a path's last name stands in; `.` stands for the root itself."""
+        *above, name = self._parts(path) or [os.curdir]
+        if not _RELATIVE:
+            yield None, self._looked_at(above, name, make=make)
+            return
+        if make:
+            os.makedirs(self.path, PRIVATE_FOLDER, exist_ok=True)
+        folder = os.open(self.path, _WALK)
+        try:
+            for part in above:
+                below = self._descend_or_make(folder, part) if make else self._descend(folder, part)
+                os.close(folder)
+                folder = below
+            yield folder, name
+        finally:
+            os.close(folder)
+
+    def _descend(self, folder: int | None, name: str, flags: int = _WALK | _ALWAYS) -> int:
+        try:
+            return os.open(name, flags, dir_fd=folder)
+        except NotADirectoryError:
+            _refuse_link(folder, name, name)
+            raise
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise Unsafe("a symlink, which is not followed here", name) from error
+            raise
+
+    def _descend_or_make(self, folder: int | None, name: str, *, close: bool = False) -> int:
+        with suppress(FileExistsError):
+            if name != os.curdir:
+                os.mkdir(name, PRIVATE_FOLDER, dir_fd=folder)
+        below = self._descend(folder, name) if _RELATIVE else -1
+        if close and below >= 0:
+            os.close(below)
+        return below
+
+    def _looked_at(self, above: list[str], name: str, *, make: bool) -> str:
+        """The whole path, where the system opens nothing relative to a descriptor: no component is a link."""
+        at = self.path
+        for part in above:
+            at = os.path.join(at, part)
+            with suppress(FileExistsError):
+                if make:
+                    os.mkdir(at, PRIVATE_FOLDER)
+            if os.path.islink(at):
+                raise Unsafe("a symlink, which is not followed here", at)
+        return os.path.normpath(os.path.join(at, name))
+
+    def _has(self, path: Path, kind: object) -> bool:
+        try:
+            return bool(kind(self.stat(path).st_mode))  # type: ignore[operator]
+        except OSError:
+            return False
+
+    def _chmod(self, path: str, mode: int) -> None:
+        # Through a descriptor: a link that is put in its place meanwhile is not followed.
+        with self._parent(path) as (folder, name):
+            descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
+            try:
+                os.fchmod(descriptor, mode)
+            finally:
+                os.close(descriptor)
+
+
+def _opened(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
+    try:
+        descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unsafe("a symlink, which is not followed here", path) from error
+        if error.errno == errno.ENXIO:
+            _refuse(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, path)
+        raise
+    mode_found = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode_found):
+        os.close(descriptor)
+        _refuse(mode_found, path)
+    return descriptor
+
+
+def _refuse_link(folder: int | None, name: str, path: str) -> None:
+    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise Unsafe("a symlink, which is not followed here", path)
+
+
+def _refuse(mode: int, path: str) -> NoReturn:
+    raise Unsafe(f"{kind(mode)}, not a regular file", path)
+
+
+def kind(mode: int) -> str:
+    """Say what a file is by its mode, with its article."""
+    names = {
+        stat.S_IFDIR: "a folder", stat.S_IFIFO: "a fifo", stat.S_IFSOCK: "a socket",
+        stat.S_IFLNK: "a symlink", stat.S_IFREG: "a regular file",
+    }  # fmt: skip
+    return names.get(stat.S_IFMT(mode), "a device")

@@ -1,0 +1,177 @@
+"""The door to files: nothing but regular files below a folder, whatever lies there and whoever exchanges it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.base.root import Root, TooLarge, Unsafe
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    (tmp_path / "inside" / "memory").mkdir(parents=True)
+    (tmp_path / "inside" / "memory" / "note.md").write_text("inside\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("outside\n")
+    return Root(tmp_path / "inside")
+
+
+def outside(root: Root) -> Path:
+    return Path(root.path).parent / "outside"
+
+
+def test_files_are_read_and_made_for_their_owner_alone(root: Root) -> None:
+    assert root.read("memory/note.md") == root.read(f"{root.path}/memory/note.md") == b"inside\n"
+    root.exchange("a/b/record.json", b"1")
+    root.exchange("a/b/record.json", b"2")
+    root.create("a/log", b"x")
+    assert root.read("a/b/record.json") == b"2"
+    modes = [stat.S_IMODE(root.stat(name).st_mode) for name in ("a", "a/b", "a/b/record.json", "a/log")]
+    assert [oct(mode) for mode in modes] == ["0o700", "0o700", "0o600", "0o600"]
+    assert root.names("a/b") == ["record.json"]  # and no temporary file
+    with pytest.raises(FileExistsError):
+        root.create("a/log", b"y")
+
+
+def test_no_component_may_be_a_link(root: Root) -> None:
+    os.symlink(outside(root), f"{root.path}/folder")
+    os.symlink(outside(root) / "secret.md", f"{root.path}/link.md")
+    os.symlink("memory", f"{root.path}/own")
+    for path in ("folder/secret.md", "link.md", "own/note.md", "folder/new/x"):
+        with pytest.raises(Unsafe, match="symlink"):
+            root.read(path)
+        with pytest.raises(Unsafe, match="symlink"):
+            root.descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, make=True)
+    for act in (
+        lambda: root.exchange("folder/secret.md", b""),
+        lambda: root.unlink("folder/secret.md"),
+        lambda: root.rename("memory/note.md", "folder/note.md"),
+        lambda: root.make_folder("folder/made"),
+        lambda: root.names("folder"),
+        lambda: root.stat("folder/secret.md"),
+    ):
+        with pytest.raises(Unsafe, match="symlink"):
+            act()
+    assert [path.name for path in outside(root).iterdir()] == ["secret.md"]
+    assert not root.is_folder("folder")
+    assert not root.is_file("link.md")
+
+
+def test_a_link_is_exchanged_and_removed_itself(root: Root) -> None:
+    os.symlink(outside(root) / "secret.md", f"{root.path}/record")
+    root.exchange("record", b"mine")
+    assert root.read("record") == b"mine"
+    os.symlink(outside(root), f"{root.path}/memory/folder")
+    root.remove("memory")
+    root.remove("memory")
+    assert not os.path.exists(f"{root.path}/memory")
+    assert (outside(root) / "secret.md").read_text() == "outside\n"
+
+
+def test_links_that_stay_inside_are_followed_where_asked(root: Root) -> None:
+    os.symlink("memory", f"{root.path}/own")
+    os.symlink("own/note.md", f"{root.path}/first.md")
+    os.symlink("../outside/secret.md", f"{root.path}/out.md")
+    assert root.read("first.md", links=True) == root.read("own/note.md", links=True) == b"inside\n"
+    with pytest.raises(Unsafe, match="leads out"):
+        root.read("out.md", links=True)
+
+
+def test_a_path_stays_below(root: Root) -> None:
+    for path in ("../outside/secret.md", "memory/../../outside/secret.md", "/etc/hostname", "a\0b"):
+        with pytest.raises(Unsafe):
+            root.read(path)
+    named_by_a_link = Path(root.path).parent / "alias"
+    named_by_a_link.symlink_to(root.path)
+    assert Root(named_by_a_link).read(f"{root.path}/memory/note.md") == b"inside\n"
+
+
+def test_only_regular_files_are_opened(root: Root) -> None:
+    os.mkfifo(f"{root.path}/fifo")
+    for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(Unsafe, match="a fifo, not a regular file"):
+            root.descriptor("fifo", flags)
+    with pytest.raises(Unsafe, match="a folder, not a regular file"):
+        root.read("memory")
+    with pytest.raises(NotADirectoryError):
+        root.read("memory/note.md/below")
+    with pytest.raises(FileNotFoundError):
+        root.read("memory/none.md")
+
+
+def test_a_read_has_a_bound(root: Root) -> None:
+    with open(f"{root.path}/sparse", "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(TooLarge, match="larger than"):
+        root.read("sparse")
+    assert root.read("memory/note.md", limit=7) == b"inside\n"
+    with pytest.raises(TooLarge):
+        root.read("memory/note.md", limit=6)
+
+
+def test_a_link_swapped_in_is_never_followed(root: Root) -> None:
+    """One name is a note, then a link to the outside, then a note again, while it is read and written."""
+    over = threading.Event()
+    note, link = f"{root.path}/memory/note.md", f"{root.path}/memory/link"
+
+    def swap() -> None:
+        while not over.is_set():
+            os.symlink(outside(root) / "secret.md", link)
+            os.replace(link, note)
+            Path(link).write_text("inside\n")
+            os.replace(link, note)
+
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    refused = 0
+    try:
+        for turn in range(2000):
+            try:
+                assert root.read("memory/note.md", links=bool(turn % 2)) in (b"inside\n", b"")
+                os.close(root.descriptor("memory/note.md", os.O_WRONLY | os.O_TRUNC | os.O_CREAT))
+            except Unsafe:
+                refused += 1
+    finally:
+        over.set()
+        swapper.join()
+    assert refused
+    assert (outside(root) / "secret.md").read_text() == "outside\n"
+
+
+def test_what_others_may_read_is_closed_to_them(root: Root) -> None:
+    os.chmod(f"{root.path}/memory", 0o755)
+    os.chmod(f"{root.path}/memory/note.md", 0o644)
+    os.symlink(outside(root) / "secret.md", f"{root.path}/memory/link")
+    before = outside(root).joinpath("secret.md").stat().st_mode
+    assert sorted(root.tighten("memory")) == ["memory", "memory/note.md"]
+    assert root.tighten("memory") == []
+    assert stat.S_IMODE(root.stat("memory/note.md").st_mode) == 0o600
+    assert outside(root).joinpath("secret.md").stat().st_mode == before
+
+
+@given(st.lists(st.sampled_from(["a", "..", ".", "", "b\0", "/", "memory", "é"]), max_size=6))
+def test_no_spelling_of_a_path_leaves(parts: list[str]) -> None:
+    root = Root("/nowhere/at/all")
+    path = "/".join(parts)
+    try:
+        names = root._parts(path)
+    except Unsafe:
+        return
+    assert os.path.normpath(os.path.join(root.path, *names)).startswith(root.path)
+
+
+def test_a_failed_write_leaves_nothing(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        root.exchange("memory/record", b"x")
+    assert root.names("memory") == ["note.md"]
