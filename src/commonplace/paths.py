@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.base.root import LIMIT, Root, Unsafe, kind
+from commonplace.base.signature import load_key
 from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
@@ -129,6 +130,11 @@ def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
 def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder of the user's caches: XDG on Linux, the usual one on macOS and Windows."""
     return _user_dir(environ, "XDG_CACHE_HOME", Path(".cache"), Path("Library", "Caches"), "LOCALAPPDATA")
+
+
+def signing_key(environ: Mapping[str, str] | None = None) -> bytes:
+    """Return the key that marks records of ours; it lies among the user's settings, else in the cache."""
+    return load_key((user_config_dir(environ), user_cache_dir(environ)))
 
 
 def default_workspace(environ: Mapping[str, str] | None = None) -> Path:

@@ -167,6 +167,11 @@ class Root:
         with self._parent(path) as (folder, name), self._parent(target, make=True) as (other, new):
             os.replace(name, new, src_dir_fd=folder, dst_dir_fd=other)
 
+    def link(self, path: Path, target: Path) -> None:
+        """Give a file a second name below this root. Raises FileExistsError where anything has that name."""
+        with self._parent(path) as (folder, name), self._parent(target, make=True) as (other, new):
+            os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
+
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
         """Delete a file, or a link itself."""
         try:
