@@ -111,6 +111,11 @@ class Workspace:
         return self.derived / "erasing"
 
     @property
+    def sessions(self) -> Path:
+        """The folder of our own transcripts."""
+        return self.root / "sessions"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"
@@ -224,6 +229,38 @@ def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     except OSError as error:
         raise NoteUnreadable(shown(folder), reason(error)) from error
     return made
+
+
+def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
+    own = [workspace.derived, workspace.sessions] if workspace else []
+    return [*own, user_config_dir(environ), user_cache_dir(environ)]
+
+
+def is_open(folder: Path) -> bool:
+    """Tell whether others may enter or read a folder of this user's; false where modes say nothing."""
+    if not hasattr(os, "getuid"):
+        return False
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    return own and bool(status.st_mode & 0o077)
+
+
+def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Close our folders, with all that is in them, to others; return a line for each that was open.
+
+    Notes are their owner's and stay as they are. Where nothing is to be done this is a look at each folder.
+    """
+    told = []
+    for folder in filter(is_open, own_folders(workspace, environ)):
+        with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
+            count = len(Root(folder).tighten())
+            files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
+            told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
+    return told
 
 
 def root_of(path: Path | str) -> Root:

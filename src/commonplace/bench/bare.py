@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
+from commonplace.base.root import Root
 from commonplace.index.lexicon import TOKENIZER
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ def fill(database: Path, texts: Sequence[str]) -> float:
 
 def connect(database: Path) -> apsw.Connection:
     """Open a database with the same driver as the index."""
-    import apsw
+    from commonplace.base import connection
 
-    return apsw.Connection(os.fspath(database))
+    return connection.connect(Root(database.parent), database, make=True)
 
 
 def match(connection: apsw.Connection, table: str, expression: str) -> list[tuple[int, float]]:

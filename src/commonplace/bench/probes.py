@@ -123,10 +123,10 @@ def fill_bare(notes: Path, database: Path) -> float:
 
 def database_size(notes: Path) -> int:
     """Return the size of the index in bytes, once its write-ahead log is folded in."""
-    import apsw
+    from commonplace.base.connection import connect
 
     path = paths.Workspace(notes).index
-    connection = apsw.Connection(os.fspath(path))
+    connection = connect(paths.root_of(path), path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     return path.stat().st_size

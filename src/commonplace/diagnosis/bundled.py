@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.base.root import open_named
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.versions import REINSTALL
 from commonplace.embedding import builtin
@@ -28,7 +29,7 @@ def files(case: Case) -> Iterator[Finding]:
 def _file(path: Path, expected: str) -> Finding:
     check = f"model.{path.stem}"
     try:
-        with open(path, "rb") as file:
+        with open_named(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         told = f"{paths.shown(path)} cannot be read ({paths.reason(error)})"

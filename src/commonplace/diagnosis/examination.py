@@ -54,6 +54,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "permissions.settings": "permissions:settings",
         "permissions.keys": "permissions:keys",
         "permissions.caches": "permissions:caches",
+        "permissions.folders": "permissions:folders",
     },
 }
 _AT_ONCE = 4  # most of what takes long waits: for servers, and for other processes

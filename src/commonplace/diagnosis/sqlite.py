@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from commonplace import paths
+from commonplace.base.connection import memory
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.snapshot import written_as
 from commonplace.diagnosis.versions import REINSTALL, as_numbers
@@ -56,7 +57,7 @@ def features(case: Case) -> Iterator[Finding]:
 
 
 def _trial(name: str, sql: str, expected: object) -> Finding:
-    connection = apsw.Connection(":memory:")
+    connection = memory()
     try:
         found = connection.execute(sql).get
     except apsw.Error as error:
@@ -70,7 +71,7 @@ def _trial(name: str, sql: str, expected: object) -> Finding:
 
 def extension(case: Case) -> Iterator[Finding]:
     """See that the vector extension loads and computes; without it vectors are searched by numpy, level 1."""
-    connection = apsw.Connection(":memory:")
+    connection = memory()
     try:
         told = _distance(connection)
     finally:

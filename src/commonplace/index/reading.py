@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
+from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import MissingExtra
@@ -90,7 +91,7 @@ class Reader:
 
         try:
             state.path.encode()
-            with open(state.absolute, "rb") as file:
+            with state.open() as file:
                 content, state = _hash(file, state)
                 if not self._is_new(state, content):
                     return None
@@ -146,14 +147,23 @@ def content_hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def content_of(state: FileState) -> str:
+    """Identity of what a file says now, a block at a time, empty where it cannot be read."""
+    try:
+        with state.open() as file:
+            return _hash(file, state)[0]
+    except OSError:
+        return ""
+
+
 def _read(state: FileState) -> tuple[bytes, FileState]:
     """Read a file, with size and time as they stood when it was read.
 
     The time is recorded as unknown if the file could still change under the same time stamp.
     """
-    with open(state.absolute, "rb") as file:
+    with state.open() as file:
         status = os.fstat(file.fileno())
-        data = file.read()
+        data = read_whole(file, state.path)
     return data, _as_read(state, status, len(data))
 
 

@@ -172,7 +172,7 @@ class Store:
         listings = look(self.sources)
         if index.rebuild_reason is not None:
             found = states(listings)
-            return 0 if self._is_cheap(found) and self._try_sync(found) else len(found)
+            return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
         whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
@@ -390,17 +390,13 @@ def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, s
 def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:
     """How many files differ; one written in the moment it was indexed is compared by its content."""
     known = [(state, manifest[state.key]) for state in difference.suspect]
-    same = [s for s, k in known if k.mtime_ns == 0 and k.size == s.size and _content(s) == k.hash]
+    racy = [(state, one.hash) for state, one in known if one.mtime_ns == 0 and one.size == state.size]
+    if not racy:
+        return difference.stale
+    from commonplace.index.reading import content_of  # most searches find nothing changed
+
+    same = [state for state, content in racy if content_of(state) == content]
     return difference.stale - len(same)
-
-
-def _content(state: FileState) -> str | None:
-    from commonplace.index.reading import content_hash
-
-    try:
-        return content_hash(Path(state.absolute).read_bytes())
-    except OSError:
-        return None
 
 
 def _inode(path: str) -> int:

@@ -67,14 +67,13 @@ def init(root: Path) -> list[Path]:
     Raises NoteUnreadable, OutsideRoots.
     """
     workspace = paths.Workspace(root)
-    made: list[Path] = []
+    files, made = workspace.files, list[Path]()
     try:
         if not workspace.memory_dir.is_dir():
-            workspace.memory_dir.mkdir(parents=True)
+            files.make_folder(workspace.memory_dir)
             made.append(workspace.memory_dir)
         if not os.path.lexists(workspace.memory_file):
-            with open(workspace.memory_file, "x", encoding="utf-8", newline="\n") as file:
-                file.write(f"{MEMORY_TITLE}\n")
+            files.create(workspace.memory_file, f"{MEMORY_TITLE}\n".encode())
             made.append(workspace.memory_file)
     except OSError as error:
         raise NoteUnreadable(paths.shown(error.filename or root), paths.reason(error)) from error

@@ -32,8 +32,8 @@ class Shelf:
         plain = {s.absolute for s in found if s.path not in links}
         kept = {real: path for path, real in links.items() if real not in plain}
         twice = links.keys() - kept.values()
-        self._absolute = {s.path: s.absolute for s in found if s.path not in twice}
-        self.paths = sorted(self._absolute, key=_rank)
+        self._files = {s.path: s for s in found if s.path not in twice}
+        self.paths = sorted(self._files, key=_rank)
         self.unreadable: list[str] = []
         self._read = read
         self._data: dict[str, bytes | None] = {}
@@ -55,7 +55,7 @@ class Shelf:
         """The bytes of a note as they lie there, to see whether it is worth reading; none if it cannot be."""
         if path not in self._glances:
             try:
-                with open(self._absolute[path], "rb") as file:
+                with self._files[path].open() as file:
                     self._glances[path] = file.read(_LARGEST)
             except OSError as error:
                 self._glances[path] = b""
