@@ -15,7 +15,7 @@ from commonplace import errors
 
 SOURCE = Path(commonplace.__file__).parent
 ORDER = [
-    {"estimates"},
+    {"estimates", "installation"},
     {"types", "errors"},
     {"characters"},
     {"paths", "screen"},

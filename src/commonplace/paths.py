@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
     from datetime import date
@@ -162,7 +162,8 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
-    Any existing folder may be named outright. Raises WorkspaceNotFound.
+    Any existing folder may be named outright, but one within the clone that this program runs from only if it
+    is a workspace already. Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     if named and os.path.isabs(expanded := _expand_home(named, environ)):
@@ -172,6 +173,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
+        if not _is_workspace(folder, os.path.realpath(_home(environ))):
+            check_outside_clone(folder)
         return folder
     found = find_workspace(cwd, environ)
     if found is not None:
@@ -180,6 +183,19 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def check_outside_clone(folder: Path) -> None:
+    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there."""
+    from commonplace import installation
+
+    clone = installation.checkout()
+    if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
+        raise ConfigError(
+            "workspace",
+            f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
+            " `commonplace init ~/notes`, or go there",
+        )
 
 
 def _here() -> Path:
