@@ -1,4 +1,4 @@
-"""Where this program is installed: what to type to add a library to it, and the clone it may run from."""
+"""Where this program is installed: its Python, the command that adds a library to it, its clone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 DISTRIBUTION = "commonplace-memory"  # `commonplace` is somebody else's package on PyPI
@@ -97,6 +97,22 @@ def _origin() -> str:
     version_control = noted.get("vcs_info", {}).get("vcs")
     url = str(noted.get("url", ""))
     return f"{version_control}+{url}" if version_control else url
+
+
+def python(*arguments: str) -> list[str]:
+    """Return what starts this Python, with `environment()`, importing nothing from the current folder."""
+    return [sys.executable, "-P", *arguments]
+
+
+def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return an environment without what a Python would import from the folder it is started in.
+
+    An empty entry of PYTHONPATH stands for that folder; a relative one leads elsewhere from another folder.
+    """
+    values = dict(os.environ if environ is None else environ)
+    entries = values.pop("PYTHONPATH", "").split(os.pathsep)
+    places = os.pathsep.join(os.path.abspath(entry) for entry in entries if entry)
+    return {**values, "PYTHONPATH": places} if places else values
 
 
 def checkout() -> Path | None:

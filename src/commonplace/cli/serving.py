@@ -127,7 +127,7 @@ def _address(ctx: click.Context, host: str | None, port: int | None, token_file:
     return Address(
         settings.host if host is None else host,
         settings.port if port is None else port,
-        os.path.abspath(token_file) if token_file else settings.token_file,
+        os.path.abspath(os.path.expanduser(named)) if (named := token_file or settings.token_file) else "",
         settings.hosts,
     )
 

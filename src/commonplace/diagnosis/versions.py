@@ -109,13 +109,13 @@ def extras(case: Case) -> Iterator[Finding]:
 
 
 def _importing(module: str) -> subprocess.Popen[bytes]:
-    # -P: whatever lies in the current folder is not imported in the place of a library.
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", f"import {module}"],
+        installation.python("-c", f"import {module}"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, **NO_TELEMETRY},
+        cwd=os.sep,
+        env={**installation.environment(), **NO_TELEMETRY},
     )
 
 

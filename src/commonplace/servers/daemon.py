@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace import atomic, paths
+from commonplace import atomic, installation, paths
 from commonplace.errors import ConfigError, NoteUnreadable
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
+_FILES = re.compile(r"COMMONPLACE_\w+_(PATH|FILE)")
 _HEALTH_S = 2.0
 
 
@@ -138,11 +139,12 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
     Raises ConfigError with what it said where it ends instead.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "commonplace", *arguments],
+        installation.python("-m", "commonplace", *arguments),
+        cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, DETACHED_VARIABLE: "1"},
+        env={**_environment(), DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -160,6 +162,14 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     said = told[-1] if told else f"it ended with code {process.returncode}"
     raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
+
+
+def _environment() -> dict[str, str]:
+    """The environment for a process in another folder: settings that name files still name the same."""
+    return {
+        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
+        for name, value in installation.environment().items()
+    }
 
 
 def started(pid: int) -> str:
