@@ -144,6 +144,17 @@ def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None
     return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
 
 
+def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
+
+    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    return user_config_dir(environ) / "servers" / f"{digest}.token"
+
+
 def _nearest(folder: Path) -> Path:
     """A folder, or the one it would be made in."""
     return folder if folder.is_dir() else folder.parent

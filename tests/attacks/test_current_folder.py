@@ -22,8 +22,7 @@ MODULES = (
     "multiprocessing/__init__", "commonplace/__init__", "commonplace/__main__", "yaml/__init__",
 )  # fmt: skip
 COMMANDS = (
-    ["init"], ["remember", "The kettle is blue."], ["search", "kettle"], ["prompt", "kettle"], ["doctor"],
-    ["correct", "The kettle is blue.", "The kettle is red."], ["forget", "--dry-run", "kettle"],
+    ["init"], ["remember", "The kettle is blue."], ["search", "kettle"], ["doctor"],
 )  # fmt: skip
 
 
@@ -69,7 +68,7 @@ def test_a_server_in_the_background_imports_nothing_from_there(hostile: Path, ca
         begun = start(hostile, "serve", "--daemon", "--port", "0")
         assert not canary.exists(), canary.read_text()
         assert begun.returncode == 0, begun.stderr
-        assert start(hostile, "serve", "status").stdout.endswith("answers\n")
+        assert start(hostile, "serve", "status").stdout.splitlines()[0].endswith("answers")
     finally:
         start(hostile, "serve", "stop")
     assert not canary.exists()
