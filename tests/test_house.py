@@ -16,7 +16,7 @@ from commonplace import errors
 SOURCE = Path(commonplace.__file__).parent
 ORDER = [
     {"base"},
-    {"estimates"},
+    {"estimates", "installation"},
     {"types", "errors"},
     {"characters"},
     {"paths", "screen"},

@@ -124,9 +124,12 @@ class BudgetExceeded(CommonplaceError):
 
 
 class MissingExtra(CommonplaceError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed; `remedy` is the command that installs it here."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'commonplace[{extra}]'")
+        from commonplace import installation
+
         self.feature = feature
         self.extra = extra
+        self.remedy = installation.add_extra(extra)
+        super().__init__(f"{feature} needs an extra: {self.remedy or extra}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.root import LIMIT, Root, Unsafe, kind
 from commonplace.base.signature import load_key
-from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
     from datetime import date
@@ -161,6 +161,17 @@ def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None
     return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
 
 
+def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
+
+    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    return user_config_dir(environ) / "servers" / f"{digest}.token"
+
+
 def _nearest(folder: Path) -> Path:
     """A folder, or the one it would be made in."""
     return folder if folder.is_dir() else folder.parent
@@ -179,7 +190,8 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
-    Any existing folder may be named outright. Raises WorkspaceNotFound.
+    Any existing folder may be named outright, but one within the clone that this program runs from only if it
+    is a workspace already. Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     if named and os.path.isabs(expanded := _expand_home(named, environ)):
@@ -189,6 +201,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
+        if not _is_workspace(folder, os.path.realpath(_home(environ))):
+            check_outside_clone(folder)
         return folder
     found = find_workspace(cwd, environ)
     if found is not None:
@@ -197,6 +211,19 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def check_outside_clone(folder: Path) -> None:
+    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there."""
+    from commonplace import installation
+
+    clone = installation.checkout()
+    if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
+        raise ConfigError(
+            "workspace",
+            f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
+            " `commonplace init ~/notes`, or go there",
+        )
 
 
 def _here() -> Path:

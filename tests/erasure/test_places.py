@@ -19,6 +19,7 @@ FUNCTIONS = {
     "user_cache_dir": "~/.cache/commonplace/",
     "default_workspace": "~/commonplace",
     "fallback_index": "~/.cache/commonplace/indexes/",
+    "server_token": "~/.config/commonplace/",
     "server_folder": ".commonplace/server.json",
     "lock_file": ".commonplace/locks/",
     "resolve_workspace": None,

@@ -207,6 +207,7 @@ class Server(NamedTuple):
     host: str
     port: int
     token_file: str
+    require_token: bool
     hosts: str
 
 

@@ -53,13 +53,14 @@ def questions() -> tuple[Question, ...]:
 def unpack(folder: Path) -> None:
     """Copy the workspace into a folder that is empty or missing, and add its collection.
 
-    Raises ConfigError for a folder that holds something.
+    Raises ConfigError for a folder that holds something, or lies in the clone that this program runs from.
     """
-    from commonplace import config
+    from commonplace import config, paths
     from commonplace.notes import layout
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--keep", f"{folder} exists and is not empty; name a new folder")
+    paths.check_outside_clone(folder)
     _copy(Root(_PACKAGE.absolute("workspace")), Root(folder))
     layout.init(folder)
     config.add_collection(folder, COLLECTION, os.fspath(folder / COLLECTION_FOLDER))

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
+from commonplace import installation
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
@@ -26,7 +27,6 @@ BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets
 BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
-_AGAIN = "install 'commonplace[code]' anew and delete the index"
 
 
 class Reader:
@@ -63,7 +63,10 @@ class Reader:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know of how the files were cut."""
-        told = [f"code is cut by lines: {trouble}; {_AGAIN}" for trouble in dict.fromkeys(self.broken)]
+        told = [f"code is cut by lines: {trouble}" for trouble in dict.fromkeys(self.broken)]
+        if told:
+            repair = installation.add(installation.requirements("code"), again=True)
+            told = [f"{line}; install its grammars anew and delete the index: {repair}" for line in told]
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")

@@ -64,8 +64,9 @@ def _day(year: str, month: str, day: str) -> str | None:
 def init(root: Path) -> list[Path]:
     """Create what a workspace lacks and touch nothing that exists; return what was made.
 
-    Raises NoteUnreadable, OutsideRoots.
+    Raises NoteUnreadable, OutsideRoots, and ConfigError in the clone that this program runs from.
     """
+    paths.check_outside_clone(root)
     workspace = paths.Workspace(root)
     files, made = workspace.files, list[Path]()
     try:
