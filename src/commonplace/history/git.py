@@ -298,7 +298,7 @@ class Repository:
         sizes = self.run("cat-file", "--batch-check", data=wanted)
         known: list[bytes] = []
         for line in sizes.splitlines():
-            name, kind, *size = line.split(b" ")
+            name, _, *size = line.split(b" ")
             if size and int(size[0]) <= LARGEST:
                 known.append(name)
             else:
