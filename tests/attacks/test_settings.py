@@ -74,7 +74,9 @@ def test_nothing_secret_gets_in(root: Path, settings: str, monkeypatch: pytest.M
     monkeypatch.setenv("COMMONPLACE_AGENT", "x")
     (root / "commonplace.toml").write_text(settings)
     assert indexed(root) in ([], ["c:c/docs/.hidden.md"])  # hidden notes below a folder that may be read
-    assert [line for line in block(root).splitlines() if SECRET in line and "docs/.hidden.md" not in line] == []
+    assert [
+        line for line in block(root).splitlines() if SECRET in line and "docs/.hidden.md" not in line
+    ] == []
     with Memory.open(root) as memory:
         warnings = memory.sync().warnings
         assert any("left out" in told and "commonplace.toml" in told for told in warnings), warnings
