@@ -423,7 +423,12 @@ class Memory:
             report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
-        warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
+        warnings = [
+            *self.settings.warnings,
+            *pulled,
+            *report.warnings,
+            *filter(None, [self._current.trouble]),
+        ]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def status(self) -> Status:

@@ -58,8 +58,9 @@ def work(workspace):
     applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
 
 if git == "auto":
-    import subprocess
-    fatal(subprocess, "run")
+    from commonplace.history import git as program
+    fatal(program.Repository, "run")
+    fatal(program.Repository, "_asked")
 else:
     for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
         fatal(os, name)

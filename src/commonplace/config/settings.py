@@ -291,6 +291,7 @@ class Settings(NamedTuple):
     history: History
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
+    warnings: tuple[str, ...] = ()  # what the workspace's own file may not set, a line each
 
 
 GROUPS: Mapping[str, Callable[..., Any]] = {

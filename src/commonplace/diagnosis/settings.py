@@ -97,6 +97,9 @@ def origins(case: Case) -> Iterator[Finding]:
         _traced(NOWHERE, nowhere() | ours),
     ]
     whole = _traced(case.place, case.environ)
+    for warning in whole.settings.warnings:
+        told, _, remedy = warning.partition("; to allow it: ")
+        yield Finding("settings.left-out", "warning", told, remedy)
     for key in config.KEYS:
         found = {one.origins[key.name]: _value(key, one) for one in sources if key.name in one.origins}
         if found:

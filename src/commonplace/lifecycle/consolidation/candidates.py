@@ -59,6 +59,16 @@ class Candidate:
     asked: int = 0
 
     @property
+    def by_machine(self) -> bool:
+        """Whether an agent, a tool or a model that summed up a session wrote it, and not the owner.
+
+        What an agent writes may come from a page that it read.
+        """
+        said = self.statement.said
+        summed_up = not _SUMMARIES.isdisjoint(self.statement.headings)
+        return summed_up or said.get("by", "owner") != "owner"
+
+    @property
     def label(self) -> str:
         """How it is named in the prompt: the note and its first line."""
         return f"{self.statement.path}#L{self.statement.first}"

@@ -148,12 +148,31 @@ def _added(found: Accepted, ground: Ground) -> str:
     if not section:
         return f"no such section: {wanted[:60]}"
     object.__setattr__(found, "section", section)
-    return _unsupported(found)
+    return _unsupported(found, ground)
 
 
-def _unsupported(found: Accepted) -> str:
+def _unsupported(found: Accepted, ground: Ground) -> str:
     reason = support.missing(found.operation.text, [(c.text, c.day) for c in found.sources])
-    return f"not supported: {reason}" if reason else ""
+    return f"not supported: {reason}" if reason else _unwitnessed(found, ground)
+
+
+def _unwitnessed(found: Accepted, ground: Ground) -> str:
+    """Why what only machines say is not kept yet: the owner says it nowhere, and no second day does.
+
+    What a page, a mail or a tool planted with an agent would come in here. No list of words tells it from a
+    fact; a second day or the owner does.
+    """
+    if not any(source.by_machine for source in found.sources):
+        return ""
+    owner: list[support.Source] = [(c.text, c.day) for c in ground.sources.values() if not c.by_machine]
+    owner += [(target.text, ground.today) for target in found.targets if found.operation.op == "merge"]
+    machine = [(c.text, c.day) for c in ground.sources.values() if c.by_machine]
+    text = found.operation.text
+    if owner and not support.missing(text, owner):
+        return ""
+    by_day = [[one for one in machine if one[1] == day] for day in {day for _, day in machine}]
+    saying = sum(not support.missing(text, [*owner, *told]) for told in by_day)
+    return "" if saying > 1 else "is said by an agent alone, on one day"
 
 
 def _superseded(found: Accepted, ground: Ground) -> str:
@@ -168,7 +187,7 @@ def _superseded(found: Accepted, ground: Ground) -> str:
         return "says what it replaces"
     if not succession.replaces(found.operation.text, target.text):
         return "is about something else than what it replaces"
-    return _unsupported(found)
+    return _unsupported(found, ground)
 
 
 def _expired(found: Accepted, ground: Ground) -> str:
@@ -213,7 +232,7 @@ def _merged(found: Accepted, ground: Ground) -> str:
     told: list[support.Source] = [(c.text, c.day) for c in found.sources]
     told += [(target.text, ground.today) for target in found.targets]
     reason = support.missing(found.operation.text, told)
-    return f"not supported: {reason}" if reason else ""
+    return f"not supported: {reason}" if reason else _unwitnessed(found, ground)
 
 
 # --- the words ----------------------------------------------------------------------------------------------
