@@ -14,9 +14,9 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
+    from commonplace.erasure.offering import Offer
     from commonplace.memory import Memory
     from commonplace.types import Erasure, Selection
-    from commonplace.types.statements import Cited
 
 WRONG_USAGE = 2
 _RESUME = "commonplace forget --resume"
@@ -82,15 +82,16 @@ def _carry_out(
         ctx.exit(failures.NOTHING_FOUND)
     if unfinished and (dry_run or (wanted and not yes)):
         failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
+    what: Sequence[Selection] | Erasure = wanted
     if wanted and (dry_run or not yes):
-        planned = _previewed(ctx, memory, wanted, form)
+        what = _previewed(ctx, memory, wanted, form)
         if not dry_run:
-            _ask(ctx, planned)
+            _ask(ctx, what)
     if dry_run:
         return
     if unfinished:
         session.note(f"carrying on what is not all forgotten yet: {unfinished}")
-    _tell(ctx, _forgotten(memory, wanted), form, resumed=bool(unfinished))
+    _tell(ctx, _forgotten(memory, what), form, resumed=bool(unfinished))
 
 
 def _previewed(ctx: click.Context, memory: Memory, wanted: Sequence[Selection], form: str) -> Erasure:
@@ -121,15 +122,15 @@ def _selections(
     ]
 
 
-def _referred(reference: str) -> Selection:
-    """A whole note, or lines of one."""
+def _referred(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """A whole note, or lines of one, which may have been seen."""
     from commonplace.notes.excerpt import parse_reference
     from commonplace.types import Selection
 
     found = parse_reference(reference)
     plain = reference.strip().removeprefix("./").lower()
     whole = plain in (found.path.lower(), f"#{found.docid}")
-    return Selection("note" if whole else "lines", reference)
+    return Selection("note" if whole else "lines", reference, lines=lines)
 
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
@@ -150,10 +151,11 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
         failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
         ctx.exit(WRONG_USAGE)
     told = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
-    return [_referred(shown[place - 1].citation) for place in _numbers(told, len(shown))]
+    picked = (shown[place - 1] for place in _numbers(told, len(shown)))
+    return [_referred(one.citation, one.lines) for one in picked]
 
 
-def _row(number: int, one: Cited, query: str) -> str:
+def _row(number: int, one: Offer, query: str) -> str:
     """One line of what may be picked, cut so that a word of the question is in sight."""
     lead = f"{number:>3}  {one.citation}  "
     width = (session.look().width or 0) - screen.cells(lead)
@@ -165,7 +167,7 @@ def _row(number: int, one: Cited, query: str) -> str:
     return lead + screen.shorten(line, width)
 
 
-def _found(ctx: click.Context, query: str) -> list[Cited]:
+def _found(ctx: click.Context, query: str) -> list[Offer]:
     """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
     from commonplace.config.settings import WORKSPACE_COLLECTION
     from commonplace.erasure import offering
@@ -230,10 +232,10 @@ def _unfinished(memory: Memory) -> str:
     return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
 
 
-def _forgotten(memory: Memory, wanted: Sequence[Selection]) -> Erasure:
-    """Forget; stopped with Ctrl-C, say what is unfinished."""
+def _forgotten(memory: Memory, what: Sequence[Selection] | Erasure) -> Erasure:
+    """Forget what is selected, or just what was shown; stopped with Ctrl-C, say what is unfinished."""
     try:
-        return memory.forget(wanted)
+        return memory.forget(what)
     except KeyboardInterrupt:
         if unfinished := _unfinished(memory):
             failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")

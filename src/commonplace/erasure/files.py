@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
@@ -41,19 +41,30 @@ def transcripts(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]
     return found
 
 
-def spool(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Take it out of entries that wait to be written into notes, whoever has claimed them.
+def spool(ground: Ground, wanted: Wanted, *, change: bool, among: Set[str] | None = None) -> list[Erased]:
+    """Take it out of entries (`among` these) that wait to be written into notes, whoever has claimed them.
 
-    Raises NoteUnreadable.
+    Changed under `no_drain` alone. Raises NoteUnreadable.
     """
     folder = ground.workspace.spool
     if not folder.is_dir():
         return []
+
+    def entry(line: bytes, wanted: Wanted) -> bytes:
+        if among is not None and line.decode("utf-8", "replace") not in among:
+            return line
+        return messages.entry(line, wanted)
+
     found: list[Erased] = []
-    with _locked(ground, "drain", change=change), _locked(ground, "spool", change=change):
+    with _locked(ground, "spool", change=change):
         for path in sorted(folder.glob("*.jsonl")):
-            found += _rewritten(ground, path, wanted, messages.entry, "spool", change=change)
+            found += _rewritten(ground, path, wanted, entry, "spool", change=change)
     return found
+
+
+def no_drain(ground: Ground) -> AbstractContextManager[None]:
+    """Keep what waits in the spool from being written into notes. Raises NoteUnreadable."""
+    return _locked(ground, "drain", change=ground.workspace.spool.is_dir())
 
 
 def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
@@ -83,7 +94,7 @@ def logs(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     for path in (folder / name for folder in folders for name in _LOGS):
         if not path.is_file():
             continue
-        data = path.read_bytes()
+        data = _read(path)
         spans = [(at, line) for at, line in _placed(data) if wanted.found(line.decode("utf-8", "replace"))]
         if spans:
             found.append(Erased("logs", ground.shown(path), count=len(spans)))
@@ -106,7 +117,7 @@ def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
         places = [path for folder in folders for path in _temporary(folder)]
         places += [path for path in _below(ground.workspace.derived) for path in _temporary(path)]
         for path in dict.fromkeys(places):
-            if wanted.found(path.read_bytes().decode("utf-8", "replace")):
+            if wanted.found(_read(path).decode("utf-8", "replace")):
                 found.append(Erased("leftovers", ground.shown(path)))
                 if change:
                     _remove(path)
@@ -160,8 +171,11 @@ def _rewritten(
 
 
 def _read(path: Path) -> bytes:
+    """The bytes of a file, none of one that its writer has put in its place or taken away meanwhile."""
     try:
         return path.read_bytes()
+    except FileNotFoundError:
+        return b""
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
