@@ -206,13 +206,15 @@ class Memory:
         now: datetime | None = None,
         provenance: Provenance | None = None,
         dry_run: bool = False,
+        preview: Corrected | None = None,
     ) -> Corrected:
         """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
 
         `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
         sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
-        named) touches what is pinned. With `dry_run` nothing is written. Raises StatementNotFound, with near
-        misses, ConfigError for a new statement that is none, NoteUnreadable.
+        named) touches what is pinned. With `dry_run` nothing is written, and what is returned may be given as
+        `preview`. Raises StatementNotFound, with near misses, ConfigError for a new statement that is none,
+        NoteUnreadable, PreviewOutdated where anything but the preview would be written.
         """
         from datetime import datetime
 
@@ -222,7 +224,7 @@ class Memory:
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
         return correcting.correct(
             self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
-            dry_run=dry_run,
+            dry_run=dry_run, preview=preview,
         )  # fmt: skip
 
     def _near(self, text: str, own: bool) -> list[Cited]:
