@@ -240,6 +240,12 @@ class Rollup(NamedTuple):
     older_than_days: int
 
 
+class Forget(NamedTuple):
+    """Settings of forgetting."""
+
+    by_agents: Literal["ask", "allow", "never"]
+
+
 class History(NamedTuple):
     """Settings of the record of generated changes."""
 
@@ -288,6 +294,7 @@ class Settings(NamedTuple):
     consolidate: Consolidate
     rollup: Rollup
     history: History
+    forget: Forget
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
 
@@ -314,4 +321,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "consolidate": Consolidate,
     "rollup": Rollup,
     "history": History,
+    "forget": Forget,
 }

@@ -46,6 +46,7 @@ STEPS: tuple[Step, ...] = (
     files.marks,
     files.logs,
     files.leftovers,
+    files.requests,
 )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from commonplace import atomic, paths
 from commonplace.erasure import messages
+from commonplace.erasure import requests as pending
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import NoteUnreadable
@@ -121,6 +122,20 @@ def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
                 found.append(Erased("leftovers", ground.shown(path)))
                 if change:
                     _remove(path)
+    return found
+
+
+def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
+    """Remove what agents asked to have forgotten and wait for, where it says it. Raises NoteUnreadable."""
+    found: list[Erased] = []
+    for path in sorted(pending.folder(ground.workspace).glob("*")):
+        text = _read(path).decode("utf-8", "replace")
+        request = pending.read(path)
+        words = request.preview.basis.decode("utf-8", "replace") if request else ""
+        if wanted.found(text) or wanted.found(messages.unescaped(words)):
+            found.append(Erased("requests", ground.shown(path)))
+            if change:
+                _remove(path)
     return found
 
 
