@@ -64,7 +64,7 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
         if not _agreed():
             session.note("nothing was written; `commonplace consolidate --accept` writes it")
             return
-        done = consolidate(memory, None, days=days, accept=True)
+        done = consolidate(memory, None, days=days, accept=True, preview=done)
     if done.run is not None:
         session.note(f"written as {done.run.id}; `commonplace undo` takes it back")
 

@@ -241,6 +241,12 @@ class Rollup(NamedTuple):
     older_than_days: int
 
 
+class Forget(NamedTuple):
+    """Settings of forgetting."""
+
+    by_agents: Literal["ask", "allow", "never"]
+
+
 class History(NamedTuple):
     """Settings of the record of generated changes."""
 
@@ -289,6 +295,7 @@ class Settings(NamedTuple):
     consolidate: Consolidate
     rollup: Rollup
     history: History
+    forget: Forget
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
     warnings: tuple[str, ...] = ()  # what the workspace's own file may not set, a line each
@@ -316,4 +323,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "consolidate": Consolidate,
     "rollup": Rollup,
     "history": History,
+    "forget": Forget,
 }

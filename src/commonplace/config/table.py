@@ -348,4 +348,12 @@ KEYS = (
         choices=("auto", "off"),
     ),
     Key("history.keep_days", "integer", 365, "Days that generated changes can be undone.", 1, 36_500),
+    Key(
+        "forget.by_agents",
+        "text",
+        "ask",
+        "Whether agents may have things erased: once a person agrees, alone, or not at all.",
+        choices=("ask", "allow", "never"),
+        harmless=False,
+    ),
 )

@@ -79,17 +79,15 @@ def whole(page: Page, wanted: Wanted) -> set[int]:
 
 
 def _found(page: Page, block: Block) -> range:
-    """Where the lines of a block stand now, nearest to where they stood; nowhere once one of them is gone."""
-    wanted = list(block.lines)
-    places = [n for n in range(1, len(page.lines) - len(wanted) + 2) if _stands(page, n, wanted)]
+    """Where the lines of a block stand now; nowhere once one of its equals is gone."""
+    places = page.places(block.lines)
     if not places or len(places) < block.times:
         return range(0)
-    first = min(places, key=lambda place: abs(place - block.first))
-    return range(first, first + len(wanted))
-
-
-def _stands(page: Page, first: int, wanted: Sequence[str]) -> bool:
-    return all(page.bare(first + step) == line for step, line in enumerate(wanted))
+    if block.nth and len(places) == block.times:
+        first = places[block.nth - 1]
+    else:
+        first = min(places, key=lambda place: abs(place - block.first))
+    return range(first, first + len(block.lines))
 
 
 # --- words cut out --------------------------------------------------------------------------------------

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from commonplace import atomic, paths
 from commonplace.erasure import messages
+from commonplace.erasure import requests as pending
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import NoteUnreadable
@@ -41,19 +42,30 @@ def transcripts(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]
     return found
 
 
-def spool(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Take it out of entries that wait to be written into notes, whoever has claimed them.
+def spool(ground: Ground, wanted: Wanted, *, change: bool, among: Set[str] | None = None) -> list[Erased]:
+    """Take it out of entries (`among` these) that wait to be written into notes, whoever has claimed them.
 
-    Raises NoteUnreadable.
+    Changed under `no_drain` alone. Raises NoteUnreadable.
     """
     folder = ground.workspace.spool
     if not folder.is_dir():
         return []
+
+    def entry(line: bytes, wanted: Wanted) -> bytes:
+        if among is not None and line.decode("utf-8", "replace") not in among:
+            return line
+        return messages.entry(line, wanted)
+
     found: list[Erased] = []
-    with _locked(ground, "drain", change=change), _locked(ground, "spool", change=change):
+    with _locked(ground, "spool", change=change):
         for path in sorted(folder.glob("*.jsonl")):
-            found += _rewritten(ground, path, wanted, messages.entry, "spool", change=change)
+            found += _rewritten(ground, path, wanted, entry, "spool", change=change)
     return found
+
+
+def no_drain(ground: Ground) -> AbstractContextManager[None]:
+    """Keep what waits in the spool from being written into notes. Raises NoteUnreadable."""
+    return _locked(ground, "drain", change=ground.workspace.spool.is_dir())
 
 
 def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
@@ -83,7 +95,7 @@ def logs(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     for path in (folder / name for folder in folders for name in _LOGS):
         if not path.is_file():
             continue
-        data = path.read_bytes()
+        data = _read(path)
         spans = [(at, line) for at, line in _placed(data) if wanted.found(line.decode("utf-8", "replace"))]
         if spans:
             found.append(Erased("logs", ground.shown(path), count=len(spans)))
@@ -106,10 +118,24 @@ def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
         places = [path for folder in folders for path in _temporary(folder)]
         places += [path for path in _below(ground.workspace.derived) for path in _temporary(path)]
         for path in dict.fromkeys(places):
-            if wanted.found(path.read_bytes().decode("utf-8", "replace")):
+            if wanted.found(_read(path).decode("utf-8", "replace")):
                 found.append(Erased("leftovers", ground.shown(path)))
                 if change:
                     _remove(path)
+    return found
+
+
+def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
+    """Remove what agents asked to have forgotten and wait for, where it says it. Raises NoteUnreadable."""
+    found: list[Erased] = []
+    for path in sorted(pending.folder(ground.workspace).glob("*")):
+        text = _read(path).decode("utf-8", "replace")
+        request = pending.read(path)
+        words = request.preview.basis.decode("utf-8", "replace") if request else ""
+        if wanted.found(text) or wanted.found(messages.unescaped(words)):
+            found.append(Erased("requests", ground.shown(path)))
+            if change:
+                _remove(path)
     return found
 
 
@@ -160,8 +186,11 @@ def _rewritten(
 
 
 def _read(path: Path) -> bytes:
+    """The bytes of a file, none of one that its writer has put in its place or taken away meanwhile."""
     try:
         return path.read_bytes()
+    except FileNotFoundError:
+        return b""
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
 from commonplace.chunking import statements
@@ -59,6 +59,12 @@ class Page:
     def line_at(self, place: int) -> int:
         """The number of the line that holds a place of the text."""
         return bisect_right(self.starts, place)
+
+    def places(self, lines: Sequence[str]) -> list[int]:
+        """The numbers of the lines where some lines, given without their ends, begin."""
+        bare, sought = [_ENDING.sub("", line) for line in self.lines], list(lines)
+        starts = (at for at in range(len(bare) - len(sought) + 1) if bare[at] == sought[0])
+        return [at + 1 for at in starts if bare[at : at + len(sought)] == sought]
 
     # --- what belongs together ----------------------------------------------------------------------
 

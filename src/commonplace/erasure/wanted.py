@@ -15,12 +15,23 @@ from commonplace.types.results import cite
 
 
 class Block(NamedTuple):
-    """Lines of a note as they stand there, without their ends; `times` is how often the note has them."""
+    """Lines of a note as they stand there, without their ends.
+
+    `times` is how often the note has them, `nth` which of these is meant, from 1 (0: the nearest to `first`).
+    """
 
     path: str
     first: int
     lines: tuple[str, ...]
     times: int
+    nth: int = 0
+
+
+class Shown(NamedTuple):
+    """A file of which a preview showed what goes: SHA-256 of the words of all these places."""
+
+    path: str
+    digest: str
 
 
 class Known(NamedTuple):
@@ -37,7 +48,8 @@ class Wanted:
 
     `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
     the forgotten notes, lines and sessions say, looked for in all else. `vectors` are keys of the cache of
-    vectors, in hexadecimal. `known` are the notes that were changed already.
+    vectors, in hexadecimal. `known` are the notes that were changed already. `shown` is what a preview
+    showed, None where there was none: while no note is changed, nothing else may go.
     """
 
     people: tuple[str, ...] = ()
@@ -52,6 +64,7 @@ class Wanted:
     run: str = ""
     agent: str = field(default="")
     session: str = field(default="")
+    shown: tuple[Shown, ...] | None = None
 
     @cached_property
     def whole(self) -> Words:
@@ -106,8 +119,9 @@ def decode(data: bytes) -> Wanted:
     plain: dict[str, Any] = {name: value for name, value in told.items() if not isinstance(value, list)}
     blocks = tuple(_block(*one) for one in lists.pop("blocks"))
     known = tuple(Known(*one) for one in lists.pop("known"))
+    plain["shown"] = tuple(Shown(*one) for one in lists.pop("shown")) if "shown" in lists else None
     return Wanted(**lists, **plain, blocks=blocks, known=known)
 
 
-def _block(path: str, first: int, lines: Sequence[str], times: int) -> Block:
-    return Block(path, first, tuple(lines), times)
+def _block(path: str, first: int, lines: Sequence[str], times: int, nth: int = 0) -> Block:
+    return Block(path, first, tuple(lines), times, nth)

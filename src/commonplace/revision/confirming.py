@@ -36,11 +36,12 @@ def confirm(
     agent: str = "",
     session: str = "",
     dry_run: bool = False,
+    preview: Confirmed | None = None,
 ) -> Confirmed:
     """Take the marks of a guess away from the statement that a text names, wherever it says the same.
 
     With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
-    NoteUnreadable, with nothing written.
+    NoteUnreadable, PreviewOutdated where a `preview` showed something else, with nothing written.
     """
     now = now or datetime.now().astimezone()
     done: list[tuple[Draft, list[Match], Sequence[Change]]] = []
@@ -64,10 +65,15 @@ def confirm(
         compose(lambda path: applying.read(workspace, path))
         run = None
     else:
-        run = applying.rewrite(workspace, compose, about, now=now, settings=settings.history)
+        run = applying.rewrite(
+            workspace, compose, about, now=now, settings=settings.history,
+            shown=preview.digest if preview else "",
+        )  # fmt: skip
     draft, matches, changes = done[0]
     places = tuple(draft.citation(match.statement) for match in matches)
-    return Confirmed(run.id if run else "", places, reject, diffs.of_changes(changes))
+    said = tuple(finding.shortened(match.statement.text) for match in matches)
+    shown, digest = diffs.of_changes(changes), diffs.digest(changes)
+    return Confirmed(run.id if run else "", places, reject, shown, said, digest)
 
 
 def is_tentative(statement: Statement) -> bool:

@@ -1,0 +1,140 @@
+"""What agents ask to have forgotten, until the owner approves, refuses, or a week has passed.
+
+A file for each in `.commonplace/requests/`, for the owner's eyes only: it holds the words that are to go.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from commonplace import atomic, paths
+from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.types.erasure import Erasure, Selection
+
+LASTS = timedelta(days=7)
+MOST = 50  # that wait at once: nobody reads through more
+_LARGEST = 4 << 20  # bytes of one
+_NAME = re.compile(r"[0-9a-f]{8}")
+_ENDING = ".json"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that an agent asks to have forgotten; `code` names it, `preview` is what the agent saw."""
+
+    code: str
+    selection: Selection
+    preview: Erasure
+    at: datetime
+    agent: str = ""
+    session: str = ""
+
+
+def folder(workspace: paths.Workspace) -> Path:
+    """Where they lie."""
+    return workspace.derived / "requests"
+
+
+def keep(
+    workspace: paths.Workspace,
+    selection: Selection,
+    preview: Erasure,
+    *,
+    agent: str = "",
+    session: str = "",
+    now: datetime | None = None,
+) -> Request:
+    """Write down what an agent asks for; asked for once more it takes the place of the former.
+
+    Raises ConfigError where too many wait, NoteUnreadable.
+    """
+    now = now or datetime.now().astimezone()
+    paths.prepare_derived(workspace, folder(workspace))
+    with atomic.locked(paths.lock_file(workspace, "requests")):
+        waiting = listed(workspace, now)
+        same = [one for one in waiting if one.selection == selection and one.agent == agent]
+        if not same and len(waiting) >= MOST:
+            told = f"{MOST} requests wait for the owner already: commonplace forget --pending"
+            raise ConfigError("forget", told)
+        code = same[0].code if same else secrets.token_hex(4)
+        request = Request(code, selection, preview, now, agent, session)
+        _write(folder(workspace) / f"{code}{_ENDING}", _encode(request))
+    return request
+
+
+def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
+    """Return what waits, oldest first; what is older than `LASTS`, or no request, is removed."""
+    now = now or datetime.now().astimezone()
+    found = []
+    for path in sorted(folder(workspace).glob(f"*{_ENDING}")):
+        request = read(path)
+        # One from the future is of a clock that was wrong; it would never grow old.
+        if request is None or abs(now - request.at) > LASTS:
+            path.unlink(missing_ok=True)
+        else:
+            found.append(request)
+    return sorted(found, key=lambda request: (request.at, request.code))
+
+
+def find(workspace: paths.Workspace, name: str) -> Request:
+    """Return the one of a code, or of a number in the list. Raises ConfigError."""
+    waiting = listed(workspace)
+    for number, request in enumerate(waiting, 1):
+        if name == request.code or (name.isdecimal() and len(name) < 4 and int(name) == number):
+            return request
+    raise ConfigError("forget", f"nothing waits under {name!r}: commonplace forget --pending")
+
+
+def remove(workspace: paths.Workspace, request: Request) -> None:
+    """Remove one that was answered."""
+    (folder(workspace) / f"{request.code}{_ENDING}").unlink(missing_ok=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_suffix(".tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(os.open(temporary, flags, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+
+
+def _encode(request: Request) -> bytes:
+    selection = request.selection
+    told = {
+        "kind": selection.kind,
+        "value": selection.value,
+        "also": selection.also,
+        "basis": request.preview.basis.decode("utf-8", "surrogatepass"),
+        "at": request.at.isoformat(timespec="seconds"),
+        "agent": request.agent,
+        "session": request.session,
+    }
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def read(path: Path) -> Request | None:
+    """Return what a file says; None for one that is no request."""
+    if not _NAME.fullmatch(path.stem):
+        return None
+    try:
+        descriptor = os.open(path, paths.OPEN_FLAGS | getattr(os, "O_NOFOLLOW", 0))
+        with open(descriptor, "rb") as file:
+            told: Mapping[str, Any] = json.loads(file.read(_LARGEST).decode("utf-8", "surrogatepass"))
+        selection = Selection(told["kind"], str(told["value"]), tuple(map(str, told["also"])))
+        preview = Erasure((), dry_run=True, basis=told["basis"].encode("utf-8", "surrogatepass"))
+        at = datetime.fromisoformat(told["at"]).astimezone()
+        return Request(path.stem, selection, preview, at, str(told["agent"]), str(told["session"]))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
