@@ -119,7 +119,8 @@ def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path
     target = tmp_path / "a.md"
     code = (
         "import os, sys; from pathlib import Path; from commonplace import atomic\n"
-        "os.replace = lambda *a: os._exit(9)\n"
+        "from commonplace.base import swap\n"
+        "swap.move_new = lambda *a: os._exit(9)\n"
         "atomic.replace(Path(sys.argv[1]), lambda data: b'half', lock=Path(sys.argv[2]))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(target), str(lock)], check=False)
@@ -130,11 +131,12 @@ def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
 
 
-def test_two_targets_of_one_name_have_litter_of_their_own(tmp_path: Path, lock: Path) -> None:
-    one, two = atomic._temporary(tmp_path / "a.md", lock), atomic._temporary(tmp_path / "a.txt", lock)
+def test_two_targets_of_one_name_have_litter_of_their_own(lock: Path) -> None:
+    one, two = (atomic.temporary_name(name, lock, "fresh") for name in ("a.md", "a.txt"))
     assert one != two
-    assert one != atomic._temporary(tmp_path / "a.md", lock.with_name("y.lock"))
-    assert one.name.startswith(".a.")
+    assert one != atomic.temporary_name("a.md", lock.with_name("y.lock"), "fresh")
+    assert one != atomic.temporary_name("a.md", lock, "old")
+    assert one.startswith(".a.")
 
 
 def test_a_lock_is_of_its_file_alone(lock: Path) -> None:

@@ -20,6 +20,7 @@ ORDER = [
     {"types", "errors"},
     {"characters"},
     {"paths", "screen"},
+    {"locks"},
     {"atomic", "database"},
     {"config", "render"},
     {"addresses", "catalog", "deadline", "refusals"},

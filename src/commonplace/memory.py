@@ -412,12 +412,15 @@ class Memory:
         (`stop`, Ctrl-C) and goes on at the next call. Two syncs never run at once. Raises IndexUnavailable,
         and what a model behind a server may fail with: ProviderError, BudgetExceeded.
         """
+        from commonplace.notes import writes
+
         started = time.perf_counter()
         pulled: list[str] = []
         if self.workspace.history.is_dir():
             from commonplace.history import applying
 
             pulled += applying.warnings(self.workspace)
+        pulled += writes.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
                 from commonplace.notes import updates

@@ -21,7 +21,7 @@ def test_nothing_is_left(case: Present, indexed: Path) -> None:
 
 def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
     lock = lock_file(Workspace(indexed), "notes")
-    own = atomic._temporary(indexed / "memory" / "2026-02-13.md", lock)
+    own = indexed / "memory" / atomic.temporary_name("2026-02-13.md", lock, "fresh")
     old = time.time() - 3600
     for name in (own, indexed / "mine.tmp", indexed / ".other.tmp"):
         name.write_text("")

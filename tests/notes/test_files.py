@@ -8,12 +8,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import atomic
+from commonplace.base import swap
 from commonplace.errors import NoteUnreadable
 from commonplace.notes import files
 from commonplace.notes.files import LockTimeout, append, insert_entry, locked, replace
@@ -123,15 +125,15 @@ def test_file_size_limit_leaves_the_old_file(note: Path, lock: Path) -> None:
     assert litter(note.parent) == []
 
 
-@pytest.mark.parametrize("call", ["fsync", "replace"])
+@pytest.mark.parametrize(("module", "call"), [(os, "fsync"), (os, "rename"), (swap, "exchange")])
 def test_full_disk_leaves_the_old_file(
-    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    note: Path, lock: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, call: str
 ) -> None:
-    def full(*arguments: object) -> None:
+    def full(*arguments: object, **named: object) -> None:
         raise OSError(28, "No space left on device")
 
     append(note, "- before", lock=lock)
-    monkeypatch.setattr(os, call, full)
+    monkeypatch.setattr(module, call, full)
     with pytest.raises(NoteUnreadable) as caught:
         append(note, "- after", lock=lock)
     assert str(caught.value) == f"{note}: no space left on device"

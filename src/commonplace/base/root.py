@@ -76,7 +76,7 @@ class Root:
 
     def stat(self, path: Path = "") -> os.stat_result:
         """Return the status of what has this name, a link itself included."""
-        with self._parent(path) as (folder, name):
+        with self.parent(path) as (folder, name):
             return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
     def is_file(self, path: Path) -> bool:
@@ -144,8 +144,8 @@ class Root:
         real, attempt = path, 0
         while True:
             try:
-                with self._parent(real, make=make) as (folder, name):
-                    return _opened(folder, name, flags, mode, self.absolute(path))
+                with self.parent(real, make=make) as (folder, name):
+                    return open_regular(folder, name, flags, mode, self.absolute(path))
             except Unsafe:
                 attempt += 1
                 if not links or attempt == _ATTEMPTS:
@@ -154,7 +154,7 @@ class Root:
 
     def make_folder(self, path: Path = "") -> None:
         """Make a folder, and those above it, where they are missing."""
-        with self._parent(path, make=True) as (folder, name):
+        with self.parent(path, make=True) as (folder, name):
             self._descend_or_make(folder, name, close=True)
 
     def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
@@ -169,11 +169,11 @@ class Root:
         A link is replaced and not followed. For files that one writer at a time changes under a lock;
         `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut.
         """
-        with self._parent(path, make=True) as (folder, name):
+        with self.parent(path, make=True) as (folder, name):
             temporary = f".{name[:80]}.{os.getpid():x}-{os.urandom(4).hex()}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             try:
-                with os.fdopen(_opened(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
+                with os.fdopen(open_regular(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
                     file.write(data)
                     file.flush()
                     if durable:
@@ -188,18 +188,18 @@ class Root:
 
     def rename(self, path: Path, target: Path) -> None:
         """Give a file or folder another name below this root; a file that has it already is replaced."""
-        with self._parent(path) as (folder, name), self._parent(target, make=True) as (other, new):
+        with self.parent(path) as (folder, name), self.parent(target, make=True) as (other, new):
             os.replace(name, new, src_dir_fd=folder, dst_dir_fd=other)
 
     def link(self, path: Path, target: Path) -> None:
         """Give a file a second name below this root. Raises FileExistsError where anything has that name."""
-        with self._parent(path) as (folder, name), self._parent(target, make=True) as (other, new):
+        with self.parent(path) as (folder, name), self.parent(target, make=True) as (other, new):
             os.link(name, new, src_dir_fd=folder, dst_dir_fd=other, follow_symlinks=False)
 
     def unlink(self, path: Path, *, missing_ok: bool = False) -> None:
         """Delete a file, or a link itself."""
         try:
-            with self._parent(path) as (folder, name):
+            with self.parent(path) as (folder, name):
                 os.unlink(name, dir_fd=folder)
         except FileNotFoundError:
             if not missing_ok:
@@ -207,7 +207,7 @@ class Root:
 
     def rmdir(self, path: Path) -> None:
         """Delete an empty folder."""
-        with self._parent(path) as (folder, name):
+        with self.parent(path) as (folder, name):
             os.rmdir(name, dir_fd=folder)
 
     def remove(self, path: Path) -> None:
@@ -279,8 +279,11 @@ class Root:
         return parts
 
     @contextmanager
-    def _parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
-        """Hold the folder that a path's last name stands in; `.` stands for the root itself."""
+    def parent(self, path: Path, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
+        """Hold the folder that a path's last name stands in; `.` stands for the root itself.
+
+        For calls relative to a descriptor; None and the whole path where the system has none.
+        """
         *above, name = self._parts(path) or [os.curdir]
         if not _RELATIVE:
             yield None, self._looked_at(above, name, make=make)
@@ -337,7 +340,7 @@ class Root:
 
     def _chmod(self, path: str, mode: int) -> None:
         # Through a descriptor: a link that is put in its place meanwhile is not followed.
-        with self._parent(path) as (folder, name):
+        with self.parent(path) as (folder, name):
             descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
             try:
                 os.fchmod(descriptor, mode)
@@ -368,7 +371,8 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
     return data
 
 
-def _opened(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
+def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
+    """Open a regular file in an open folder; `path` is how errors name it. Raises `Unsafe`."""
     try:
         descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
     except OSError as error:

@@ -13,17 +13,25 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypedDict
 
 from commonplace import atomic, paths
 from commonplace.config.settings import History
 from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots, PreviewOutdated
 from commonplace.history import runs
+from commonplace.notes import writes
 from commonplace.types.revisions import About, Change, ChangedFile, Run, RunState
 
 Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
+
+
+class _Guarded(TypedDict):
+    lock: Path
+    within: Path
+    guard: writes.Writes
 
 
 class FileChanged(NoteUnreadable):
@@ -186,7 +194,16 @@ def _make(workspace: paths.Workspace, run: Run, changes: Sequence[Change]) -> Ru
 
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
-    return atomic.exchange(workspace.root / change.path, change.before, change.after, lock=_lock(workspace))
+    return atomic.exchange(
+        workspace.root / change.path, change.before, change.after, **_guarded(workspace, change.path)
+    )
+
+
+def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
+    """How `atomic` is to treat a file of the workspace."""
+    return {
+        "lock": _lock(workspace), "within": workspace.root, "guard": writes.guard(workspace, path),
+    }  # fmt: skip
 
 
 def _carry_on(workspace: paths.Workspace) -> list[Run]:
@@ -222,9 +239,9 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
             after = now if found == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if atomic.exchange(target, now, after, lock=_lock(workspace)):
+        if atomic.exchange(target, now, after, **_guarded(workspace, file.path)):
             return ""
-    atomic.clear(target, lock=_lock(workspace))
+    atomic.clear(target, **_guarded(workspace, file.path))
     return LEFT
 
 

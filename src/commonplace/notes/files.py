@@ -26,8 +26,17 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _LIST_LINE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s|(?: {2}|\t)\s*\S")
 
 
-def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s: float = LOCK_WAIT_S) -> None:
+def replace(
+    path: Path,
+    compose: Callable[[str], str],
+    *,
+    lock: Path,
+    timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
+) -> None:
     """Read a note, compose its next text and write it as a whole, under the lock.
+
+    With a workspace the note does not leave it, and what editors overwrite of it is found (`notes.writes`).
 
     The text comes without its byte order mark but with its newlines as they are; bytes that are not valid
     come back as they were. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
@@ -36,7 +45,15 @@ def replace(path: Path, compose: Callable[[str], str], *, lock: Path, timeout_s:
     def compose_bytes(data: bytes) -> bytes:
         return encode(data, compose(decode(path, data)))
 
-    atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+    if workspace is None:
+        atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+    else:
+        from commonplace.notes import writes
+
+        atomic.replace(
+            path, compose_bytes, lock=lock, timeout_s=timeout_s,
+            within=workspace.root, guard=lambda: writes.guard(workspace, path),
+        )  # fmt: skip
 
 
 def decode(path: Path, data: bytes) -> str:
@@ -62,6 +79,7 @@ def append(
     heading: str | None = None,
     title: str | None = None,
     timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
 ) -> tuple[int, int]:
     """Append an entry to a note, under a heading if one is given; return its first and last line, 1-based.
 
@@ -77,7 +95,7 @@ def append(
         lines = (lines_found[0], lines_found[1])
         return text
 
-    replace(path, compose, lock=lock, timeout_s=timeout_s)
+    replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
     return lines
 
 
@@ -88,6 +106,7 @@ def append_all(
     lock: Path,
     title: str | None = None,
     timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
 ) -> list[Lines]:
     """Append entries, each under its heading if it has one, in one write; return the lines of each.
 
@@ -101,7 +120,7 @@ def append_all(
         text, found = insert_all(text, entries, title)
         return text
 
-    replace(path, compose, lock=lock, timeout_s=timeout_s)
+    replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
     return found
 
 

@@ -101,7 +101,7 @@ def remember(
     or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
-    from commonplace.notes import files
+    from commonplace.notes import files, writes
 
     _check_heading(section, heading, long_term)
     provenance = dated(provenance, now)
@@ -119,9 +119,11 @@ def remember(
         title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
         heading=title or None,
         lock=paths.lock_file(workspace, "notes"),
+        workspace=workspace,
     )
     shown = note.relative_to(workspace.root).as_posix()
-    return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)))
+    warnings = tuple(writes.notices(workspace))
+    return Written(shown, start, end, tuple(dict.fromkeys(kinds + title_kinds)), warnings=warnings)
 
 
 def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool = True) -> list[Written]:
@@ -149,6 +151,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
             [ready[number][:2] for number in numbers],
             title=f"# {day:%Y-%m-%d}",
             lock=paths.lock_file(workspace, "notes"),
+            workspace=workspace,
         )
         shown = note.relative_to(workspace.root).as_posix()
         for number, place in zip(numbers, lines, strict=True):

@@ -54,7 +54,8 @@ class Excerpt:
 class Written:
     """Where `remember` put an entry, and which kinds of secrets were redacted from it.
 
-    `contradicts` is what the notes say otherwise of the same thing; nothing was changed for it.
+    `contradicts` is what the notes say otherwise of the same thing; nothing was changed for it. `warnings`
+    say which lines another program has overwritten since the last write, and where the copies are.
     """
 
     path: str
@@ -62,6 +63,7 @@ class Written:
     end_line: int
     redacted: tuple[str, ...] = ()
     contradicts: tuple[Cited, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

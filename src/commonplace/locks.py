@@ -1,0 +1,133 @@
+"""Locks between processes and threads; the kernel frees them when their holder dies."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from commonplace import paths
+from commonplace.base.root import PRIVATE_FILE
+from commonplace.errors import NoteUnreadable
+
+LOCK_WAIT_S = 10.0
+_FIRST_TURN_S, _LAST_TURN_S = 0.02, 0.002  # between two questions of one in the queue, at first and later
+_HALVED_S = 0.05  # of waiting, after which those pauses are half as long
+_NEXT_S = 0.001  # between two questions of the one who is next
+
+
+class LockTimeout(NoteUnreadable):
+    """Another process holds a lock and did not give it back in time."""
+
+
+@contextmanager
+def locked(lock: str | os.PathLike[str], timeout_s: float = LOCK_WAIT_S) -> Iterator[None]:
+    """Hold a lock file, across processes and threads.
+
+    Missing folders are made. Raises LockTimeout, and NoteUnreadable, also for a file that another user could
+    hold for ever.
+    """
+    path = Path(lock)
+    deadline = time.monotonic() + timeout_s
+    # Who waits holds the queue: without it, a process that writes in a loop takes the lock again before
+    # any other wakes up, and on a slow disk they would wait for ever.
+    with ExitStack() as stack:
+        with _held(path.with_suffix(".queue"), deadline, _turn):
+            stack.enter_context(_held(path, deadline, lambda _: _NEXT_S))
+        yield
+
+
+def _turn(waited: float) -> float:
+    """How long to look away from the queue: who has waited longer looks more often, and so is earlier."""
+    return max(_LAST_TURN_S, _FIRST_TURN_S / (1 + waited / _HALVED_S))
+
+
+@contextmanager
+def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Iterator[None]:
+    try:
+        descriptor = _open(path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    try:
+        _acquire(descriptor, path, deadline, pause)
+        try:
+            yield
+        finally:
+            _release(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    if not path.parent.is_dir() and path.parent.parent.name == paths.DERIVED_FOLDER:
+        paths.prepare_derived(paths.Workspace(path.parent.parent.parent))
+    root = paths.root_of(path)
+    descriptor = root.descriptor(path, os.O_RDWR | os.O_CREAT, make=True)
+    if hasattr(os, "geteuid"):
+        try:
+            _check_owner(descriptor, path, root.stat(path.parent))
+        except BaseException:
+            os.close(descriptor)
+            raise
+    return descriptor
+
+
+def _check_owner(descriptor: int, path: Path, folder: os.stat_result) -> None:
+    """Let nobody else open a lock file, who could hold it for ever, unless its folder is shared on purpose.
+
+    Raises NoteUnreadable.
+    """
+    status, own = os.fstat(descriptor), os.geteuid()
+    mode = PRIVATE_FILE | (folder.st_mode & 0o066 if folder.st_mode & 0o022 else 0)
+    if status.st_uid == own:
+        if stat.S_IMODE(status.st_mode) != mode:
+            os.fchmod(descriptor, mode)
+        if own == 0 and folder.st_uid != 0:
+            with suppress(PermissionError):  # or the owner of the folder could not open it any more
+                os.fchown(descriptor, folder.st_uid, folder.st_gid)
+    elif own not in (0, status.st_uid) and mode == PRIVATE_FILE:
+        told = f"belongs to another user ({status.st_uid}), who could keep it locked; delete it"
+        raise NoteUnreadable(paths.shown(path), told)
+
+
+def _acquire(descriptor: int, path: Path, deadline: float, pause: Callable[[float], float]) -> None:
+    began = time.monotonic()
+    while not _try_lock(descriptor):
+        now = time.monotonic()
+        if now >= deadline:
+            raise LockTimeout(paths.shown(path), "still locked by another process; try again")
+        # Uneven pauses, so that many waiters do not knock in step.
+        uneven = pause(now - began) * (0.5 + time.perf_counter_ns() % 1000 / 1000)
+        time.sleep(min(deadline - now, uneven))
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _release(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _release(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

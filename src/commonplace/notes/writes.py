@@ -1,0 +1,386 @@
+"""What we wrote into notes lately, and what became of it beside editors that save what they read before.
+
+An editor that read a note, and saves it after we added a line, saves it without that line. Whether somebody
+took the line out on purpose cannot be known, so nothing is put back: the next write or sync finds that it is
+gone, keeps a copy, and says so once. It says nothing where the line was seen: a later line of ours still
+stands, or a version that somebody saved before had it; nor where a line much like it stands instead.
+
+`.commonplace/writes/` holds a signed record for each note, and files that were replaced, for programs that
+had them open and write into them later. `.commonplace/overwritten/` holds the copies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from commonplace import paths
+from commonplace.base import swap
+from commonplace.base.signature import sign, verify
+from commonplace.errors import CommonplaceError, NoteUnreadable
+from commonplace.locks import LockTimeout, locked
+
+FOLDER = f"{paths.DERIVED_FOLDER}/writes"
+COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
+_KIND = "writes"  # what is signed
+_DAY_S = 86_400.0
+_LINES, _LINE_BYTES = 400, 64_000  # that are remembered of a note
+_SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
+_LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
+_MOST_KEPT, _MOST_COPIES = 200, 1_000
+_ALIKE = 0.8  # of two lines, one of which was edited to become the other
+
+
+class Line(NamedTuple):
+    """A line that we wrote: when (nanoseconds), and whether the note held these words already."""
+
+    at: int
+    text: str
+    is_repeated: bool = False
+
+
+@dataclass
+class Record:
+    """The last write into a note, and the lines of ours that nobody else has been seen to know."""
+
+    note: str
+    inode: int = 0  # of the file that was written
+    old: tuple[int, int] = (0, 0)  # inode and time (nanoseconds) of the one that it replaced
+    after: str = ""  # digest of what was written, empty for no file
+    size: int = 0
+    lines: list[Line] = field(default_factory=list)
+    sums: str = ""  # a checksum for each line of the note, 8 digits
+    kept: dict[str, str] = field(default_factory=dict)  # files that were replaced, digests of what was read
+    pending: str = ""  # the one of them that is about to be replaced
+
+
+class Writes:
+    """The record of one note; made and used under the lock of notes. What `atomic.Guard` asks for."""
+
+    def __init__(self, workspace: paths.Workspace, note: str) -> None:
+        """Read the record of a note, named relative to the workspace."""
+        self.workspace, self.note = workspace, note
+        self.key = key_of(note)
+        self.record = _load_record(workspace, f"{FOLDER}/{self.key}.json") or Record(note)
+        self._next = self.record
+        self._hidden: list[Line] = []
+
+    @property
+    def expects_file(self) -> bool:
+        """Whether the note was there when we wrote it last."""
+        return bool(self.record.after)
+
+    def wrote(self, data: bytes) -> bool:
+        """Tell whether these are the bytes that we wrote last."""
+        return _digest(data) == self.record.after
+
+    def prepare(
+        self, before: bytes | None, status: os.stat_result | None, after: bytes | None, inode: int
+    ) -> None:
+        """Look for what is gone of our lines, and note those of the next write. Raises NoteUnreadable."""
+        lines = self._examined(before, status)
+        now = time.time_ns()
+        old, new = _different(before or b"", after or b"")
+        taken_out = Counter(_texts(old)) - Counter(_texts(new))
+        lines = [line for line in lines if line.text not in taken_out]
+        held = set(_texts(before or b""))
+        lines += [line for line in self._hidden if line.text in held]
+        lines += [Line(now, text, text in held) for text in Counter(_texts(new)) - Counter(_texts(old))]
+        kept = dict(self.record.kept)
+        pending = f"{self.key}-{now:x}.kept"
+        if before is not None:
+            kept[pending] = _digest(before)
+        self._next = Record(
+            self.note, inode, (status.st_ino, status.st_mtime_ns) if status else (0, 0), _digest(after),
+            len(after or b""), _newest(lines, now), _sums(after or b""), kept, pending,
+        )  # fmt: skip
+        self._save(self._next)
+
+    def hid(self, theirs: bytes, ours: bytes) -> None:
+        """Watch over lines of others as over ours, for who read ours in the moment in which it hid theirs."""
+        now = time.time_ns()
+        hidden = [Line(now, text) for text in Counter(_texts(theirs)) - Counter(_texts(ours))]
+        self._hidden += hidden
+        self.record.lines += hidden
+
+    def keep(self, folder: int | None, name: str, base: bytes) -> None:
+        """Take over what was replaced, until the next write or sync has looked at it again."""
+        kept = self._next.pending
+        if self._next.kept.get(kept) != _digest(base):  # a file of ours that was put back again
+            kept = f"{self.key}-{time.time_ns():x}.kept"
+            self._next.kept[kept] = self.record.kept[kept] = _digest(base)
+            self._save(self._next)
+        self._take(folder, name, kept)
+
+    def recover(self, folder: int | None, name: str) -> None:
+        """Take over what a writer left who was killed amid an exchange, unless he wrote it himself."""
+        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino != self.record.inode:
+            self._take(folder, name, self.record.pending)
+
+    def _take(self, folder: int | None, name: str, kept: str) -> None:
+        # What lies on another disk cannot be kept, and is deleted by whoever offers it.
+        with suppress(OSError), self.workspace.files.parent(f"{FOLDER}/{kept}", make=True) as (to, new):
+            os.rename(name, new, src_dir_fd=folder, dst_dir_fd=to)
+
+    def update(self) -> None:
+        """Compare the record with the note as it is, for a sync. Raises NoteUnreadable."""
+        try:
+            with self.workspace.files.open(self.note, links=True) as file:
+                data, status = file.read(), os.fstat(file.fileno())
+                if _is_open(file) or not data:
+                    return  # somebody writes it now: next time
+        except OSError:
+            return  # it is moved away, or not ours to read any more
+        lines = self._examined(data, status)
+        if lines is not self.record.lines:
+            self.record = Record(
+                self.note, 0, (0, 0), _digest(data), len(data), lines, _sums(data), self.record.kept
+            )
+            self._save(self.record)
+
+    def _examined(self, data: bytes | None, status: os.stat_result | None) -> list[Line]:
+        """Copy what a note lacks of ours; return the lines that an editor may still not know of."""
+        record = self.record
+        self._sweep(data or b"")
+        if data is None or _digest(data) == record.after:
+            return record.lines
+        if status and (status.st_ino, status.st_mtime_ns) == tuple(record.old):
+            last = max((line.at for line in record.lines), default=0)  # killed before it was exchanged
+            return [line for line in record.lines if line.at != last]
+        gone = _overwritten(record, data)
+        self._copy([line.text for line in gone], is_late=False)
+        record.lines = [line for line in record.lines if line not in gone]
+        # Who only appended need not have read anything.
+        appended = len(data) > record.size and _digest(data[: record.size]) == record.after
+        return list(record.lines) if appended else []
+
+    def _sweep(self, data: bytes) -> None:
+        """Look at the files that were replaced; delete those that nobody can write into any more."""
+        kept, files = self.record.kept, self.workspace.files
+        for name, digest in list(kept.items()):
+            try:
+                with files.open(f"{FOLDER}/{name}") as file:
+                    is_open = _is_open(file)
+                    if is_open is None:
+                        is_open = time.time() - os.fstat(file.fileno()).st_ctime < _LATE_S
+                        if is_open and len(kept) < _MOST_KEPT:
+                            break  # those that come now are younger
+                    if is_open and len(kept) < _MOST_KEPT:
+                        continue
+                    late = file.read()
+            except OSError:  # it was never replaced, or is no file
+                late = b""
+            if late and _digest(late) != digest:
+                self._copy(list(Counter(_texts(late)) - Counter(_texts(data))), is_late=True)
+            with suppress(OSError):
+                files.unlink(f"{FOLDER}/{name}")
+            del kept[name]
+
+    def _copy(self, texts: Sequence[str], *, is_late: bool) -> None:
+        """Write lines down for the owner; whoever asks next is told."""
+        if not texts:
+            return
+        stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        copy = f"{COPIES}/{stamp}-{self.key}.md"
+        data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
+        try:
+            self.workspace.files.create(copy, data)
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(copy), paths.reason(error)) from error
+        notice = {"note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0]}
+        _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice)
+        copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
+        for name in copies[:-_MOST_COPIES]:
+            self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
+
+    def _save(self, record: Record) -> None:
+        _write(self.workspace, f"{FOLDER}/{self.key}.json", asdict(record))
+
+
+def key_of(note: str) -> str:
+    """Return what the names of all files about a note begin or end with."""
+    return hashlib.sha256(note.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
+    """Return the record of a note of a workspace, for `atomic`."""
+    return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root))
+
+
+def check(workspace: paths.Workspace) -> list[str]:
+    """Look for what editors have overwritten since the last write or sync; return what is to be said, once.
+
+    Where somebody writes now it is left to him. Raises NoteUnreadable.
+    """
+    files = workspace.files
+    if files.names(FOLDER):
+        with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
+            known: set[str] = set()
+            for name in [name for name in files.names(FOLDER) if name.endswith(".json")]:
+                record = _load_record(workspace, f"{FOLDER}/{name}")
+                is_old = time.time() - files.stat(f"{FOLDER}/{name}").st_mtime > _DAY_S
+                if record is not None and name == f"{key_of(record.note)}.json":
+                    writes = Writes(workspace, record.note)
+                    writes.update()
+                    known |= {name, *writes.record.kept} if writes.record.kept or not is_old else set()
+            for name in set(files.names(FOLDER)) - known:
+                files.remove(f"{FOLDER}/{name}")
+    return notices(workspace)
+
+
+def warnings(workspace: paths.Workspace) -> list[str]:
+    """Return what `check` says, for whoever has other things to do; raises nothing."""
+    try:
+        return check(workspace)
+    except CommonplaceError as error:
+        return [f"what editors may have overwritten could not be looked for: {error}"]
+
+
+def notices(workspace: paths.Workspace) -> list[str]:
+    """Return what nobody was told yet of lines that were overwritten: a sentence for each copy."""
+    found = []
+    for name in workspace.files.names(COPIES):
+        if not name.endswith(".json"):
+            continue
+        notice = _read(workspace, f"{COPIES}/{name}")
+        try:
+            workspace.files.unlink(f"{COPIES}/{name}")
+        except OSError:  # another process has just said it
+            continue
+        if notice is not None:
+            found.append(_sentence(notice))
+    return found
+
+
+def _sentence(notice: dict[str, object]) -> str:
+    import shlex
+
+    note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
+    first = paths.shown(str(notice["first"]).strip())
+    lines = f"{notice['lines']} lines" if notice["lines"] != 1 else "a line"
+    what = (
+        f"{note} lacks {lines} that another program saved while it was replaced"
+        if notice["late"]
+        else f"another program saved {note} without {lines} written before, as if it had not read them"
+    )
+    them = "it" if notice["lines"] == 1 else "them"
+    remedy = f"`cat {shlex.quote(copy)} >> {shlex.quote(note)}` puts {them} back"
+    return f"{what} ({first}); kept in {copy}; {remedy}"
+
+
+# --- lines ---------------------------------------------------------------------------------------------
+
+
+def _texts(data: bytes) -> Iterator[str]:
+    for line in data.decode("utf-8", "surrogateescape").split("\n"):
+        if text := line.rstrip():
+            yield text
+
+
+def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
+    """Cut off the whole lines that two texts begin and end with."""
+    one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    start, most = 0, min(len(one), len(other))
+    while start < most and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < most - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    return b"".join(one[start : len(one) - end]), b"".join(other[start : len(other) - end])
+
+
+def _overwritten(record: Record, data: bytes) -> list[Line]:
+    """The lines of ours that a version of a note lacks, where whoever saved it may not have known them."""
+    texts = set(_texts(data))
+    standing = (line.at for line in record.lines if line.text in texts and not line.is_repeated)
+    seen = max(standing, default=0)
+    gone = [line for line in record.lines if line.at > seen and line.text not in texts]
+    return [line for line in gone if not _was_edited(line, record, texts)] if gone else []
+
+
+def _was_edited(line: Line, record: Record, texts: set[str]) -> bool:
+    """Tell whether a line that is new in a note is much like one that is gone."""
+    if not record.sums:
+        return False
+    import difflib
+
+    known = {record.sums[at : at + 8] for at in range(0, len(record.sums), 8)}
+    fresh = [text for text in texts if _sum(text) not in known]
+    return bool(difflib.get_close_matches(line.text, fresh, 1, _ALIKE))
+
+
+def _newest(lines: Sequence[Line], now: int) -> list[Line]:
+    """The lines of the last day, as many as are remembered."""
+    found: list[Line] = []
+    size = 0
+    for line in reversed(lines[-_LINES:]):
+        size += len(line.text)
+        if size > _LINE_BYTES or now - line.at > _DAY_S * 1e9:
+            break
+        found.append(line)
+    return found[::-1]
+
+
+def _sums(data: bytes) -> str:
+    sums = [_sum(text) for text in _texts(data)]
+    return "".join(sums) if len(sums) <= _SUMS else ""
+
+
+def _sum(text: str) -> str:
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogateescape')):08x}"
+
+
+def _digest(data: bytes | None) -> str:
+    return "" if data is None else hashlib.sha256(data).hexdigest()[:32]
+
+
+def _is_open(file: BinaryIO) -> bool | None:
+    """Tell whether somebody has a file open for writing; None where the system does not say."""
+    alone = swap.lease(file.fileno())
+    return None if alone is None else not alone
+
+
+# --- signed files --------------------------------------------------------------------------------------
+
+
+def _write(workspace: paths.Workspace, path: str, value: dict[str, object]) -> None:
+    data, fresh = json.dumps(value).encode(), f"{path.removesuffix('.json')}.new"
+    try:
+        # A name of its own: what a killed writer leaves is replaced by the next one, or swept by a sync.
+        workspace.files.unlink(fresh, missing_ok=True)
+        workspace.files.create(fresh, sign(paths.signing_key(), _KIND, data).encode() + b"\n" + data)
+        workspace.files.rename(fresh, path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error)) from error
+
+
+def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
+    """Read what `_write` wrote; None for what is missing, damaged or not ours."""
+    try:
+        signature, _, data = workspace.files.read(path).partition(b"\n")
+        if verify(paths.signing_key(), _KIND, data, signature.decode("ascii", "replace")):
+            value = json.loads(data)
+            return value if isinstance(value, dict) else None
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
+    value = _read(workspace, path)
+    try:
+        record = Record(**value) if value else None  # type: ignore[arg-type]
+        if record:
+            record.lines = [Line(*line) for line in record.lines]
+    except TypeError:  # of another version
+        return None
+    return record
