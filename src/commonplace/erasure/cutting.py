@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Block, Wanted
+from commonplace.notes import comments
 from commonplace.notes.headings import atx
 from commonplace.types.statements import Statement
 
-_COMMENT = re.compile(r"<!--.*?-->")
 _TELLS = re.compile(r"[^\W_]")
 # Marks that stand around words, and say nothing around none.
 _PAIRS = (
@@ -209,7 +209,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
     told[statement.first] = told[statement.first].removeprefix(statement.item)
     if statement.hour:
         told[statement.first] = told[statement.first].removeprefix(statement.hour)
-    if any(_TELLS.search(_COMMENT.sub("", line)) for line in told.values()):
+    if any(_TELLS.search(comments.without(line)) for line in told.values()):
         lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
