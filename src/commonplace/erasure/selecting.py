@@ -119,16 +119,15 @@ def _blocks(ground: Ground, path: str, reference: Reference) -> Iterator[Block]:
         raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
     for run in _runs(going(page, reference.first, last)):
         lines = tuple(page.bare(number) for number in run)
-        yield Block(path, run[0], lines, _times(page, lines))
+        yield Block(path, run[0], lines, len(page.places(lines)))
 
 
 def going(page: Page, first: int, last: int) -> list[int]:
     """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
-    wanted = set(range(first, last + 1))
     for statement in page.statements:
-        if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
-            wanted |= set(range(statement.first, statement.end + 1))
-    return sorted(page.whole(wanted))
+        if statement.first <= last and statement.last >= first:
+            first, last = min(first, statement.first), max(last, statement.end)
+    return sorted(page.whole(set(range(first, last + 1))))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
@@ -140,11 +139,6 @@ def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
         run.append(number)
     if run:
         yield run
-
-
-def _times(page: Page, lines: Sequence[str]) -> int:
-    bare = [page.bare(number) for number in range(1, len(page.lines) + 1)]
-    return sum(tuple(bare[at : at + len(lines)]) == tuple(lines) for at in range(len(bare) - len(lines) + 1))
 
 
 # --- what only these say --------------------------------------------------------------------------------
