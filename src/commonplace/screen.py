@@ -76,15 +76,21 @@ def cells(text: str) -> int:
 
 def shorten(text: str, width: int) -> str:
     """Cut a text to a number of cells, with an ellipsis if something had to go."""
-    if cells(text) <= width:
+    if _within(text, 0, len(text), width) == len(text):
         return text
-    taken, used = [], 0
-    for character in text:
-        used += cells(character)
-        if used > width - 1:
-            break
-        taken.append(character)
-    return "".join(taken).rstrip() + ELLIPSIS if width > 0 else ""
+    return text[: _within(text, 0, len(text), width - 1)].rstrip() + ELLIPSIS if width > 0 else ""
+
+
+def _within(text: str, start: int, end: int, width: int) -> int:
+    """Where as much of a stretch of a text ends as fits into a number of cells."""
+    if text.isascii():
+        return min(end, start + max(0, width))
+    used = 0
+    for place in range(start, end):
+        used += cells(text[place])
+        if used > width:
+            return place
+    return end
 
 
 def pad(text: str, width: int) -> str:
@@ -148,12 +154,13 @@ def _pieces(line: str, width: int) -> Iterator[Span]:
         else:
             spans = _between_wide(line, *found.span())
         for start, end in spans:
-            while start < end and not line[start].isspace() and cells(line[start:end]) > width:
-                cut = start + max(1, len(shorten(line[start:end], width + 1)) - 1)
+            if line[start].isspace():
+                yield start, end
+                continue
+            while start < end:
+                cut = max(start + 1, _within(line, start, end, width))
                 yield start, cut
                 start = cut
-            if start < end:
-                yield start, end
 
 
 def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:

@@ -151,11 +151,10 @@ def _blocks(ground: Ground, path: str, reference: Reference, seen: Sequence[str]
 
 def going(page: Page, first: int, last: int) -> list[int]:
     """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
-    wanted = set(range(first, last + 1))
     for statement in page.statements:
-        if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
-            wanted |= set(range(statement.first, statement.end + 1))
-    return sorted(page.whole(wanted))
+        if statement.first <= last and statement.last >= first:
+            first, last = min(first, statement.first), max(last, statement.end)
+    return sorted(page.whole(set(range(first, last + 1))))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:

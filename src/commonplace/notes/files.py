@@ -10,7 +10,7 @@ from pathlib import Path
 from commonplace import atomic, paths
 from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
-from commonplace.notes import headings
+from commonplace.notes import front_matter, headings
 from commonplace.notes.redact import private_parts
 
 __all__ = [
@@ -272,11 +272,8 @@ def _next_fence(fence: str, mark: str, info: str) -> str:
 
 def _body_start(lines: Sequence[str]) -> int:
     """Return the line after the front matter, whose comments look like headings."""
-    if lines and lines[0].rstrip() == "---":
-        for index, line in enumerate(lines[1:500], 1):
-            if line.rstrip() in ("---", "..."):
-                return index + 1
-    return 0
+    front = front_matter.span(lines)
+    return front[1] if front else 0
 
 
 def _codec(data: bytes) -> tuple[bytes, str, str]:

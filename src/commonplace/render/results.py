@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace import estimates, screen
+from commonplace.notes import comments
 from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, Hit
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
 INDENT = "  "
-_COMMENT = r"(?s)[ \t]*<!--.*?-->"
 # XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
 NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
@@ -223,7 +223,7 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
 
     Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
     """
-    text = screen.clean(text if limit is None else re.sub(_COMMENT, "", text)).expandtabs(4)
+    text = screen.clean(text if limit is None else comments.without(text, blanks=True)).expandtabs(4)
     lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     drawn: list[tuple[str, int]] = []

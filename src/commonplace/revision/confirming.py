@@ -49,11 +49,15 @@ def confirm(
     def compose(read: applying.Read) -> Sequence[Change]:
         draft = Draft(Shelf(workspace, settings, read))
         matches = _tentative(draft.shelf, named, owner=by == "owner")
+        tried: dict[str, striking.Raw] = {}
         for match in matches:
+            path = match.statement.path
+            if path not in tried:
+                tried[path] = striking.Raw(striking.split(draft.shelf.raw(path)), path)
             if reject:
                 draft.strike(match, until=f"{now:%Y-%m-%d}", by=by, agent=agent)
             else:
-                _confirm(draft, match.statement)
+                _confirm(draft, tried[path], match.statement)
         done[:] = [(draft, matches, draft.changes())]
         return done[0][2]
 
@@ -113,14 +117,13 @@ def _prefixed(text: str) -> str | None:
     return text[found.end() :] if found else None
 
 
-def _confirm(draft: Draft, statement: Statement) -> None:
+def _confirm(draft: Draft, raw: striking.Raw, statement: Statement) -> None:
     """Take away what marks a statement; refuse where a heading or the front matter does."""
 
-    def edit(lines: Sequence[str]) -> list[str]:
-        return striking.plainly(lines, statement, _COMMENT, _PREFIX)
+    def unmark(raw: striking.Raw) -> bool:
+        return raw.unmark(statement, _COMMENT, _PREFIX)
 
-    before = striking.split(draft.shelf.raw(statement.path))
-    if edit(before) == before:
+    if not unmark(raw):
         why = "is tentative as its heading or its note says so; change it there"
         raise StatementNotFound(statement.citation, why)
-    draft.edit(statement.path, edit, changed=statement)
+    draft.edit(statement.path, unmark, changed=statement)

@@ -16,6 +16,7 @@ from commonplace.lifecycle.months.blocks import Block, Daily
 from commonplace.lifecycle.months.leaving import Left
 from commonplace.lifecycle.months.repeats import Repeat
 from commonplace.lifecycle.months.sections import Line, Origin
+from commonplace.notes import comments
 from commonplace.notes.parse import parse
 from commonplace.search import wording
 from commonplace.search.wording import Wording
@@ -23,7 +24,6 @@ from commonplace.search.wording import Wording
 STANDING = "stands there already"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIST = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
-_COMMENT = re.compile(r"[ \t]*<!--.*?-->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _said(blocks: Sequence[Block]) -> tuple[tuple[str, ...], ...]:
 
 def _bare(block: Block) -> list[str]:
     """The lines of an entry without what is said of it."""
-    return [bare for line in block.lines if (bare := _COMMENT.sub("", line).rstrip())]
+    return [bare for line in block.lines if (bare := comments.without(line, blanks=True).rstrip())]
 
 
 def _follow(places: dict[Origin, int], left: Left) -> None:
@@ -190,5 +190,5 @@ def heading_above(lines: Sequence[str], number: int) -> tuple[int, str]:
     """The line and the text of the heading of a day that a line, from 1, stands under; 0 for none."""
     for place in range(number, 0, -1):
         if lines[place - 1].startswith("## "):
-            return place, " ".join(_COMMENT.sub("", lines[place - 1][3:]).split())
+            return place, " ".join(comments.without(lines[place - 1][3:], blanks=True).split())
     return 0, ""
