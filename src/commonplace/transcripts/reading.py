@@ -234,8 +234,8 @@ class _Part:
         data = self._file.read(size)
         self._rest.size -= len(data)
         if self._rest.size < 0:
-            most = f"{self._rest.most >> 20} MiB, {_RATIO} times its size"
-            raise _Unreadable(f"the archive holds more than {most}; unpack it, and follow what is in it")
+            most = f"{self._rest.most >> 20} MiB"
+            raise _Unreadable(f"the archive unpacks to more than {most}; unpack it, and follow what is in it")
         return data
 
 
