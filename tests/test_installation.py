@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -97,6 +98,8 @@ def test_installed_again_from_where_it_came(environment: Path, monkeypatch: pyte
 
 def test_what_is_printed_is_understood_by_the_installer_of_this_environment() -> None:
     command = shlex.split(installation.add(["click>=8.1"]))  # which is there: nothing is fetched
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} made this environment and is not on PATH any more")
     command.insert(command.index("install") + 1, "--no-deps")
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from commonplace import installation
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import MissingExtra
+from commonplace.errors import MissingExtra, NoteUnreadable
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
@@ -102,6 +102,9 @@ class Reader:
                 note = reading.note(file, state.path, state.format, state.size)
         except (UnicodeEncodeError, OSError) as error:
             self._fail(state, error)
+            return None
+        except NoteUnreadable as error:  # what the index knows of it stays
+            self.failed.append(FileFailure(state.path, error.reason))
             return None
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
