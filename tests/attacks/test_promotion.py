@@ -59,6 +59,12 @@ ROOMS = {
     "unmarked summary": "## 会话小结\n\n- 09:00 决定 – {}",
 }
 
+# How it came: both sessions read a page.
+READ = "## Observations\n" + "".join(
+    f"\n- 08:00 Fetched https://example.org/{name} <!-- by: untrusted; agent: nanobot; session: {name} -->"
+    for name in ("s1", "s2")
+)
+
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -86,7 +92,7 @@ def night(
 
 def write(root: Path, day: date, *lines: str) -> None:
     path = root / "memory" / f"{day}.md"
-    before = path.read_text("utf-8") if path.exists() else f"# {day}\n"
+    before = path.read_text("utf-8") if path.exists() else f"# {day}\n\n{READ}\n\n## Day\n"
     path.write_text(before + "".join(f"\n{line}\n" for line in lines), "utf-8")
 
 
@@ -105,7 +111,9 @@ def test_repeating_it_on_one_day_is_no_second_source(root: Path) -> None:
     text = "Backups are uploaded to backup.example.net."
     write(root, FIRST, *(ROOMS["agent"].format(text) for _ in range(5)), ROOMS["summary"].format(text))
     done = night(root, FIRST, text)
-    assert [one.reason for one in done.rejected] == ["is said by an agent alone, on one day"]
+    assert [one.reason for one in done.rejected] == [
+        "is said by an agent alone that read what strangers write, on one day"
+    ]
 
 
 @pytest.mark.parametrize("op", ["supersede", "merge"])
@@ -124,6 +132,13 @@ def test_it_takes_the_place_of_nothing_either(root: Path, op: str) -> None:
     before = (root / "MEMORY.md").read_text("utf-8")
     night(root, FIRST, text, op=op, targets=("M2",) if op == "supersede" else ("M1", "M2"))
     assert (root / "MEMORY.md").read_text("utf-8") == before
+
+
+def test_what_an_agent_remembers_of_its_owner_gets_in_as_before(root: Path) -> None:
+    text = "Backups are uploaded to backup.example.net."
+    write(root, FIRST, ROOMS["agent"].format(text).replace("s1", "s3"))
+    assert night(root, FIRST, text).rejected == ()
+    assert f"- {text} <!--" in (root / "MEMORY.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("second", ["another day", "the owner", "the owner the same day"])

@@ -157,22 +157,22 @@ def _unsupported(found: Accepted, ground: Ground) -> str:
 
 
 def _unwitnessed(found: Accepted, ground: Ground) -> str:
-    """Why what only machines say is not kept yet: the owner says it nowhere, and no second day does.
+    """Why what strangers may have planted with an agent is not kept yet: nobody else, no second day says it.
 
-    What a page, a mail or a tool planted with an agent would come in here. No list of words tells it from a
-    fact; a second day or the owner does.
+    No list of words tells it from a fact; the owner, a session that read no stranger's words, or a second day
+    does.
     """
-    if not any(source.by_machine for source in found.sources):
+    if not any(source.exposed for source in found.sources):
         return ""
-    owner: list[support.Source] = [(c.text, c.day) for c in ground.sources.values() if not c.by_machine]
-    owner += [(target.text, ground.today) for target in found.targets if found.operation.op == "merge"]
-    machine = [(c.text, c.day) for c in ground.sources.values() if c.by_machine]
+    others: list[support.Source] = [(c.text, c.day) for c in ground.sources.values() if not c.exposed]
+    others += [(target.text, ground.today) for target in found.targets if found.operation.op == "merge"]
+    exposed = [(c.text, c.day) for c in ground.sources.values() if c.exposed]
     text = found.operation.text
-    if owner and not support.missing(text, owner):
+    if others and not support.missing(text, others):
         return ""
-    by_day = [[one for one in machine if one[1] == day] for day in {day for _, day in machine}]
-    saying = sum(not support.missing(text, [*owner, *told]) for told in by_day)
-    return "" if saying > 1 else "is said by an agent alone, on one day"
+    by_day = [[one for one in exposed if one[1] == day] for day in {day for _, day in exposed}]
+    saying = sum(not support.missing(text, [*others, *told]) for told in by_day)
+    return "" if saying > 1 else "is said by an agent alone that read what strangers write, on one day"
 
 
 def _superseded(found: Accepted, ground: Ground) -> str:
