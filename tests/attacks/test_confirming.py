@@ -439,8 +439,5 @@ def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> Non
 
 def test_no_setting_of_a_workspace_lets_agents_erase(root: Path) -> None:
     (root / "commonplace.toml").write_text('[forget]\nby_agents = "allow"\n')
-    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
-        assert memory.settings.forget.by_agents == "ask"
-        answer = call(memory, "memory_forget", {"what": "ferns"})
-        assert "confirm" not in answer.data
-    assert LINES[1] in said(root)
+    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+        Memory.open(root)

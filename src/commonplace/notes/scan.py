@@ -149,7 +149,10 @@ def _below(path: str, folder: str) -> bool:
 
 
 def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
-    """The wanted regular files at or below `start`, by folder."""
+    """The wanted regular files at or below `start`, by folder.
+
+    A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
+    """
     if start and not _inside(os.path.realpath(f"{root}/{start}"), root):
         return []  # a link that leaves the root
     if start and not os.path.isdir(f"{root}/{start}"):
@@ -168,7 +171,7 @@ def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     name = entry.name
-                    right = name.endswith(endings) or wanted(prefix + name)
+                    right = name[0] != "." and (name.endswith(endings) or wanted(prefix + name))
                     if right and (status := _status(entry, root, prefix)):
                         rows.append((name, status.st_mtime_ns, status.st_size))
                     elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
@@ -185,6 +188,8 @@ def _may_hold_notes(folder: str) -> bool:
 
 def _single(root: str, path: str) -> list[Folder]:
     """A glob without wildcards names one file."""
+    if path.rpartition("/")[2].startswith("."):
+        return []
     absolute = f"{root}/{path}"
     try:
         status = os.stat(absolute)
