@@ -205,7 +205,7 @@ def test_a_part_of_a_name_alone_is_told(root: Path) -> None:
 
 
 def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:
-    (root / "memory" / "2025-01-03.md").write_bytes(b"# D\n\n- \xff\xfe is no text.\n")
+    (root / "archive").write_text("A file where the folder would be.")
     done = program(root, "rollup")
     assert done.returncode == 1, done
 
