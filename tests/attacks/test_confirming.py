@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace import Memory, atomic, paths
+from commonplace.agent.tools import call
 from commonplace.erasure import previewing, wanted
 from commonplace.errors import ConfigError, PreviewOutdated
 from commonplace.history import runs
@@ -397,3 +398,46 @@ def test_a_basis_is_read_back_as_it_was() -> None:
     assert wanted.decode(basis) == wanted.replace(told, shown=())
     former = basis.replace(b', "shown": []', b"").replace(b", 2, 1]", b", 2]")
     assert wanted.decode(former) == wanted.replace(told, blocks=(wanted.Block("a.md", 3, ("- a",), 2),))
+
+
+# --- what agents ask for --------------------------------------------------------------------------------
+
+
+def test_a_person_approves_of_what_an_agent_asks_for(root: Path, memory: Memory) -> None:
+    code = call(memory, "memory_forget", {"what": f"{DAY}:4"}, agent="helper").data["approve"]
+    above(root, "Zed was here.")
+    with Person(root, "forget", "--approve", code) as person:
+        shown = person.until("cannot be undone.")
+        assert f"helper asks to forget by lines: {DAY}:4" in shown
+        assert "Bo waters the ferns." in shown
+        above(root, "Yan was, too.")
+        assert person.types("y") == 0, person.shown
+    assert said(root) == ["Yan was, too.", "Zed was here.", LINES[0], *LINES[2:]]
+    assert not list((root / ".commonplace" / "requests").iterdir())
+
+
+def test_nothing_is_approved_without_a_person(root: Path, memory: Memory) -> None:
+    code = call(memory, "memory_forget", {"what": "ferns"}, agent="helper").data["approve"]
+    before = (root / DAY).read_bytes()
+    for further in ((), ("--yes",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "commonplace", "-w", str(root), "forget", "--approve", code, *further],
+            input=b"y\n", capture_output=True, env={**os.environ, "PYTHONPATH": str(SOURCE)}, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr
+    with Person(root, "forget", "--approve", "1") as person:
+        person.until("cannot be undone.")
+        assert person.types("n") == 130
+    assert (root / DAY).read_bytes() == before
+    with Person(root, "forget", "--pending") as person:
+        assert "helper asks to forget by text: ferns" in person.until(code)
+    with Person(root, "forget", "--reject", code) as person:
+        person.until("refused; nothing was changed")
+    assert not list((root / ".commonplace" / "requests").iterdir())
+    assert (root / DAY).read_bytes() == before
+
+
+def test_no_setting_of_a_workspace_lets_agents_erase(root: Path) -> None:
+    (root / "commonplace.toml").write_text('[forget]\nby_agents = "allow"\n')
+    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+        Memory.open(root)

@@ -57,7 +57,7 @@ def correct(
     if nothing == bool(new):
         raise click.UsageError("give NEW, or --nothing to strike OLD alone", ctx)
     memory = session.open_memory(ctx)
-    body = session.text_argument((new,)) if new else ""
+    body = session.words_to_write((new,)) if new else ""
     if new and not body.strip():
         raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
     provenance = _provenance(ctx, of_session)

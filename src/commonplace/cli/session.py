@@ -188,6 +188,13 @@ def note(text: str) -> None:
     sys.stderr.write(look(stream=sys.stderr).style(text, "dim") + "\n")
 
 
+def words_to_write(words: tuple[str, ...]) -> str:
+    """Join the words of an argument that is to be written. Raises ConfigError for what is no UTF-8."""
+    if any("\udc80" <= character <= "\udcff" for word in words for character in word):
+        raise ConfigError("text", "is not UTF-8, so nothing was written; give it as UTF-8")
+    return text_argument(words)
+
+
 def text_argument(words: tuple[str, ...]) -> str:
     """Join the words of an argument; `-` alone stands for standard input."""
     text = " ".join(words)

@@ -27,7 +27,7 @@ def ledger(case: Case) -> Iterator[Finding]:
     if case.workspace is None:
         return
     path = costs_ledger.place(case.workspace, case.environ)
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:  # who made it was killed before the first call
         yield Finding("stores.ledger", "ok", "no ledger yet: no call to a model was recorded")
         return
     told = wrong_with(path, "calls")

@@ -36,6 +36,7 @@ from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreach
 from commonplace.types.revisions import About, Change, Run
 
 _LOCK = "erase"
+MOST_PARTLY = 20  # statements with a part of a name alone that are told one by one
 Step = Callable[..., list[Erased]]
 # Each looks through one kind of store, and changes it if it is told to.
 STEPS: tuple[Step, ...] = (
@@ -128,6 +129,17 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
         Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
         for citation in composing.resting(chosen.composed, chosen.names, ground.read)
     ]
+    partly = list(selecting.partly_named(ground, chosen))
+    found += [
+        Unreachable(
+            f"{citation} says {part}, which may mean the same person", f"commonplace forget '{citation}'"
+        )
+        for citation, part in partly[:MOST_PARTLY]
+    ]
+    if len(partly) > MOST_PARTLY:
+        more = render.count(len(partly) - MOST_PARTLY, "further statement")
+        told = f"{more} with a part of a name alone"
+        found.append(Unreachable(told, f"commonplace forget --query '{partly[0][1]}'"))
     if chosen.transcripts:
         told = f"{beyond.listed(chosen.transcripts)}: sentences that were said in the session as well"
         found.append(Unreachable(told, "commonplace forget --text, with their words"))

@@ -59,8 +59,9 @@ def keep(
     now = now or datetime.now().astimezone()
     paths.prepare_derived(workspace, folder(workspace))
     with atomic.locked(paths.lock_file(workspace, "requests")):
-        waiting = listed(workspace, now)
-        same = [one for one in waiting if one.selection == selection and one.agent == agent]
+        every = [request for _, request in _all(workspace) if request]  # a wrong clock removes nothing here
+        waiting = [one for one in every if abs(now - one.at) <= LASTS]
+        same = [one for one in every if one.selection == selection and one.agent == agent]
         if not same and len(waiting) >= MOST:
             told = f"{MOST} requests wait for the owner already: commonplace forget --pending"
             raise ConfigError("forget", told)
@@ -74,14 +75,17 @@ def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Requ
     """Return what waits, oldest first; what is older than `LASTS`, or no request, is removed."""
     now = now or datetime.now().astimezone()
     found = []
-    for path in sorted(folder(workspace).glob(f"*{_ENDING}")):
-        request = read(path)
+    for path, request in _all(workspace):
         # One from the future is of a clock that was wrong; it would never grow old.
         if request is None or abs(now - request.at) > LASTS:
             path.unlink(missing_ok=True)
         else:
             found.append(request)
     return sorted(found, key=lambda request: (request.at, request.code))
+
+
+def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:
+    return [(path, read(path)) for path in sorted(folder(workspace).glob(f"*{_ENDING}"))]
 
 
 def find(workspace: paths.Workspace, name: str) -> Request:

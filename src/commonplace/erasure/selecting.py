@@ -247,6 +247,24 @@ def _other_transcripts(ground: Ground, wanted: Wanted) -> dict[str, bytes]:
     return {name: data for name in names if (data := ground.read(name)) is not None}
 
 
+def partly_named(ground: Ground, chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield statements that stay and hold the rarer part of a person's name alone, each with that part."""
+    after = {change.path: change.after for change in chosen.composed.changes}
+    for person in chosen.wanted.people:
+        parts = [part for part in person.split() if len(part) > 1]
+        holding: dict[str, list[str]] = {}
+        for part in parts if len(parts) > 1 else ():
+            words = Words((part,))
+            for name in chosen.names:
+                data = after.get(name, ground.read(name))
+                if data is not None and words.found(data.decode("utf-8", "replace")):
+                    stated = (s.citation for s in Page(name, data).statements if words.found(s.text))
+                    holding.setdefault(part, []).extend(stated)
+        if holding:
+            rarest = min(holding, key=lambda part: (len(holding[part]), part))
+            yield from ((citation, rarest) for citation in holding[rarest])
+
+
 def elsewhere(ground: Ground, chosen: Chosen) -> Iterator[str]:
     """Yield statements that stay and say the same as what goes, as hits cite them."""
     words = Words(chosen.common)

@@ -36,6 +36,9 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
 
 
+BEGUN = "the index is being filled by another process: the files themselves were searched"
+
+
 class Store:
     """Owns the open index of one workspace; not thread-safe, its owner holds a lock."""
 
@@ -186,6 +189,10 @@ class Store:
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
+            return 0
+        if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
+            self._take(in_memory(self._identity, BEGUN))
+            self._try_sync(found)
             return 0
         return _really_stale(difference, manifest)
 

@@ -102,8 +102,12 @@ def remember(
     NoteUnreadable.
     """
     from commonplace.notes import files, writes
+    from commonplace.notes.redact import strip_private
 
     _check_heading(section, heading, long_term)
+    if not strip_private(f"{text}\nx").endswith("x"):
+        told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
+        raise ConfigError("text", told)
     provenance = dated(provenance, now)
     body, kinds = own_words(text, provenance, redact)
     if not body.strip():

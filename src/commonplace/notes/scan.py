@@ -163,7 +163,10 @@ def _below(path: str, folder: str) -> bool:
 
 
 def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
-    """The wanted regular files at or below `start`, by folder."""
+    """The wanted regular files at or below `start`, by folder.
+
+    A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
+    """
     files = Root(root)
     try:
         place = files.resolve(start)[len(files.path) :] if start else ""
@@ -182,7 +185,7 @@ def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
                 with os.scandir(enter(f"{place}/{prefix[len(start) :]}".lstrip("/"))) as entries:
                     for entry in entries:
                         name = entry.name
-                        right = name.endswith(endings) or wanted(prefix + name)
+                        right = name[0] != "." and (name.endswith(endings) or wanted(prefix + name))
                         if right and (status := _status(entry, root, prefix)):
                             rows.append((name, status.st_mtime_ns, status.st_size))
                         elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
@@ -199,6 +202,8 @@ def _may_hold_notes(folder: str) -> bool:
 
 def _single(root: str, path: str) -> list[Folder]:
     """A glob without wildcards names one file."""
+    if path.rpartition("/")[2].startswith("."):
+        return []
     absolute = f"{root}/{path}"
     try:
         status = os.stat(absolute)

@@ -26,7 +26,10 @@ class Shelf:
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
-        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and 0 < s.size <= _LARGEST]
+        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
+        told = f"has more than {_LARGEST:,} bytes, so it was not looked through"
+        self.unreadable = [f"{paths.shown(s.path)}: {told}" for s in found if s.size > _LARGEST]
+        found = [s for s in found if s.size <= _LARGEST]
         # A link may be another name of a note that is here: that is changed under one name alone.
         links = {s.path: os.path.realpath(s.absolute) for s in found if os.path.islink(s.absolute)}
         plain = {s.absolute for s in found if s.path not in links}
@@ -34,7 +37,6 @@ class Shelf:
         twice = links.keys() - kept.values()
         self._files = {s.path: s for s in found if s.path not in twice}
         self.paths = sorted(self._files, key=_rank)
-        self.unreadable: list[str] = []
         self._read = read
         self._data: dict[str, bytes | None] = {}
         self._statements: dict[str, list[Statement]] = {}
