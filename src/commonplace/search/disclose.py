@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from commonplace import estimates
+from commonplace import estimates, screen
 from commonplace.notes.recalled import TAG
 from commonplace.search.repeats import Told
 from commonplace.types import Hit
@@ -167,5 +167,5 @@ def _cite(hit: Hit) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text that cannot close the frame it stands in."""
-    return _TAG.sub(rf"‹\1{TAG}", text)
+    """Text that can neither close the frame it stands in nor steer the terminal it may be printed on."""
+    return _TAG.sub(rf"‹\1{TAG}", screen.clean(text))
