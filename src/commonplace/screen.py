@@ -16,6 +16,9 @@ _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
     "\N{REPLACEMENT CHARACTER}",
 )
+_OWN = re.compile(
+    rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\\\)"
+)
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
@@ -57,6 +60,18 @@ PLAIN = Look()
 def clean(text: str) -> str:
     """Replace what a terminal would obey instead of showing; a carriage return at the end of a line goes."""
     return text.replace("\r\n", "\n").removesuffix("\r").translate(_CONTROLS)
+
+
+def guarded(text: str) -> str:
+    """Replace what a terminal would obey in a text that may be styled: only colours and links stay.
+
+    For what is about to be printed, whoever composed it; foreign text is cleaned before it is styled.
+    """
+    if text.isprintable():
+        return text
+    parts = _OWN.split(text)  # texts, with a sequence of ours behind each but the last
+    parts[::2] = map(clean, parts[::2])
+    return "".join(parts)
 
 
 def one_line(text: str) -> str:

@@ -175,8 +175,11 @@ def _strike(text: str) -> object:
     if not stated:
         return None
     raw = striking.Raw(striking.split(decoded), PATH)
-    for statement in stated[:1000]:
-        raw.strike(statement, until="2026-02-13")
+    end = 0
+    for statement in stated:
+        if statement.first > end:
+            raw.strike(statement, until="2026-02-13")
+            end = statement.end
     return raw.lines
 
 
@@ -207,13 +210,13 @@ def _cut(text: str) -> object:
 
 def _cut_first_word(text: str) -> object:
     """Take a word that the text holds everywhere out of it."""
-    word = next((one for one in text[:4000].split() if len(one) > 1 and one.isalpha()), "")
+    word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
     return cutting.cut(PATH, _bytes(text), Wanted(texts=(word,))) if word else None
 
 
 def _cut_people(text: str) -> object:
     """Take whatever mentions a word that the text holds everywhere out of it."""
-    word = next((one for one in text[:4000].split() if len(one) > 1 and one.isalpha()), "")
+    word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
     return cutting.cut(PATH, _bytes(text), Wanted(people=(word,))) if word else None
 
 

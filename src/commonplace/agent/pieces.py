@@ -185,10 +185,10 @@ class _Reader:
         if run:
             yield self._hit(section, run, standing)
 
-    def _hit(self, section: Section, run: Sequence[int], labels: tuple[str, ...]) -> Hit:
+    def _hit(self, section: Section, run: list[int], labels: tuple[str, ...]) -> Hit:
         note = self._note
         while not note.lines[run[-1] - 1].strip():
-            run = run[:-1]
+            run.pop()
         return Hit(
             path=note.path,
             start_line=run[0],

@@ -13,7 +13,6 @@ from commonplace.types import Note
 from commonplace.types.statements import Statement
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_ENDING = re.compile(r"(?:\r\n|\r|\n)\Z")
 _ROW = re.compile(r"\s*\|")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
@@ -40,12 +39,15 @@ class Page:
 
     def bare(self, number: int) -> str:
         """A line without its end."""
-        return _ENDING.sub("", self.lines[number - 1])
+        return self._bare[number - 1]
+
+    @cached_property
+    def _bare(self) -> list[str]:
+        return [line.removesuffix("\n").removesuffix("\r") for line in self.lines]
 
     def ending(self, number: int) -> str:
         """The end of a line, empty for a last one that has none."""
-        found = _ENDING.search(self.lines[number - 1])
-        return found[0] if found else ""
+        return self.lines[number - 1][len(self.bare(number)) :]
 
     @cached_property
     def starts(self) -> list[int]:

@@ -155,7 +155,7 @@ def _standing(text: str, entries: Sequence[tuple[str, str | None]]) -> dict[tupl
         if line.startswith("-"):
             starts.setdefault(line, []).append(number)
     found: dict[tuple[str, str | None], Lines] = {}
-    for key in entries:
+    for key in dict.fromkeys(entries):
         wanted = key[0].split("\n")
         for start in starts.get(wanted[0], ()):
             end = start + len(wanted)

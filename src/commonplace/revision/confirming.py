@@ -18,7 +18,7 @@ from commonplace.types.corrections import Confirmed
 from commonplace.types.revisions import About, Change
 from commonplace.types.statements import Statement
 
-_COMMENT = re.compile(r"[ \t]*<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+_COMMENT = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
 _PREFIX = re.compile(
     r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
 )

@@ -83,13 +83,15 @@ def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> I
     entries = [(block, wording.read(block.told)) for block in under if block.kind == "entry"]
     rest = "\n\n".join("\n".join(block.lines) for block in under if block.kind == "rest")
     lists = {_said(blocks): blocks for blocks in _lists(under).values()}
-    below = _lists(found)
+    twins = {
+        block.first: other
+        for own in _lists(found).values()
+        for block, other in zip(own, lists.get(_said(own), ()), strict=False)
+    }
     for block in found:
         if block.lead:
-            own = below.get(block.lead, [])
-            others = lists.get(_said(own), [])
-            if others and block in own:
-                yield Left(block, STANDING, others[own.index(block)])
+            if other := twins.get(block.first):
+                yield Left(block, STANDING, other)
         elif block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
             yield Left(block, STANDING)
         elif block.kind == "entry" and (other := _like(block, entries)):
@@ -173,8 +175,8 @@ def _lead_end(lines: Sequence[Line], start: int, end: int) -> int:
 
 def _added(lines: list[Line], start: int, end: int, more: Sequence[Line]) -> list[Line]:
     """Insert lines behind what is not blank between two places."""
-    while more and not more[-1][0].strip():
-        more = more[:-1]
+    last = next((n for n in range(len(more), 0, -1) if more[n - 1][0].strip()), 0)
+    more = more[:last]
     if not more:
         return lines
     while end > start and not lines[end - 1][0].strip():
