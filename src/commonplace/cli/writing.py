@@ -68,6 +68,8 @@ def remember(
     session.write(render.written_text(written))
     if written.redacted:
         failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")
+    for warning in written.warnings:
+        failures.warn(warning)
     _warn_of_contradictions(written)
 
 

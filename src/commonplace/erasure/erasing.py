@@ -45,6 +45,7 @@ STEPS: tuple[Step, ...] = (
     files.marks,
     files.logs,
     files.leftovers,
+    files.copies,
 )
 
 

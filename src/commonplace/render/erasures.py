@@ -22,6 +22,7 @@ _NAMES = {
     "marks": "marks of sessions",
     "logs": "logs",
     "leftovers": "temporary files",
+    "copies": "copies of what editors overwrote",
 }
 _SAID = ("notes", "transcripts", "spool")
 _SHOWN = 100  # cells of a line of a note

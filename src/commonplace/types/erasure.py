@@ -20,6 +20,7 @@ Where = Literal[
     "marks",
     "logs",
     "leftovers",
+    "copies",
 ]
 
 
