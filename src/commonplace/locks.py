@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from commonplace import paths
@@ -67,31 +67,31 @@ def _open(path: Path) -> int:
         paths.prepare_derived(paths.Workspace(path.parent.parent.parent))
     root = paths.root_of(path)
     descriptor = root.descriptor(path, os.O_RDWR | os.O_CREAT, make=True)
-    if hasattr(os, "geteuid"):
-        try:
-            _check_owner(descriptor, path, root.stat(path.parent))
-        except BaseException:
-            os.close(descriptor)
-            raise
+    try:
+        if hasattr(os, "geteuid"):
+            _claim(descriptor, path)
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
-def _check_owner(descriptor: int, path: Path, folder: os.stat_result) -> None:
+def _claim(descriptor: int, path: Path) -> None:
     """Let nobody else open a lock file, who could hold it for ever, unless its folder is shared on purpose.
 
     Raises NoteUnreadable.
     """
-    status, own = os.fstat(descriptor), os.geteuid()
+    file, folder, own = os.fstat(descriptor), os.lstat(path.parent), os.geteuid()
     mode = PRIVATE_FILE | (folder.st_mode & 0o066 if folder.st_mode & 0o022 else 0)
-    if status.st_uid == own:
-        if stat.S_IMODE(status.st_mode) != mode:
-            os.fchmod(descriptor, mode)
-        if own == 0 and folder.st_uid != 0:
-            with suppress(PermissionError):  # or the owner of the folder could not open it any more
-                os.fchown(descriptor, folder.st_uid, folder.st_gid)
-    elif own not in (0, status.st_uid) and mode == PRIVATE_FILE:
-        told = f"belongs to another user ({status.st_uid}), who could keep it locked; delete it"
+    if file.st_uid not in (own, folder.st_uid) and own != 0 and mode == PRIVATE_FILE:
+        told = f"belongs to another user ({file.st_uid}), who could keep it locked; delete it"
         raise NoteUnreadable(paths.shown(path), told)
+    if file.st_uid != own or file.st_nlink > 1:  # another name of it may be anybody's file
+        return
+    if stat.S_IMODE(file.st_mode) != mode:
+        os.fchmod(descriptor, mode)
+    if own == 0 and folder.st_uid != 0:
+        os.fchown(descriptor, folder.st_uid, folder.st_gid)  # or its owner could not open it any more
 
 
 def _acquire(descriptor: int, path: Path, deadline: float, pause: Callable[[float], float]) -> None:

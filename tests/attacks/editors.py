@@ -29,6 +29,17 @@ from datetime import datetime
 from pathlib import Path
 from commonplace import paths
 from commonplace.notes import layout
+without = sys.argv[5].split()
+if without:
+    from commonplace.base import swap
+if "lease" in without:
+    swap.lease = lambda descriptor: None
+if "exchange" in without:
+    swap._renamed = lambda *arguments: False
+if "link" in without:
+    def link(*arguments, **named):
+        raise PermissionError(1, "Operation not permitted")
+    os.link = link
 workspace, name, stop, pause = paths.Workspace(Path(sys.argv[1])), sys.argv[2], sys.argv[3], float(sys.argv[4])
 lines, warnings, failures, longest, number = [], [], [], 0.0, 0
 print("up", flush=True)
@@ -177,9 +188,13 @@ class Account:
 
 def run(
     root: Path, kind: str, saves: int, *, writers: int = 4, pause: float = 0.02, gap: float = 0.0,
-    writer_pause: float = 0.0, source: Path | None = None,
+    without: str = "", source: Path | None = None,
 ) -> Account:  # fmt: skip
-    """Let an editor save a note `saves` times beside processes that `remember`, and account for every line."""
+    """Let an editor save a note `saves` times beside processes that `remember`, and account for every line.
+
+    `without` names what the system cannot do: `lease`, `exchange`, `link`. `gap` is how old at least what the
+    editor read is when it saves, in seconds.
+    """
     note = root / "memory" / f"{DAY}.md"
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(START)
@@ -188,7 +203,7 @@ def run(
     began = time.perf_counter()
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), f"w{number}", str(stop), str(writer_pause)],
+            [sys.executable, "-c", WRITER, str(root), f"w{number}", str(stop), "0", without],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
         )
         for number in range(writers)
@@ -261,7 +276,10 @@ if __name__ == "__main__":  # python -m tests.attacks.editors SOURCE SAVES [KIND
 
     for kind in sys.argv[3:] or KINDS:
         with tempfile.TemporaryDirectory() as folder:
-            made = run(Path(folder), kind, int(sys.argv[2]), source=Path(sys.argv[1]))
+            made = run(
+                Path(folder), kind, int(sys.argv[2]), source=Path(sys.argv[1]),
+                without=os.environ.get("WITHOUT", ""),
+            )  # fmt: skip
         lost = {side: sum(line.startswith(side) for line in made.lost) for side in ("ours", "theirs")}
         print(
             f"{kind:11} ours {made.ours:5} theirs {made.theirs:4} kept {made.kept:5} told {made.told:4} "

@@ -241,8 +241,10 @@ def written(entry: Written) -> Answer:
     citation = cite(entry.path, entry.start_line, entry.end_line)
     lines = entry.end_line - entry.start_line + 1
     out = f" Redacted: {', '.join(entry.redacted)}." if entry.redacted else ""
+    out += "".join(f"\nWarning: {warning}" for warning in entry.warnings)
     data = {"citation": citation, **_place(entry.path, entry.start_line, lines)}
-    return Answer(f"Written to {citation}.{out}", {**data, "redacted": list(entry.redacted)})
+    more = {"warnings": list(entry.warnings)} if entry.warnings else {}
+    return Answer(f"Written to {citation}.{out}", {**data, "redacted": list(entry.redacted), **more})
 
 
 def state(status: Status) -> Answer:

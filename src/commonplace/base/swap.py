@@ -16,9 +16,17 @@ _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNO
 _Rename = Callable[[int, bytes, int, bytes, int], int]
 
 
-def exchange(folder: int | None, one: str, other: str) -> bool:
-    """Let two names of a folder change places; false, and nothing is done, where the system cannot."""
-    return _renamed(folder, one, other, "exchange")
+def exchange(folder: int | None, one: str, other: str, *, missing_ok: bool = False) -> bool:
+    """Let two names of a folder change places; false, and nothing is done, where the system cannot.
+
+    Raises FileNotFoundError where nothing has one of them; with `missing_ok` that is false as well.
+    """
+    try:
+        return _renamed(folder, one, other, "exchange")
+    except FileNotFoundError:
+        if missing_ok:
+            return False
+        raise
 
 
 def move_new(folder: int | None, name: str, new: str) -> None:

@@ -73,6 +73,8 @@ def remember(
         raise NoteUnreadable(f"written to {told}", error.strerror or "closed") from error
     if written.redacted:
         failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")
+    for warning in written.warnings:
+        failures.warn(warning)
     _warn_of_contradictions(written)
 
 

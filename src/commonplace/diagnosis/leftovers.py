@@ -11,6 +11,7 @@ from pathlib import Path
 from commonplace import paths
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
+from commonplace.notes import writes
 from commonplace.render import count
 from commonplace.types import Finding
 
@@ -31,6 +32,12 @@ def leftovers(case: Case) -> Iterator[Finding]:
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
         told = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
+    copies = [name for name in workspace.files.names(writes.COPIES) if name.endswith(".md")]
+    if copies:
+        number = count(len(copies), "copy", "copies")
+        told = f"{number} of lines that other programs overwrote: {listed(copies)}"
+        remedy = f"put back what you miss, then delete them from {writes.COPIES}"
+        yield Finding("index.overwritten", "warning", told, remedy)
     if taken := [path.stem for path in _lock_files(workspace) if is_held(path)]:
         told = f"another process is at work now ({listed(taken)})"
         yield Finding("index.locks", "ok", told)

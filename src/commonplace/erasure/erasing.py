@@ -48,6 +48,7 @@ STEPS: tuple[Step, ...] = (
     files.logs,
     files.leftovers,
     files.requests,
+    files.copies,
 )
 
 

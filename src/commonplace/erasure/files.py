@@ -10,11 +10,13 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from commonplace import atomic, paths
-from commonplace.erasure import messages
+from commonplace.erasure import cutting, messages
 from commonplace.erasure import requests as pending
 from commonplace.erasure.ground import Ground
+from commonplace.erasure.messages import unescaped
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import NoteUnreadable
+from commonplace.notes import writes
 from commonplace.types.erasure import Erased
 
 SESSIONS = "sessions"
@@ -137,6 +139,42 @@ def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
             if change:
                 _remove(path)
     return found
+
+
+def copies(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
+    """Take it out of the copies of what editors overwrote; records of our own writes that hold it go.
+
+    Raises NoteUnreadable.
+    """
+    door = ground.workspace.files
+    keys = tuple(map(writes.key_of, wanted.notes))
+    found: list[Erased] = []
+    with _locked(ground, "notes", change=change):
+        for folder in (writes.FOLDER, writes.COPIES):
+            for path in [f"{folder}/{name}" for name in door.names(folder)]:
+                try:
+                    data = door.read(path)
+                    rest = _rest(path, data, wanted, keys)
+                    if rest == data:
+                        continue
+                    found.append(Erased("copies", path))
+                    if change and rest:
+                        door.exchange(path, rest)
+                    elif change:
+                        door.unlink(path)
+                except OSError as error:
+                    raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    return found
+
+
+def _rest(path: str, data: bytes, wanted: Wanted, keys: tuple[str, ...]) -> bytes:
+    """What is left of a copy; nothing of one of a forgotten note, nor of a record that holds any of it."""
+    if any(key in path for key in keys):
+        return b""
+    if path.endswith(".md"):
+        cut = cutting.cut(path, data, wanted)
+        return cut.data or b"" if cut else data
+    return b"" if wanted.found(unescaped(data.decode("utf-8", "replace"))) else data
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -19,12 +19,13 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from commonplace import paths
 from commonplace.base import swap
+from commonplace.base.root import PRIVATE_FILE, open_regular
 from commonplace.base.signature import sign, verify
 from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.locks import LockTimeout, locked
@@ -33,7 +34,7 @@ FOLDER = f"{paths.DERIVED_FOLDER}/writes"
 COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
 _KIND = "writes"  # what is signed
 _DAY_S = 86_400.0
-_LINES, _LINE_BYTES = 400, 64_000  # that are remembered of a note
+_LINES, _LINE_BYTES = 200, 32_000  # that are remembered of a note
 _SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
 _MOST_KEPT, _MOST_COPIES = 200, 1_000
@@ -92,9 +93,9 @@ class Writes:
         old, new = _different(before or b"", after or b"")
         taken_out = Counter(_texts(old)) - Counter(_texts(new))
         lines = [line for line in lines if line.text not in taken_out]
-        held = set(_texts(before or b""))
-        lines += [line for line in self._hidden if line.text in held]
-        lines += [Line(now, text, text in held) for text in Counter(_texts(new)) - Counter(_texts(old))]
+        lines += [line for line in self._hidden if _holds(before, line.text)]
+        added = Counter(_texts(new)) - Counter(_texts(old))
+        lines += [Line(now, text, _holds(before, text)) for text in added]
         kept = dict(self.record.kept)
         pending = f"{self.key}-{now:x}.kept"
         if before is not None:
@@ -203,7 +204,7 @@ class Writes:
             self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
 
     def _save(self, record: Record) -> None:
-        _write(self.workspace, f"{FOLDER}/{self.key}.json", asdict(record))
+        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record))
 
 
 def key_of(note: str) -> str:
@@ -286,6 +287,11 @@ def _texts(data: bytes) -> Iterator[str]:
             yield text
 
 
+def _holds(data: bytes | None, text: str) -> bool:
+    """Tell whether the bytes of a note have a line that begins as a text does."""
+    return b"\n" + text.encode("utf-8", "surrogateescape") in b"\n" + (data or b"")
+
+
 def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     """Cut off the whole lines that two texts begin and end with."""
     one, other = before.splitlines(keepends=True), after.splitlines(keepends=True)
@@ -314,7 +320,7 @@ def _was_edited(line: Line, record: Record, texts: set[str]) -> bool:
     import difflib
 
     known = {record.sums[at : at + 8] for at in range(0, len(record.sums), 8)}
-    fresh = [text for text in texts if _sum(text) not in known]
+    fresh = [text for text in texts if _sum(text.encode("utf-8", "surrogateescape")) not in known]
     return bool(difflib.get_close_matches(line.text, fresh, 1, _ALIKE))
 
 
@@ -331,12 +337,12 @@ def _newest(lines: Sequence[Line], now: int) -> list[Line]:
 
 
 def _sums(data: bytes) -> str:
-    sums = [_sum(text) for text in _texts(data)]
-    return "".join(sums) if len(sums) <= _SUMS else ""
+    lines = data.split(b"\n")
+    return "".join(map(_sum, lines)) if len(lines) <= _SUMS else ""
 
 
-def _sum(text: str) -> str:
-    return f"{zlib.crc32(text.encode('utf-8', 'surrogateescape')):08x}"
+def _sum(line: bytes) -> str:
+    return f"{zlib.crc32(line.rstrip()):08x}"
 
 
 def _digest(data: bytes | None) -> str:
@@ -353,12 +359,20 @@ def _is_open(file: BinaryIO) -> bool | None:
 
 
 def _write(workspace: paths.Workspace, path: str, value: dict[str, object]) -> None:
-    data, fresh = json.dumps(value).encode(), f"{path.removesuffix('.json')}.new"
+    data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    fresh = f"{path.removesuffix('.json')}.new"
+    data = sign(paths.signing_key(), _KIND, data).encode() + b"\n" + data
     try:
-        # A name of its own: what a killed writer leaves is replaced by the next one, or swept by a sync.
-        workspace.files.unlink(fresh, missing_ok=True)
-        workspace.files.create(fresh, sign(paths.signing_key(), _KIND, data).encode() + b"\n" + data)
-        workspace.files.rename(fresh, path)
+        # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
+        # the disk. What a killed writer leaves is overwritten by the next one.
+        with workspace.files.parent(path, make=True) as (folder, name):
+            beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
+            descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+            with open(descriptor, "wb") as file:
+                file.write(data)
+                file.truncate()
+            if not swap.exchange(folder, beside, name, missing_ok=True):
+                os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error)) from error
 
@@ -368,7 +382,7 @@ def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
     try:
         signature, _, data = workspace.files.read(path).partition(b"\n")
         if verify(paths.signing_key(), _KIND, data, signature.decode("ascii", "replace")):
-            value = json.loads(data)
+            value = json.loads(data.decode("utf-8", "surrogateescape"))
             return value if isinstance(value, dict) else None
     except (OSError, ValueError):
         pass

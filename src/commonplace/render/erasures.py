@@ -23,6 +23,7 @@ _NAMES = {
     "logs": "logs",
     "leftovers": "temporary files",
     "requests": "what agents asked for",
+    "copies": "copies of what editors overwrote",
 }
 _SAID = ("notes", "transcripts", "spool")
 _SHOWN = 100  # cells of a line of a note

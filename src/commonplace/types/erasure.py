@@ -21,6 +21,7 @@ Where = Literal[
     "logs",
     "leftovers",
     "requests",
+    "copies",
 ]
 
 

@@ -1,0 +1,199 @@
+"""An editor beside us loses nothing: real programs, repeated saves, and what becomes of every line of either side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace import paths
+from commonplace.base import swap
+from commonplace.notes import layout, writes
+
+from . import editors
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="editors of POSIX systems")
+SLOW = bool(os.environ.get("COMMONPLACE_SLOW"))
+QUICK = {"node", "vim", "append", "pieces"}
+
+
+def held(root: Path, kind: str, saves: int, **named: object) -> editors.Account:
+    """Let an editor save; nothing may be lost, and nobody fails."""
+    if missing := editors.missing(kind):
+        pytest.skip(missing)
+    made = editors.run(root, kind, saves, **named)
+    assert made.lost == [], made.text[-2000:]
+    assert made.failures == []
+    assert made.ours
+    return made
+
+
+@pytest.mark.parametrize("kind", sorted(QUICK))
+def test_an_editor_loses_nothing(tmp_path: Path, kind: str) -> None:
+    held(tmp_path, kind, 25, writers=2)
+    assert litter(tmp_path) == []
+
+
+@pytest.mark.skipif(not SLOW, reason="takes minutes; COMMONPLACE_SLOW=1 runs it")
+@pytest.mark.parametrize("kind", editors.KINDS)
+def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None:
+    made = held(tmp_path, kind, 300)
+    assert made.theirs >= 300
+    assert litter(tmp_path) == []
+
+
+@pytest.mark.skipif(not SLOW, reason="takes minutes; COMMONPLACE_SLOW=1 runs it")
+@pytest.mark.parametrize("without", ["lease", "lease exchange"])
+@pytest.mark.parametrize("kind", editors.KINDS)
+def test_an_editor_loses_nothing_where_the_system_says_less(tmp_path: Path, kind: str, without: str) -> None:
+    held(tmp_path, kind, 60, without=without)
+
+
+def test_an_editor_without_leases_and_exchanges(tmp_path: Path) -> None:
+    held(tmp_path, "append", 15, writers=2, without="lease exchange")
+
+
+def test_what_was_read_long_ago_is_found_and_told(tmp_path: Path) -> None:
+    made = held(tmp_path, "cat", 6, writers=2, gap=0.15)
+    assert made.told
+
+
+def litter(root: Path) -> list[str]:
+    """Temporary files, and more of what was replaced than the last one of each note."""
+    kept = list((root / ".commonplace" / "writes").glob("*.kept"))
+    return [path.name for path in [*root.rglob("*.tmp"), *root.rglob("*.new"), *kept[1:]]]
+
+
+# --- death amid an exchange ----------------------------------------------------------------------------
+
+DYING = """
+import os, shutil, signal, sys
+from datetime import datetime
+from pathlib import Path
+from commonplace import paths
+from commonplace.base import swap
+from commonplace.notes import layout
+start, places, without = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split()
+left = 0
+
+def die():
+    global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def fatal(module, name):
+    real = getattr(module, name)
+    def step(*arguments, **named):
+        die()
+        done = real(*arguments, **named)
+        die()
+        return done
+    setattr(module, name, step)
+
+if "exchange" in without:
+    swap._renamed = lambda *arguments: False
+for name in ("fsync", "rename", "replace", "unlink", "link", "fchmod"):
+    fatal(os, name)
+for name in ("exchange", "move_new", "lease"):
+    fatal(swap, name)
+for step in range(1, 200):
+    place = places / f"{step:03}"
+    shutil.copytree(start, place, copy_function=shutil.copy2)
+    child = os.fork()
+    if not child:
+        left = step
+        layout.remember(paths.Workspace(place), "the line of who dies", now=datetime(2026, 2, 13, 12))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        assert status == 0
+        break
+print("lived")
+"""
+
+
+def remember(workspace: paths.Workspace, text: str) -> Sequence[str]:
+    return layout.remember(workspace, text, now=datetime(2026, 2, 13, 12)).warnings
+
+
+@pytest.mark.parametrize("without", ["", "exchange"])
+@pytest.mark.parametrize("first", [False, True])
+def test_killed_at_any_step_of_a_write(tmp_path: Path, without: str, first: bool) -> None:
+    start = paths.Workspace(tmp_path / "start")
+    start.memory_dir.mkdir(parents=True)
+    if not first:
+        remember(start, "one")
+        remember(start, "two")
+    old = read(start)
+    done = subprocess.run(
+        [sys.executable, "-c", DYING, str(start.root), str(tmp_path / "dead"), without],
+        capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"lived\n"), done.stderr.decode()
+    places = sorted((tmp_path / "dead").iterdir())
+    assert len(places) > 20
+    for place in places:
+        workspace = paths.Workspace(place)
+        assert read(workspace) in (old, (old or "# 2026-02-13\n\n") + "- 12:00 the line of who dies\n"), place
+        was = read(workspace) or ""
+        assert remember(workspace, "the next one") == (), place  # of nothing that is gone
+        assert read(workspace) == (was or "# 2026-02-13\n\n") + "- 12:00 the next one\n"
+        assert writes.check(workspace) == []
+        assert litter(workspace.root) == []
+
+
+def read(workspace: paths.Workspace) -> str | None:
+    note = workspace.memory_dir / "2026-02-13.md"
+    return note.read_text() if note.exists() else None
+
+
+def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) -> None:
+    """The writer dies right after the exchange; the editor, who had the file open, saves into the old one."""
+    workspace = paths.Workspace(tmp_path)
+    workspace.memory_dir.mkdir()
+    remember(workspace, "one")
+    with open(workspace.memory_dir / "2026-02-13.md", "a") as editor:
+        child = os.fork()
+        if not child:
+            swap.lease = lambda descriptor: None  # type: ignore[assignment]
+            real = swap.exchange
+
+            def exchange(folder: int | None, one: str, other: str, **named: bool) -> bool:
+                done = real(folder, one, other, **named)
+                if other.endswith(".md"):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return done
+
+            swap.exchange = exchange  # type: ignore[assignment]
+            remember(workspace, "two")
+            os._exit(0)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        editor.write("- theirs\n")
+    remember(workspace, "three")
+    (told,) = writes.check(workspace)
+    assert "lacks a line that another program saved while it was replaced (- theirs)" in told
+    (copy,) = (tmp_path / ".commonplace" / "overwritten").iterdir()
+    assert copy.read_text() == "- theirs\n"
+    assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
+
+
+def test_thousands_of_writes_leave_no_litter(tmp_path: Path) -> None:
+    workspace = paths.Workspace(tmp_path)
+    workspace.memory_dir.mkdir()
+    for number in range(3000 if SLOW else 300):
+        remember(workspace, f"line {number} " + "x" * 100)
+    folder = tmp_path / ".commonplace" / "writes"
+    assert len(list(folder.iterdir())) <= 3
+    assert max(path.stat().st_size for path in folder.glob("*.json")) < 100_000
+    assert writes.check(workspace) == []
+    assert [path.suffix for path in folder.iterdir() if path.suffix != ".new"] == [".json"]
+    shutil.rmtree(folder)  # as everything below `.commonplace/` it may go
+    assert remember(workspace, "still") == ()
