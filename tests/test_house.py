@@ -20,7 +20,7 @@ ORDER = [
     {"types", "errors"},
     {"characters"},
     {"paths", "screen"},
-    {"atomic", "database"},
+    {"atomic", "database", "records"},
     {"config", "render"},
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
