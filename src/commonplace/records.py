@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -148,26 +148,19 @@ def update(
         root.exchange(path, seal(kind, change(known)), alone=True)
 
 
-class translated:  # noqa: N801 - a context manager
-    """Turn the system's errors with a file into ours, with what helps against a link."""
-
-    def __init__(self, path: Path | str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, OSError):
-            raise NoteUnreadable(paths.shown(self._path), trouble(error)) from error
+@contextmanager
+def translated(path: Path | str) -> Iterator[None]:
+    """Turn the system's errors with a file into NoteUnreadable, with what helps against a link."""
+    try:
+        yield
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), trouble(error)) from error
 
 
 def trouble(error: OSError) -> str:
-    """Return what is wrong with a file, and its remedy where it is a link or another thing that is no file."""
-    told = paths.reason(error)
-    if not isinstance(error, Unsafe):
-        return told
-    name = error.filename
-    return f"{told}; remove {paths.shown(name)}" if name else f"{told}; remove it"
+    """Return what is wrong with a file, and its remedy where it is a link, a fifo or the like."""
+    special = isinstance(error, Unsafe | TooLarge)
+    return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if special else ''}"
 
 
 # --- what is not ours -----------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 from commonplace import paths, records
