@@ -123,7 +123,6 @@ class Pending:
             mark = None if known is None else _parsed(known)
             return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
 
-        paths.prepare_derived(self._workspace, self._workspace.pending)
         with atomic.locked(self._lock):
             records.update(self._files, self._file(session), KIND, changed, limit=_LARGEST)
 
@@ -163,6 +162,7 @@ class Pending:
         if session in self._locks:
             return
         held = ExitStack()
+        paths.prepare_derived(self._workspace, self._workspace.pending)
         # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
         with atomic.locked(self._lock):
             try:
