@@ -21,7 +21,7 @@ ORDER = [
     {"characters"},
     {"paths", "screen"},
     {"locks"},
-    {"atomic", "database"},
+    {"atomic", "database", "records"},
     {"config", "render"},
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},

@@ -157,21 +157,32 @@ class Root:
         with self.parent(path, make=True) as (folder, name):
             self._descend_or_make(folder, name, close=True)
 
-    def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
-        """Make a file with these bytes. Raises FileExistsError where anything has its name."""
+    def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = False) -> None:
+        """Make a file with these bytes. Raises FileExistsError where anything has its name.
+
+        With `durable` the bytes last through a power cut, and so does the name after `sync`.
+        """
         descriptor = self.descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, make=True)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(descriptor)
 
-    def exchange(self, path: Path, data: bytes, *, durable: bool = True) -> None:
+    def exchange(self, path: Path, data: bytes, *, durable: bool = True, alone: bool = False) -> None:
         """Put a file of these bytes in the place of whatever has this name: old or new, never a part.
 
         A link is replaced and not followed. For files that one writer at a time changes under a lock;
-        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut.
+        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut. Who is
+        `alone`, by a lock that every writer of the file takes, removes what a killed one left beside it.
         """
         with self.parent(path, make=True) as (folder, name):
-            temporary = f".{name[:80]}.{os.getpid():x}-{os.urandom(4).hex()}.tmp"
+            chance = "" if alone else f".{os.getpid():x}-{os.urandom(4).hex()}"
+            temporary = f".{name[:80]}{chance}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            if alone:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=folder)
             try:
                 with os.fdopen(open_regular(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
                     file.write(data)

@@ -47,6 +47,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "stores.usage": "stores:usage",
         "stores.spool": "stores:spool",
         "stores.history": "revisions:history",
+        "stores.foreign": "foreign:signatures",
         "stores.caches": "stores:caches",
     },
     "disk": {"disk.space": "disk:space"},

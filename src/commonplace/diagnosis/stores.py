@@ -111,6 +111,8 @@ def caches(case: Case) -> Iterator[Finding]:
 
 def wrong_with(path: Path, table: str = "") -> str:
     """Say what is wrong with a database; an empty text for a whole one, or one that is never left alone."""
+    if not paths.root_of(path).is_file(path):
+        return "is no regular file, or a link leads to it"
     for _ in range(_ATTEMPTS):
         before = snapshot.marks(path)
         told = _wrong_with(path, table)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.embedding.pending import FileStore
 from commonplace.erasure import stores
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
@@ -152,12 +152,8 @@ def providers(ground: Ground) -> Iterator[Unreachable]:
 
 def batches(ground: Ground) -> Iterator[Unreachable]:
     """Say that a provider works on texts, whichever they are."""
-    try:
-        found = json.loads((ground.workspace.derived / "batches.json").read_bytes())
-        jobs = len(found["jobs"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return
-    if jobs:
+    folder = ground.workspace.derived
+    if jobs := len(FileStore(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs):
         told = f"{count(jobs, 'batch', 'batches')} of texts that an embedding provider works on"
         yield Unreachable(told, "cancel them with the provider")
 

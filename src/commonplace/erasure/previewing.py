@@ -24,7 +24,7 @@ SPOOL = ".commonplace/spool"  # stands for all of its files, whose names change 
 
 def basis(wanted: Wanted, places: Iterable[Erased]) -> bytes:
     """Return what a preview is of, with what it showed."""
-    return intents.encode(replace(wanted, shown=tuple(_shown(places))))
+    return json.dumps(intents.encode(replace(wanted, shown=tuple(_shown(places))))).encode()
 
 
 def read(preview: Erasure) -> Wanted:
@@ -32,7 +32,7 @@ def read(preview: Erasure) -> Wanted:
     if not preview.basis:
         raise ConfigError("forget", "this is no preview; take what forget(..., dry_run=True) returns")
     try:
-        return intents.decode(preview.basis)
+        return intents.decode(json.loads(preview.basis))
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigError("forget", "what the preview was of cannot be read; preview it once more") from error
 

@@ -5,18 +5,15 @@ A file for each in `.commonplace/requests/`, for the owner's eyes only: it holds
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from commonplace import atomic, paths
-from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace import atomic, paths, records
+from commonplace.errors import ConfigError
 from commonplace.types.erasure import Erasure, Selection
 
 LASTS = timedelta(days=7)
@@ -24,6 +21,7 @@ MOST = 50  # that wait at once: nobody reads through more
 _LARGEST = 4 << 20  # bytes of one
 _NAME = re.compile(r"[0-9a-f]{8}")
 _ENDING = ".json"
+_KIND = "request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,9 @@ def keep(
             raise ConfigError("forget", told)
         code = same[0].code if same else secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
-        _write(folder(workspace) / f"{code}{_ENDING}", _encode(request))
+        path = folder(workspace) / f"{code}{_ENDING}"
+        with records.translated(path):
+            workspace.files.exchange(path, records.seal(_KIND, _encode(request)), alone=True)
     return request
 
 
@@ -78,14 +78,18 @@ def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Requ
     for path, request in _all(workspace):
         # One from the future is of a clock that was wrong; it would never grow old.
         if request is None or abs(now - request.at) > LASTS:
-            path.unlink(missing_ok=True)
+            with records.translated(path):
+                workspace.files.unlink(path, missing_ok=True)
         else:
             found.append(request)
     return sorted(found, key=lambda request: (request.at, request.code))
 
 
 def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:
-    return [(path, read(path)) for path in sorted(folder(workspace).glob(f"*{_ENDING}"))]
+    with records.translated(folder(workspace)):
+        names = workspace.files.names(folder(workspace))
+    found = [folder(workspace) / name for name in names if name.endswith(_ENDING)]
+    return [(path, read(workspace, path)) for path in found]
 
 
 def find(workspace: paths.Workspace, name: str) -> Request:
@@ -99,46 +103,33 @@ def find(workspace: paths.Workspace, name: str) -> Request:
 
 def remove(workspace: paths.Workspace, request: Request) -> None:
     """Remove one that was answered."""
-    (folder(workspace) / f"{request.code}{_ENDING}").unlink(missing_ok=True)
+    path = folder(workspace) / f"{request.code}{_ENDING}"
+    with records.translated(path):
+        workspace.files.unlink(path, missing_ok=True)
 
 
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_suffix(".tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-
-
-def _encode(request: Request) -> bytes:
+def _encode(request: Request) -> dict[str, Any]:
     selection = request.selection
-    told = {
+    return {
         "kind": selection.kind,
         "value": selection.value,
-        "also": selection.also,
+        "also": list(selection.also),
         "basis": request.preview.basis.decode("utf-8", "surrogatepass"),
         "at": request.at.isoformat(timespec="seconds"),
         "agent": request.agent,
         "session": request.session,
     }
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def read(path: Path) -> Request | None:
-    """Return what a file says; None for one that is no request."""
+def read(workspace: paths.Workspace, path: Path) -> Request | None:
+    """Return what a file says; None for one that is no request, or not one of this user's programs."""
     if not _NAME.fullmatch(path.stem):
         return None
     try:
-        descriptor = os.open(path, paths.OPEN_FLAGS | getattr(os, "O_NOFOLLOW", 0))
-        with open(descriptor, "rb") as file:
-            told: Mapping[str, Any] = json.loads(file.read(_LARGEST).decode("utf-8", "surrogatepass"))
-        selection = Selection(told["kind"], str(told["value"]), tuple(map(str, told["also"])))
-        preview = Erasure((), dry_run=True, basis=told["basis"].encode("utf-8", "surrogatepass"))
-        at = datetime.fromisoformat(told["at"]).astimezone()
-        return Request(path.stem, selection, preview, at, str(told["agent"]), str(told["session"]))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        fields = records.read(workspace.files, path, _KIND, limit=_LARGEST)
+        selection = Selection(fields["kind"], str(fields["value"]), tuple(map(str, fields["also"])))
+        preview = Erasure((), dry_run=True, basis=fields["basis"].encode("utf-8", "surrogatepass"))
+        at = datetime.fromisoformat(fields["at"]).astimezone()
+        return Request(path.stem, selection, preview, at, str(fields["agent"]), str(fields["session"]))
+    except (records.Foreign, OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

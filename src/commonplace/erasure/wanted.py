@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -107,16 +106,17 @@ class Wanted:
         return replace(self, vectors=tuple(sorted({*self.vectors, *keys})))
 
 
-def encode(wanted: Wanted) -> bytes:
-    """Write it as JSON."""
-    return json.dumps(asdict(wanted), ensure_ascii=False).encode("utf-8", "surrogatepass")
+def encode(wanted: Wanted) -> dict[str, Any]:
+    """Return it as an object of JSON."""
+    return asdict(wanted)
 
 
-def decode(data: bytes) -> Wanted:
+def decode(told: Mapping[str, Any]) -> Wanted:
     """Read it back. Raises ValueError, TypeError, KeyError for what is none."""
-    told: Mapping[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
-    lists: dict[str, Any] = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
-    plain: dict[str, Any] = {name: value for name, value in told.items() if not isinstance(value, list)}
+    lists: dict[str, Any] = {
+        name: tuple(value) for name, value in told.items() if isinstance(value, list | tuple)
+    }
+    plain: dict[str, Any] = {name: value for name, value in told.items() if name not in lists}
     blocks = tuple(_block(*one) for one in lists.pop("blocks"))
     known = tuple(Known(*one) for one in lists.pop("known"))
     plain["shown"] = tuple(Shown(*one) for one in lists.pop("shown")) if "shown" in lists else None

@@ -130,7 +130,7 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
 
 def recover(workspace: paths.Workspace) -> list[Run]:
     """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable."""
-    if not runs.unfinished(workspace) and not runs.litter(workspace):
+    if not (runs.unfinished(workspace) or runs.litter(workspace) or runs.foreign(workspace)):
         return []
     with atomic.locked(_lock(workspace)):
         return _carry_on(workspace)

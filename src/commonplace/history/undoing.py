@@ -138,7 +138,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
         raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
     found = runs.load(workspace, named[0]) if named else None
     if found is None:
-        raise NotUndone(name, "what is kept of it is damaged" if named else f"no such run; {LOG}")
+        raise NotUndone(name, runs.unusable(workspace, named[0]) if named else f"no such run; {LOG}")
     return found
 
 

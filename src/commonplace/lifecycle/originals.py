@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -145,5 +144,5 @@ def _leave(workspace: paths.Workspace, gone: Sequence[str]) -> None:
     for folder in sorted({dirname(path) for path in gone}, key=len, reverse=True):
         while folder:
             with suppress(OSError):
-                os.rmdir(workspace.root / folder)
+                workspace.files.rmdir(folder)
             folder = dirname(folder)

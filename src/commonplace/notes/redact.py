@@ -28,11 +28,6 @@ _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
 _BREAKS = r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
 
-def rules_digest() -> str:
-    """Return what changes whenever a text may be redacted otherwise than before."""
-    return hashlib.sha256(b"redaction-1").hexdigest()[:16]
-
-
 def redact(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace secrets by `[REDACTED:kind]`; return the text and the kinds found, in order.
 
