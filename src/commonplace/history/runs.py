@@ -31,7 +31,6 @@ from commonplace.types.revisions import About, Change, ChangedFile, Run
 RECORD = "run.json"
 SIDES = ("before", "after")
 WAITING = "not committed yet"  # what `uncommitted` says until git was asked
-LEAST = 20  # runs that are kept however old they are
 _TEMPORARY = ".tmp"
 # The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -224,30 +223,31 @@ def remove(workspace: paths.Workspace, name: str) -> None:
 
 
 def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
-    """Remove the runs that are older than so many days, but none that is begun, nor the newest `LEAST`.
+    """Remove the runs that are older than so many days, but none that is begun.
 
-    A clock that was in the future for once makes nothing old: days are counted from the run before the last,
-    unless today is earlier. What was made then is named after that day, and so is all that came after it; of
-    these the moment counts that they note.
+    Where even the last one before now is older, the clock may be wrong: the next run decides. One that was
+    made while a clock was in the future has a name of that day, as all have that came after it: of these the
+    moment counts that they note.
     """
-    known = names(workspace)
-    today = now.strftime(_STAMP)
-    last = min([today, *(name[:_STAMP_LENGTH] for name in known[-2:-1])])
-    cutoff = (datetime.strptime(last, _STAMP) - timedelta(days=keep_days)).strftime(_STAMP)
-    for name in known[:-LEAST]:
+    known, today = names(workspace), now.strftime(_STAMP)
+    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    if len(known) > 1 and known[-2] < cutoff:
+        return
+    for name in known:
+        ahead = name > today and name[:_STAMP_LENGTH] != today
+        if not ahead and name >= cutoff:
+            continue
         run = load(workspace, name)
-        made = name
-        if name > today and run is not None:
-            made = _stamp_of(run.at) or name
-        if made < cutoff and (run is None or run.state != "begun"):
+        old = not ahead or (run is not None and _stamp_of(run.at, name) < cutoff)
+        if old and (run is None or run.state != "begun"):
             remove(workspace, name)
 
 
-def _stamp_of(at: str) -> str:
+def _stamp_of(at: str, otherwise: str) -> str:
     try:
         return datetime.fromisoformat(at).strftime(_STAMP)
     except ValueError:
-        return ""
+        return otherwise
 
 
 def _encode(run: Run) -> bytes:
