@@ -31,7 +31,6 @@ KIND = "history"
 RECORD = "run.json"
 SIDES = ("before", "after")
 WAITING = "not committed yet"  # what `uncommitted` says until git was asked
-LEAST = 20  # runs that are kept however old they are
 _TEMPORARY = ".tmp"
 # The second it was made, its place among those of the same second, and three digits by chance.
 _NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -247,38 +246,37 @@ def remove(workspace: paths.Workspace, name: str) -> None:
 
 
 def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
-    """Remove the runs that are older than so many days, but none that is begun, nor the newest `LEAST`.
+    """Remove the runs that are older than so many days, but none that is begun.
 
-    A clock that was in the future for once makes nothing old: days are counted from the run before the last,
-    unless today is earlier. What was made then is named after that day, and so is all that came after it; of
-    these the moment counts that they note.
+    Where even the last one before now is older, the clock may be wrong: the next run decides. One that was
+    made while a clock was in the future has a name of that day, as all have that came after it: of these the
+    moment counts that they note.
     """
-    known = names(workspace)
-    today = now.strftime(_STAMP)
-    last = min([today, *(name[:_STAMP_LENGTH] for name in known[-2:-1])])
-    cutoff = (datetime.strptime(last, _STAMP) - timedelta(days=keep_days)).strftime(_STAMP)
-    for name in known[:-LEAST]:
+    known, today = names(workspace), now.strftime(_STAMP)
+    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    if len(known) > 1 and known[-2] < cutoff:
+        return
+    for name in known:
+        ahead = name > today and name[:_STAMP_LENGTH] != today
+        if not ahead and name >= cutoff:
+            continue
         run = _loaded(workspace, name)
         if isinstance(run, str):
-            if name < cutoff:
-                if run:
-                    records.set_aside(workspace.files, workspace.history / name, run)
-                else:
-                    remove(workspace, name)
-            continue
-        made = name
-        if name > today:
-            made = _stamp_of(run.at) or name
-        if made < cutoff and run.state != "begun":
-            remove(workspace, name)
+            if run and not ahead:
+                records.set_aside(workspace.files, workspace.history / name, run)
+                continue
+            old = not ahead
+        else:
+            old = (not ahead or _stamp_of(run.at, name) < cutoff) and run.state != "begun"
+        if old:
             remove(workspace, name)
 
 
-def _stamp_of(at: str) -> str:
+def _stamp_of(at: str, otherwise: str) -> str:
     try:
         return datetime.fromisoformat(at).strftime(_STAMP)
     except ValueError:
-        return ""
+        return otherwise
 
 
 def _encode(run: Run) -> bytes:
