@@ -92,7 +92,8 @@ class Words:
 
     def replaced(self, text: str, mark: str = MARK) -> str:
         """Return a text with a mark in the place of each of them."""
-        parts, at = list[str](), 0
+        parts: list[str] = []
+        at = 0
         for first, last in self.spans(text):
             parts += (text[at:first], mark)
             at = last

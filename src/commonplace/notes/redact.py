@@ -7,7 +7,6 @@ every note, and nearly all hold no secret. So a few substring tests at 1 GB/s de
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache

@@ -12,7 +12,6 @@ from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.consolidation.standing import Entry, Page
 from commonplace.search import wording
 
-
 # Characters of entries that are compared at most: all that a page of some hundreds holds, each with each.
 _MOST_COMPARED = 5_000_000
 _GLANCE = 10  # what it counts to see that two cannot be the same
