@@ -90,6 +90,10 @@ class Words:
         """Whether any of them stands in a text."""
         return bool(self.spans(text))
 
+    def within(self, arguments: str) -> str:
+        """Return the arguments of a call that hold one of them: whoever reads those expects an object."""
+        return json.dumps({"text": MARK})
+
     def replaced(self, text: str, mark: str = MARK) -> str:
         """Return a text with a mark in the place of each of them."""
         parts: list[str] = []
