@@ -48,8 +48,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Rules:
     def use(version: str) -> None:
         monkeypatch.setattr(redact, "_merged", known if version == "today" else lacking)
         digest = hashlib.sha256(version.encode()).hexdigest()
-        for module in (redact, rules, redaction):
-            monkeypatch.setattr(module, "rules_digest", lambda: digest)
+        monkeypatch.setitem(rules.VERSIONS, rules.REDACTION, digest)
 
     return use
 

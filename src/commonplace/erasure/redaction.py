@@ -18,7 +18,8 @@ from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.erasure.words import MARK, Words
 from commonplace.errors import NoteUnreadable
-from commonplace.notes.redact import redact, rules_digest
+from commonplace.index import rules
+from commonplace.notes.redact import redact
 from commonplace.types.erasure import Erased
 
 RULES = "redaction"  # a file that names the rules that the records beside it were last looked through by
@@ -67,7 +68,8 @@ def is_due(workspace: paths.Workspace) -> bool:
     """Tell whether records were written by other rules than today's, as far as a mark says."""
     try:
         mark = _mark(workspace)
-        return paths.root_of(mark).read(mark, limit=1024).decode("ascii", "replace") != rules_digest()
+        noted = paths.root_of(mark).read(mark, limit=1024).decode("ascii", "replace")
+        return noted != rules.VERSIONS[rules.REDACTION]
     except OSError:
         return True
 
@@ -94,7 +96,7 @@ def _renewed(ground: Ground) -> list[Erased]:
     erased += [one for step in _STEPS for one in step(ground, wanted, change=True)]
     mark = _mark(ground.workspace)
     try:
-        paths.root_of(mark).exchange(mark, rules_digest().encode())
+        paths.root_of(mark).exchange(mark, str(rules.VERSIONS[rules.REDACTION]).encode())
     except OSError as error:
         raise NoteUnreadable(paths.shown(mark), paths.reason(error)) from error
     return erased
