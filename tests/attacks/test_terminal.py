@@ -21,7 +21,7 @@ HOSTILE = "tea \x1b]0;owned\x07 \x1b[2J \x9b31m \x1b]8;;http://evil\x1b\\ here \
 def printed(folder: Path, *arguments: str) -> str:
     """What a command writes to a terminal."""
     ours, theirs = pty.openpty()
-    environ = {**os.environ, "TERM": "xterm"}
+    environ = {**os.environ, "TERM": "xterm", "COMMONPLACE_EMBEDDING_PROVIDER": "none"}
     command = [sys.executable, "-m", "commonplace", *arguments]
     done = subprocess.Popen(command, cwd=folder, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=environ)
     os.close(theirs)
@@ -43,7 +43,6 @@ def printed(folder: Path, *arguments: str) -> str:
 def test_notes_steer_no_terminal(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "MEMORY.md").write_text(f"# Memory\n\n- Ann drinks {HOSTILE}\n")
-    (tmp_path / "commonplace.toml").write_text('[embedding]\nprovider = "none"\n')
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
     said = printed(tmp_path, *command)
