@@ -45,7 +45,6 @@ STEPS: tuple[Step, ...] = (
     files.marks,
     files.logs,
     files.leftovers,
-    files.copies,
 )
 
 
@@ -77,7 +76,8 @@ def forget(
 def planned(ground: Ground, chosen: Chosen) -> Erasure:
     """Say what would go, and change nothing."""
     told = chosen.wanted.with_vectors(_vector_keys(ground, chosen.composed, chosen.wanted))
-    places = [*files.spool(ground, told, change=False), *chosen.composed.places]
+    places = [*files.spool(ground, told, change=False), *files.copies(ground, told, change=False)]
+    places += chosen.composed.places
     for step in STEPS:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
@@ -133,7 +133,9 @@ def _erase(
     """Do all steps; what fails keeps the note, so that it is done again, and is told."""
     work = _Work(ground, path, told)
     work.do(lambda: files.spool(ground, work.wanted, change=True))
+    work.do(lambda: files.copies(ground, work.wanted, change=True))
     work.do(lambda: work.notes(now))
+    work.do(work.replaced)
     for step in STEPS:
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
     work.do(work.index)
@@ -181,6 +183,11 @@ class _Work:
         told = "cannot be changed: {}; then: commonplace forget --resume"
         self.troubles += [Trace(path, 0, told.format(reason)) for path, reason in self.blocked.items()]
         return found
+
+    def replaced(self) -> list[Erased]:
+        """Remove the notes as they were before this change, which is no place of its own."""
+        files.copies(self.ground, self.wanted, change=True)
+        return []
 
     def _changed(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
         """Change some notes, all or none, in one run that keeps no bytes."""
