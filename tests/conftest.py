@@ -66,6 +66,14 @@ def closed_connections() -> Iterator[None]:
         endpoint.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the key of what is made for several tests at once out of the home of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_model_of_another_test() -> Iterator[None]:
     """Forget the models behind a server: they were made with the keys of one test's environment."""

@@ -16,12 +16,12 @@ from commonplace import errors
 SOURCE = Path(commonplace.__file__).parent
 ORDER = [
     {"base"},
-    {"estimates"},
+    {"estimates", "installation"},
     {"types", "errors"},
     {"characters"},
     {"paths", "screen"},
     {"locks"},
-    {"atomic", "database"},
+    {"atomic", "database", "records"},
     {"config", "render"},
     {"addresses", "catalog", "deadline", "refusals"},
     {"transport", "costs"},
@@ -102,3 +102,47 @@ def test_importing_costs_nothing_heavy() -> None:
     )
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
+
+
+# Modules that may start a program: git, a collection's own command, a model's, a download, an import tried apart,
+# a server, the starters of a schedule, measurements.
+STARTERS = {
+    "bench/bare.py", "bench/probes.py", "diagnosis/versions.py", "embedding/downloads.py", "history/git.py",
+    "lifecycle/schedule/programs.py", "llm/command.py", "notes/updates.py", "servers/daemon.py",
+}  # fmt: skip
+_STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
+_STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")
+
+
+def starts_programs(tree: ast.AST) -> bool:
+    """Whether a module imports what starts programs, or asks the system to."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Import)
+            and {alias.name.partition(".")[0] for alias in node.names} & _STARTING
+        ):
+            return True
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in _STARTING:
+            return True
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id in ("os", "asyncio")
+            and node.attr.startswith((*_STARTS, "create_subprocess"))
+        ):
+            return True
+    return False
+
+
+def test_few_modules_start_programs_and_one_starts_git() -> None:
+    trees = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in MODULES}
+    assert {name for name, tree in trees.items() if starts_programs(tree)} == STARTERS
+    naming = {
+        name
+        for name in STARTERS
+        for node in ast.walk(trees[name])
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.split()[:1] == ["git"]
+    }
+    assert naming == {"history/git.py"}

@@ -33,7 +33,7 @@ STEPS = (
 def once(workspace: Path) -> list[float]:
     """Return the seconds after which each step was answered."""
     started = time.perf_counter()
-    program = [sys.executable, "-m", "commonplace", "-w", str(workspace), "mcp"]
+    program = [sys.executable, "-P", "-m", "commonplace", "-w", str(workspace), "mcp"]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

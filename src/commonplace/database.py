@@ -13,6 +13,7 @@ import apsw
 
 from commonplace import paths
 from commonplace.base.connection import SIDE_FILES, connect
+from commonplace.base.root import Unsafe
 from commonplace.errors import NoteUnreadable
 from commonplace.paths import Workspace
 
@@ -120,7 +121,8 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        remedy = "; remove it" if isinstance(error, Unsafe) else ""
+        raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}{remedy}") from error
     except apsw.Error as error:
         if isinstance(error, apsw.NotADBError | apsw.CorruptError):
             reason = DAMAGED

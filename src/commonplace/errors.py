@@ -9,6 +9,7 @@
     ├── OutsideRoots           a path that leaves the workspace and its collections
     ├── UnknownCollection      a collection nobody added: the name and the known ones
     ├── NoteUnreadable         a file that cannot be read or written: path and reason
+    ├── PreviewOutdated        what was previewed is not what stands there now: the paths that differ
     ├── IndexUnavailable       the index cannot be opened, written or repaired
     ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
     ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
@@ -76,6 +77,15 @@ class NoteUnreadable(CommonplaceError):
         self.reason = reason
 
 
+class PreviewOutdated(CommonplaceError):
+    """What was previewed, and perhaps confirmed, is not what stands there now; nothing was changed."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+        super().__init__(f"{shown}: changed since the preview, so nothing was done; look again")
+        self.paths = tuple(paths)
+
+
 class IndexUnavailable(CommonplaceError):
     """The index cannot be opened, written or repaired; the notes themselves are untouched."""
 
@@ -124,9 +134,12 @@ class BudgetExceeded(CommonplaceError):
 
 
 class MissingExtra(CommonplaceError):
-    """An optional dependency is not installed."""
+    """An optional dependency is not installed; `remedy` is the command that installs it here."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an extra: pip install 'commonplace[{extra}]'")
+        from commonplace import installation
+
         self.feature = feature
         self.extra = extra
+        self.remedy = installation.add_extra(extra)
+        super().__init__(f"{feature} needs an extra: {self.remedy or extra}")

@@ -206,13 +206,15 @@ class Memory:
         now: datetime | None = None,
         provenance: Provenance | None = None,
         dry_run: bool = False,
+        preview: Corrected | None = None,
     ) -> Corrected:
         """Strike a statement wherever the workspace's notes say it, and put the right one beside it.
 
         `old` is a reference, as `get` takes them, or the words of the statement: all of it, or whole
         sentences. Without `new` it is struck alone. `provenance` says who corrects; only the owner (no one
-        named) touches what is pinned. With `dry_run` nothing is written. Raises StatementNotFound, with near
-        misses, ConfigError for a new statement that is none, NoteUnreadable.
+        named) touches what is pinned. With `dry_run` nothing is written, and what is returned may be given as
+        `preview`. Raises StatementNotFound, with near misses, ConfigError for a new statement that is none,
+        NoteUnreadable, PreviewOutdated where anything but the preview would be written.
         """
         from datetime import datetime
 
@@ -222,7 +224,7 @@ class Memory:
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
         return correcting.correct(
             self.workspace, self.settings, wanted, redact=self.settings.remember.redact, ask=self._near,
-            dry_run=dry_run,
+            dry_run=dry_run, preview=preview,
         )  # fmt: skip
 
     def _near(self, text: str, own: bool) -> list[Cited]:
@@ -246,7 +248,7 @@ class Memory:
 
     def forget(
         self,
-        what: Selection | Sequence[Selection],
+        what: Selection | Sequence[Selection] | Erasure,
         *,
         dry_run: bool = False,
         now: datetime | None = None,
@@ -255,16 +257,18 @@ class Memory:
     ) -> Erasure:
         """Remove something for real: from notes, index, caches, transcripts, record of changes and spool.
 
-        Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed. Nothing at all
-        selected carries on what was killed before; `agent` and `session` are who asks, if not the owner.
-        Raises NoteNotFound, OutsideRoots, ConfigError for what cannot be selected, NoteUnreadable.
+        Then every file is scanned for it, byte by byte. With `dry_run` nothing is changed, and what is
+        returned may be given as `what`: then exactly that goes, wherever its lines stand by now, or nothing.
+        Nothing at all selected carries on what was killed before; `agent` and `session` are who asks, if not
+        the owner. Raises NoteNotFound, OutsideRoots, ConfigError for what cannot be selected, NoteUnreadable,
+        PreviewOutdated where the notes have changed so that something else would go.
         """
         from commonplace.erasure import erasing
         from commonplace.erasure.ground import Ground
         from commonplace.revision.references import shifted
-        from commonplace.types import Selection
+        from commonplace.types import Erasure, Selection
 
-        selections = [what] if isinstance(what, Selection) else list(what)
+        asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
         index = self._index_path or self.workspace.index
         ground = Ground(
             self.workspace, self.settings, sources(self), index, self._make_store, self._journal.path, shifted
@@ -272,7 +276,7 @@ class Memory:
         with self._syncing, self._lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
-            return erasing.forget(ground, selections, dry_run=dry_run, now=now, agent=agent, session=session)
+            return erasing.forget(ground, asked, dry_run=dry_run, now=now, agent=agent, session=session)
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -426,7 +430,12 @@ class Memory:
             report = store.sync(load, progress, stop, patient=patient)
         if self.settings.embedding.provider == "none":
             report = replace(report, pending=0)  # none is wanted
-        warnings = [*pulled, *report.warnings, *filter(None, [self._current.trouble])]
+        warnings = [
+            *self.settings.warnings,
+            *pulled,
+            *report.warnings,
+            *filter(None, [self._current.trouble]),
+        ]
         return replace(report, seconds=time.perf_counter() - started, warnings=tuple(warnings))
 
     def status(self) -> Status:

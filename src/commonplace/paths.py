@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base.root import LIMIT, Root, Unsafe, kind
 from commonplace.base.signature import load_key
-from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
     from datetime import date
@@ -111,6 +111,11 @@ class Workspace:
         return self.derived / "erasing"
 
     @property
+    def sessions(self) -> Path:
+        """The folder of our own transcripts."""
+        return self.root / "sessions"
+
+    @property
     def locks(self) -> Path:
         """The folder of lock files; notes themselves are never locked."""
         return self.derived / "locks"
@@ -156,6 +161,17 @@ def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None
     return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
 
 
+def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
+
+    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    return user_config_dir(environ) / "servers" / f"{digest}.token"
+
+
 def _nearest(folder: Path) -> Path:
     """A folder, or the one it would be made in."""
     return folder if folder.is_dir() else folder.parent
@@ -174,7 +190,8 @@ def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Pat
 def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
     """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
 
-    Any existing folder may be named outright. Raises WorkspaceNotFound.
+    Any existing folder may be named outright, but one within the clone that this program runs from only if it
+    is a workspace already. Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
     if named and os.path.isabs(expanded := _expand_home(named, environ)):
@@ -184,6 +201,8 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
         folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
             raise WorkspaceNotFound(shown(folder))
+        if not _is_workspace(folder, os.path.realpath(_home(environ))):
+            check_outside_clone(folder)
         return folder
     found = find_workspace(cwd, environ)
     if found is not None:
@@ -192,6 +211,19 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     if own.is_dir():
         return own
     raise WorkspaceNotFound(shown(cwd))
+
+
+def check_outside_clone(folder: Path) -> None:
+    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there."""
+    from commonplace import installation
+
+    clone = installation.checkout()
+    if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
+        raise ConfigError(
+            "workspace",
+            f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
+            " `commonplace init ~/notes`, or go there",
+        )
 
 
 def _here() -> Path:
@@ -224,6 +256,38 @@ def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     except OSError as error:
         raise NoteUnreadable(shown(folder), reason(error)) from error
     return made
+
+
+def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
+    own = [workspace.derived, workspace.sessions] if workspace else []
+    return [*own, user_config_dir(environ), user_cache_dir(environ)]
+
+
+def is_open(folder: Path) -> bool:
+    """Tell whether others may enter or read a folder of this user's; false where modes say nothing."""
+    if not hasattr(os, "getuid"):
+        return False
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+    return own and bool(status.st_mode & 0o077)
+
+
+def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Close our folders, with all that is in them, to others; return a line for each that was open.
+
+    Notes are their owner's and stay as they are. Where nothing is to be done this is a look at each folder.
+    """
+    told = []
+    for folder in filter(is_open, own_folders(workspace, environ)):
+        with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
+            count = len(Root(folder).tighten())
+            files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
+            told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
+    return told
 
 
 def root_of(path: Path | str) -> Root:

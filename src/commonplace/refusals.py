@@ -50,7 +50,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 # `anthropic-ratelimit-tokens-reset`.
 _RESET = re.compile(r"ratelimit.*reset")
 _MOMENT = 1e8  # a figure that large is a moment in seconds, a thousand times as large one in milliseconds
-_TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+_LOOKED_AT = 20_000  # characters of a page that a provider answers with
+_TAGS = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>", re.IGNORECASE | re.DOTALL)
 
 
 class Unanswered(ProviderError):
@@ -79,7 +80,7 @@ def reason(text: str, key: Secret = NO_KEY) -> str:
     try:
         said = _message(json.loads(text))
     except (ValueError, RecursionError):
-        said = _TAGS.sub(" ", text)
+        said = _TAGS.sub(" ", text[:_LOOKED_AT])
     return screen.shorten(screen.one_line(key.remove_from(said)), MAX_REASON)
 
 

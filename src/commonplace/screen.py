@@ -16,6 +16,9 @@ _CONTROLS = dict.fromkeys(
     (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
     "\N{REPLACEMENT CHARACTER}",
 )
+_OWN = re.compile(
+    rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\\\)"
+)
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
@@ -59,6 +62,18 @@ def clean(text: str) -> str:
     return text.replace("\r\n", "\n").removesuffix("\r").translate(_CONTROLS)
 
 
+def guarded(text: str) -> str:
+    """Replace what a terminal would obey in a text that may be styled: only colours and links stay.
+
+    For what is about to be printed, whoever composed it; foreign text is cleaned before it is styled.
+    """
+    if text.isprintable():
+        return text
+    parts = _OWN.split(text)  # texts, with a sequence of ours behind each but the last
+    parts[::2] = map(clean, parts[::2])
+    return "".join(parts)
+
+
 def one_line(text: str) -> str:
     """Clean a text and put it on one line."""
     return clean(" ".join(text.split()))
@@ -76,15 +91,21 @@ def cells(text: str) -> int:
 
 def shorten(text: str, width: int) -> str:
     """Cut a text to a number of cells, with an ellipsis if something had to go."""
-    if cells(text) <= width:
+    if _within(text, 0, len(text), width) == len(text):
         return text
-    taken, used = [], 0
-    for character in text:
-        used += cells(character)
-        if used > width - 1:
-            break
-        taken.append(character)
-    return "".join(taken).rstrip() + ELLIPSIS if width > 0 else ""
+    return text[: _within(text, 0, len(text), width - 1)].rstrip() + ELLIPSIS if width > 0 else ""
+
+
+def _within(text: str, start: int, end: int, width: int) -> int:
+    """Where as much of a stretch of a text ends as fits into a number of cells."""
+    if text.isascii():
+        return min(end, start + max(0, width))
+    used = 0
+    for place in range(start, end):
+        used += cells(text[place])
+        if used > width:
+            return place
+    return end
 
 
 def pad(text: str, width: int) -> str:
@@ -148,12 +169,13 @@ def _pieces(line: str, width: int) -> Iterator[Span]:
         else:
             spans = _between_wide(line, *found.span())
         for start, end in spans:
-            while start < end and not line[start].isspace() and cells(line[start:end]) > width:
-                cut = start + max(1, len(shorten(line[start:end], width + 1)) - 1)
+            if line[start].isspace():
+                yield start, end
+                continue
+            while start < end:
+                cut = max(start + 1, _within(line, start, end, width))
                 yield start, cut
                 start = cut
-            if start < end:
-                yield start, end
 
 
 def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:

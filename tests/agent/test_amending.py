@@ -40,7 +40,8 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memory(root: Path) -> Iterator[Memory]:
-    with Memory.open(root, overrides={"embedding.provider": "none"}) as opened:
+    alone = {"embedding.provider": "none", "forget.by_agents": "allow"}
+    with Memory.open(root, overrides=alone) as opened:
         yield opened
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.agent import calling
+from commonplace.agent import amending, calling, confirmations
 from commonplace.agent.tools import Tool
+from commonplace.erasure import requests
+from commonplace.types import Erasure
 
 from .model_server import Asked, Model, Say, call, last, text
 from .talking import Begin
@@ -44,17 +46,43 @@ def confirm(asked: Asked) -> Say:
 
 
 def test_a_model_that_calls_twice_by_itself_erases_nothing(begin: Begin, model: Model, diary: Path) -> None:
+    """Where nobody is there to ask it is left to the owner, and no code is given."""
     before = diary.read_bytes()
-    codes: list[str] = []
 
     def insist(asked: Asked) -> Say:
-        codes.append(codes[-1] if codes else code(asked))
-        return call("memory_forget", what="diary", confirm=codes[-1])
+        approve = last(asked, "tool").rpartition("--approve ")[2].split()[0]
+        return call("memory_forget", what="diary", confirm=approve)
 
-    model.script = [call("memory_forget", what="diary"), insist, insist, Say("Done.")]
-    reply = begin().respond("What is the weather?")
-    assert [calling.NOBODY in execution.error for execution in reply.executions] == [False, True, True]
+    model.script = [call("memory_forget", what="diary"), insist, Say("Done.")]
+    loop = begin()
+    reply = loop.respond("What is the weather?")
+    assert "the owner has to approve" in reply.executions[0].result
+    assert amending.STALE in reply.executions[1].error
     assert diary.read_bytes() == before
+    assert [one.selection.value for one in requests.listed(loop.memory.workspace)] == ["diary"]
+
+
+def test_a_code_of_a_session_with_a_person_is_none_where_nobody_is(
+    begin: Begin, model: Model, diary: Path
+) -> None:
+    loop = begin()
+    given = confirmations.of(loop.memory).offer("request", "Would erase the diary.", Erasure(()))
+    model.script = [call("memory_forget", what="diary", confirm=given), Say("Done.")]
+    reply = loop.respond("Forget the diary.")
+    assert calling.NOBODY in reply.executions[0].error
+
+
+@pytest.mark.parametrize("by_agents", ["allow", "never"])
+def test_a_setting_lets_models_erase_alone_or_not_at_all(
+    begin: Begin, model: Model, diary: Path, by_agents: str
+) -> None:
+    person = Person(says=True)
+    further = [confirm] if by_agents == "allow" else []
+    model.script = [call("memory_forget", what="diary"), *further, Say("Done.")]
+    reply = begin(approve=person, settings={"forget.by_agents": by_agents}).respond("Forget the diary.")
+    assert person.shown == []
+    assert (DIARY in diary.read_text("utf-8")) == (by_agents == "never")
+    assert ("forget.by_agents" in reply.executions[0].error) == (by_agents == "never")
 
 
 def test_a_no_is_told_and_changes_nothing(begin: Begin, model: Model, diary: Path) -> None:

@@ -10,38 +10,41 @@ import pytest
 from commonplace import Memory
 from commonplace.agent import confirmations
 from commonplace.agent.confirmations import Confirmations
+from commonplace.types import Erasure
+
+SHOWN = Erasure((), dry_run=True, basis=b"{}")
 
 
 def test_a_code_is_for_one_preview_and_one_use() -> None:
     waiting = Confirmations()
-    code = waiting.offer("digest", "Would erase tea.")
+    code = waiting.offer("request", "Would erase tea.", SHOWN)
     assert waiting.shown(code) == "Would erase tea."
-    assert waiting.redeem(code, "digest")
-    assert not waiting.redeem(code, "digest")
+    assert waiting.redeem(code, "request") is SHOWN
+    assert not waiting.redeem(code, "request")
     assert waiting.shown(code) == ""
 
 
 def test_a_code_tried_on_something_else_is_used_up() -> None:
     waiting = Confirmations()
-    code = waiting.offer("digest", "Would erase tea.")
+    code = waiting.offer("request", "Would erase tea.", SHOWN)
     assert not waiting.redeem(code, "another")
-    assert not waiting.redeem(code, "digest")
+    assert not waiting.redeem(code, "request")
 
 
 def test_codes_differ_and_are_not_guessed() -> None:
     waiting = Confirmations()
-    codes = {waiting.offer("digest", str(number)) for number in range(confirmations.MOST)}
+    codes = {waiting.offer("request", str(number), SHOWN) for number in range(confirmations.MOST)}
     assert len(codes) == confirmations.MOST
     assert min(map(len, codes)) >= 12
     for forged in ("", "yes", "confirm", next(iter(codes))[:-1]):
-        assert not waiting.redeem(forged, "digest")
+        assert not waiting.redeem(forged, "request")
 
 
 def test_the_oldest_goes_where_there_are_many() -> None:
     waiting = Confirmations()
-    first = waiting.offer("digest", "first")
+    first = waiting.offer("request", "first", SHOWN)
     for _ in range(confirmations.MOST):
-        last = waiting.offer("digest", "last")
+        last = waiting.offer("request", "last", SHOWN)
     assert (waiting.shown(first), waiting.shown(last)) == ("", "last")
 
 
@@ -49,22 +52,22 @@ def test_a_code_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(confirmations.time, "monotonic", lambda: clock[0])
     waiting = Confirmations()
-    code = waiting.offer("digest", "text")
+    code = waiting.offer("request", "text", SHOWN)
     clock[0] += confirmations.LASTS_S - 1
     assert waiting.shown(code) == "text"
     clock[0] += 1
     assert waiting.shown(code) == ""
-    assert not waiting.redeem(code, "digest")
+    assert not waiting.redeem(code, "request")
 
 
 def test_of_many_that_redeem_at_once_one_does() -> None:
     waiting = Confirmations()
-    code = waiting.offer("digest", "text")
+    code = waiting.offer("request", "text", SHOWN)
     start, won = threading.Barrier(8), []
 
     def redeem() -> None:
         start.wait(5)
-        won.append(waiting.redeem(code, "digest"))
+        won.append(waiting.redeem(code, "request") is SHOWN)
 
     threads = [threading.Thread(target=redeem) for _ in range(8)]
     for thread in threads:
@@ -76,6 +79,6 @@ def test_of_many_that_redeem_at_once_one_does() -> None:
 
 def test_each_memory_has_its_own(tmp_path: Path) -> None:
     first, second = Memory.open(tmp_path), Memory.open(tmp_path)
-    code = confirmations.of(first).offer("digest", "text")
+    code = confirmations.of(first).offer("request", "text", SHOWN)
     assert confirmations.of(first).shown(code) == "text"
     assert confirmations.of(second).shown(code) == ""

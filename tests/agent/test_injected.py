@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import paths
+from commonplace import paths, records
 from commonplace.agent import injected
 from commonplace.agent.injected import Injected
 from commonplace.types import Hit
@@ -133,7 +134,9 @@ def test_a_session_forgotten_by_another_process_is_forgotten_here(workspace: pat
 def test_a_file_holds_no_word_of_the_notes_and_no_name_of_the_session(workspace: paths.Workspace) -> None:
     Injected(workspace).add("session/../name", [HIT])
     (file,) = (workspace.derived / "injected").iterdir()
-    assert all(len(line) == 16 and int(line, 16) >= 0 for line in file.read_text().split())
+    told = json.loads(file.read_bytes())
+    assert told.keys() == {"given", records.MEMBER}
+    assert all(len(digest) == 16 and int(digest, 16) >= 0 for digest in told["given"])
     assert "name" not in file.name
     assert (workspace.derived / ".gitignore").exists()
 
@@ -174,13 +177,26 @@ def test_a_link_in_the_place_of_a_file_leads_nowhere_else(workspace: paths.Works
     known.add("a", [HIT])
     (file,) = (workspace.derived / "injected").iterdir()
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
-    outside.write_bytes(file.read_bytes())
+    outside.write_bytes(before := file.read_bytes())
     file.unlink()
     file.symlink_to(outside)
     assert known.new("a", [HIT]) == [True]
     assert "symlink" in known.trouble
     known.add("a", [says("- more.")])
-    assert outside.read_bytes().count(b"\n") == 2
+    assert outside.read_bytes() == before
+    assert known.new("a", [says("- more."), HIT]) == [False, True]
+
+
+def test_nothing_is_withheld_by_what_somebody_else_says_was_given(workspace: paths.Workspace) -> None:
+    known = Injected(workspace)
+    known.add("a", [HIT])
+    (file,) = (workspace.derived / "injected").iterdir()
+    told = json.loads(file.read_bytes()) | {records.MEMBER: "0" * 32}
+    file.write_text(json.dumps(told))
+    assert known.new("a", [HIT]) == [True]
+    known.add("a", [HIT])
+    assert known.new("a", [HIT]) == [False]
+    assert records.foreign(workspace.files) == [f"injected/{file.name}"]
 
 
 def test_of_a_passage_that_grew_only_what_is_new_is_left(given_to: Injected) -> None:

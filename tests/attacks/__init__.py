@@ -1,0 +1,1 @@
+"""Attacks: folders that somebody else has made, and what must not happen with them."""

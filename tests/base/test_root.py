@@ -40,6 +40,18 @@ def test_files_are_read_and_made_for_their_owner_alone(root: Root) -> None:
         root.create("a/log", b"y")
 
 
+def test_who_is_alone_removes_what_a_killed_writer_left(root: Root) -> None:
+    for left in (b"half of it", None):
+        if left is None:
+            os.symlink(outside(root) / "secret.md", f"{root.path}/.record.json.tmp")
+        else:
+            root.create(".record.json.tmp", left, durable=True)
+        root.exchange("record.json", b"whole", alone=True)
+        assert root.read("record.json") == b"whole"
+        assert root.names() == ["memory", "record.json"]
+    assert (outside(root) / "secret.md").read_text() == "outside\n"
+
+
 def test_no_component_may_be_a_link(root: Root) -> None:
     os.symlink(outside(root), f"{root.path}/folder")
     os.symlink(outside(root) / "secret.md", f"{root.path}/link.md")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import installation
+
 from .conftest import Run
 
 
@@ -135,7 +137,7 @@ def test_without_the_extra_code_is_found_and_cut_anew_with_it(
         without.setitem(sys.modules, "tree_sitter", None)
         (warning,) = json.loads(run("sync", "--format", "json").stdout)["warnings"]
         assert warning.startswith("2 code files were cut by lines")
-        assert "pip install 'commonplace[code]'" in warning
+        assert installation.add_extra("code") in warning
         assert hit(run, "wait before attempt", "-c", "source")["headings"] == ["hooks.py"]
     report = json.loads(run("sync", "--format", "json").stdout)
     assert (report["rebuilt"], report["warnings"]) == ("code changed", [])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import errors
+from commonplace import errors, installation
 from commonplace.cli import failures
 
 OURS = [
@@ -38,7 +38,8 @@ def test_every_error_of_ours_is_tried_here() -> None:
 def test_errors_carry_their_data() -> None:
     assert errors.ProviderError("openai", "busy", 3.0).retry_after_s == 3.0
     assert errors.MissingExtra("the panel", "tui").extra == "tui"
-    assert str(errors.MissingExtra("the panel", "tui")).endswith("pip install 'commonplace[tui]'")
+    assert str(errors.MissingExtra("the panel", "tui")) == "the panel needs an extra: tui"  # not one of ours
+    assert str(errors.MissingExtra("a model", "gguf")).endswith(installation.add_extra("gguf"))
     assert errors.UnknownCollection("x", ["a", "b"]).known == ("a", "b")
     assert errors.NoteNotFound("a.md", ["b.md"]).suggestions == ("b.md",)
     assert errors.IndexUnavailable("/i", "locked").reason == "locked"

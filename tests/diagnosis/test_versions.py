@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import installation
 from commonplace.diagnosis import versions
 from commonplace.diagnosis.versions import Library
 
@@ -48,7 +49,7 @@ def test_missing_and_old_libraries(case: Present, monkeypatch: pytest.MonkeyPatc
     found = by_check(versions.libraries(case()))
     assert [found[f"versions.{row.name}"].state for row in rows] == ["wrong"] * 3
     assert found["versions.numpy"].told.endswith("is older than 99.1")
-    assert found["versions.numpy"].remedy == "pip install 'numpy>=99.1'"
+    assert found["versions.numpy"].remedy == installation.add(["numpy>=99.1"])
 
 
 def test_an_old_python(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def test_an_extra_that_breaks_where_it_is_imported(
     found = by_check(versions.extras(case()))["versions.broken"]
     assert found.state == "warning"
     assert found.told.endswith(told)
-    assert "commonplace[broken]" in found.remedy
+    assert found.remedy == installation.add(["broken-extra"], again=True)
 
 
 def test_an_extra_that_never_ends_to_load(

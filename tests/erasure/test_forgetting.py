@@ -218,10 +218,10 @@ def test_claimed_entries_stay_where_their_bytes_are(memory: Memory) -> None:
     spool.extend([Entry("first", NOW), Entry("Mira waits", NOW), Entry("call +49 123 now", NOW)])
     claimed = memory.workspace.spool / "claimed-00000000000000000001-1.jsonl"
     os.rename(spool.path, claimed)
-    claim = Claim(claimed)
+    claim = Claim(memory.workspace.files, claimed)
     claim.advance(next(claim.lines()).end)
     memory.forget([Selection("person", "Mira"), Selection("text", "+49 123")])
-    entries = [line.entry for line in Claim(claimed).lines()]
+    entries = [line.entry for line in Claim(memory.workspace.files, claimed).lines()]
     assert [entry.text for entry in entries if entry] == ["call  now"]
     assert spool.drain(memory.capture).written == 1
 

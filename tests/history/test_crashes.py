@@ -6,6 +6,7 @@ the workspace, for n = 1, 2, 3 … until one lives.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
+from commonplace import Memory, paths, records
 from commonplace.config.settings import History
 from commonplace.history import applying, runs, undoing
 from tests.cli.conftest import environment
@@ -58,8 +59,9 @@ def work(workspace):
     applying.apply(workspace, changes, About("rollup", "move", "a test"), keep=what != "forget", settings=settings)
 
 if git == "auto":
-    import subprocess
-    fatal(subprocess, "run")
+    from commonplace.history import git as program
+    fatal(program.Repository, "run")
+    fatal(program.Repository, "_asked")
 else:
     for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
         fatal(os, name)
@@ -118,6 +120,18 @@ def deaths(start: Path, what: str, git: str = "off") -> list[paths.Workspace]:
     found = [paths.Workspace(path) for path in sorted(places.iterdir())]
     assert len(found) > 20
     return found
+
+
+@pytest.fixture(scope="module")
+def config() -> str:
+    """The folder of settings that those who die have, with their key."""
+    return os.environ["XDG_CONFIG_HOME"]
+
+
+@pytest.fixture(autouse=True)
+def same_user(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Carry on with the key of those who died."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", config)
 
 
 @pytest.fixture(scope="module")
@@ -202,16 +216,22 @@ def test_bytes_that_were_tampered_with_are_not_written(killed: paths.Workspace) 
     assert litter(killed) == []
 
 
+@pytest.mark.parametrize("signed", [False, True])
 def test_a_record_that_was_tampered_with_reaches_nothing_outside(
-    killed: paths.Workspace, tmp_path: Path
+    killed: paths.Workspace, tmp_path: Path, signed: bool
 ) -> None:
     outside = tmp_path / "outside.md"
     outside.write_bytes(OLD["MEMORY.md"])
     (name,) = runs.names(killed)
     record = killed.history / name / "run.json"
     record.write_bytes(record.read_bytes().replace(b'"MEMORY.md"', b'"../outside.md"'))
-    (run,) = applying.recover(killed)
-    assert run.files[1].left
+    if signed:
+        told = json.loads(record.read_bytes())
+        del told[records.MEMBER]
+        record.write_bytes(records.seal(runs.KIND, told))
+    recovered = applying.recover(killed)
+    assert [bool(run.files[1].left) for run in recovered] == [True] * signed
+    assert (killed.derived / "foreign" / "history" / name / "run.json").exists() != signed
     assert outside.read_bytes() == OLD["MEMORY.md"]
 
 
@@ -234,7 +254,8 @@ def test_a_file_that_became_a_link_outwards_or_a_folder_is_left(
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"about": 3}', b"\xff" * 9, b"[" * 100_000])
 def test_a_damaged_record_stops_nobody(killed: paths.Workspace, damage: bytes) -> None:
     (name,) = runs.names(killed)
-    (killed.history / name / "run.json").write_bytes(damage)
+    sealed = records.seal(runs.KIND, {"about": 3}) if b"about" in damage else damage
+    (killed.history / name / "run.json").write_bytes(sealed)
     assert applying.recover(killed) == []
     assert runs.damaged(killed) == [name]
     before = applying.read(killed, "MEMORY.md")

@@ -73,7 +73,7 @@ def test_a_file_that_became_a_folder_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a.md").mkdir()
     reader = Reader({}, DEFAULT)
     assert read(reader, found) == []
-    assert [failure.reason for failure in reader.failed] == ["Is a directory"]
+    assert [failure.reason for failure in reader.failed] == ["a folder, not a regular file"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8")

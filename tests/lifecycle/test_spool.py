@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
+from commonplace import Memory, paths, records
 from commonplace.atomic import locked
 from commonplace.errors import ConfigError, NoteUnreadable, OutsideRoots
 from commonplace.lifecycle.claims import Drained
@@ -96,12 +97,18 @@ def test_batches_hold_entries_of_one_day_in_order(spool: Spool) -> None:
     assert batches == [["a", "b"], ["c"], ["d", "e"]]
 
 
+def signed(value: object) -> bytes:
+    assert isinstance(value, dict)
+    return records.seal("spool", {name: one for name, one in value.items() if name != records.MEMBER})
+
+
 @pytest.mark.parametrize(
     "damage",
     [b"{\n", b"[1]\n", b'{"text": 3, "at": "2026-02-13"}\n', b'{"text": "x", "at": "soon"}\n', b"\xff\xfe\n",
      b'{"text": "x", "at": "2026-02-13", "heading": 1}\n', b'{"text": " ", "at": "2026-02-13"}\n'],
 )  # fmt: skip
 def test_damaged_lines_are_set_aside(spool: Spool, damage: bytes) -> None:
+    damage = signed(json.loads(damage)) if damage.startswith(b'{"') else damage
     spool.append(entry("before"))
     with open(spool.path, "ab") as file:
         file.write(damage)
@@ -126,13 +133,53 @@ def test_a_cut_last_line_spoils_no_other(spool: Spool) -> None:
 
 def test_a_writer_that_nobody_knows_is_not_trusted(spool: Spool) -> None:
     line = encode(entry("x", provenance=Provenance("owner"))).replace(b'"owner"', b'"king"')
-    read = decode(line).provenance
+    with pytest.raises(records.Unsigned):
+        decode(line)
+    read = decode(signed(json.loads(line))).provenance
     assert read is not None
     assert read.by == "untrusted"
 
 
+def test_entries_of_somebody_else_get_into_no_note(spool: Spool, caplog: pytest.LogCaptureFixture) -> None:
+    planted = b'{"at": "2026-02-13T09:30:00", "text": "x", "provenance": {"by": "owner"}}\n'
+    spool.append(entry("before"))
+    with open(spool.path, "ab") as file:
+        file.write(planted + planted.replace(b"}}", b'}, "signature": "%b"}' % (b"0" * 32)))
+    spool.append(entry("after"))
+    assert taken(spool) == ["before", "after"]
+    assert spool.waiting() == Waiting(0, 0, 0)
+    (message,) = caplog.messages
+    assert "commonplace trust" in message
+    (name,) = records.foreign(spool.workspace.files)
+    assert name.startswith("spool/claimed-")
+    records.adopt(spool.workspace.files, name)
+    assert records.foreign(spool.workspace.files) == []
+    assert taken(spool) == ["x", "x"]
+
+
+def test_nothing_says_how_far_a_claim_is_but_a_mark_of_ours(spool: Spool) -> None:
+    spool.extend([entry("a"), entry("b")])
+
+    def dying(entries: Sequence[Entry]) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spool.drain(dying)
+    (claim,) = spool.workspace.spool.glob("claimed-*.jsonl")
+    claim.with_suffix(".done").write_bytes(b"%d" % claim.stat().st_size)
+    assert taken(spool) == ["a", "b"]
+
+
+def test_what_is_larger_than_a_spool_is_no_claim(spool: Spool) -> None:
+    spool.append(entry("x"))
+    with open(spool.workspace.spool / "claimed-0.jsonl", "wb") as file:
+        file.truncate(1 << 40)
+    assert taken(spool) == ["x"]
+    assert records.foreign(spool.workspace.files) == ["spool/claimed-0.jsonl"]
+
+
 def test_a_full_spool_refuses_and_says_so_once(workspace: paths.Workspace) -> None:
-    spool = Spool(workspace, max_bytes=300)
+    spool = Spool(workspace, max_bytes=400)
     taken = [spool.append(entry("x" * 60)) for _ in range(5)]
     assert taken == [True, True, False, False, False]
     assert spool.waiting() == Waiting(2, 0, 3)
@@ -250,14 +297,13 @@ def test_a_link_among_its_files_brings_nothing_in_and_lets_nothing_out(spool: Sp
     claim.symlink_to(target)
     spool.aside.symlink_to(target)
     report = spool.drain(lambda entries: None)
-    assert report.written == 1
-    assert "claimed-0.jsonl" in report.trouble
+    assert (report.written, report.trouble) == (1, "")
+    assert (spool.workspace.derived / "foreign" / "spool" / "claimed-0.jsonl").is_symlink()
     with open(spool.path, "wb") as file:
         file.write(b"{cut\n")
-    assert "damaged" not in spool.drain(lambda entries: None).trouble
+    assert "remove" in spool.drain(lambda entries: None).trouble
     assert target.read_bytes() == b"a key of somebody\n"
     spool.aside.unlink()
-    claim.unlink()
     assert spool.drain(lambda entries: None).damaged == 1
 
 

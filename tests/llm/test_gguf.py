@@ -86,7 +86,7 @@ def model(path: Path, **fields: Any) -> GgufModel:
 
 def test_without_it_the_extra_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'commonplace\[gguf\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install .*'llama-cpp-python>=0.3.9,<1'"):
         model(file).answer(REQUEST)
 
 

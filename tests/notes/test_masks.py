@@ -48,6 +48,14 @@ def test_what_stands_behind_a_key_is_no_mark_of_its_own() -> None:
     assert unmask(f"{masked.text}\nnew", masked) == f"{text}\nnew"
 
 
+def test_a_key_with_a_blank_line_in_it_is_one_secret() -> None:
+    armour = KEY.replace("PRIVATE KEY-----", "PGP PRIVATE KEY BLOCK-----").replace("\n", "\n\n", 1)
+    text = f"a\n\n{armour}\n\nb\n\n- token {SECRET}\n"
+    masked = mask(text)
+    assert masked.text == "a\n\n[REDACTED:private-key]\n\nb\n\n- token [REDACTED:github-token]\n"
+    assert unmask(masked.text, masked) == text
+
+
 def test_new_text_may_stand_around_the_marks() -> None:
     masked = mask(f"- a <private>x</private>\n- token {SECRET}\n")
     found = unmask(f"new\n{masked.text}- key {SECRET}\n", masked)

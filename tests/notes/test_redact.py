@@ -80,7 +80,7 @@ ASSIGNED = [
     ("key", "abcd1234efgh", "API key: {}"),
     ("key", "abcd1234efgh", "app.config['SECRET_KEY'] = '{}'"),
     ("key", "abcd1234efgh", "密钥：{}"),
-    ("key", "key-3ax6xnjp29jd6fds4gc373sgvjxteol0", "MAILGUN_API_KEY={}"),
+    ("mailgun-key", "key-3ax6xnjp29jd6fds4gc373sgvjxteol0", "MAILGUN_API_KEY={}"),
     ("key", AWS_SECRET, "aws_secret_access_key = {}"),
     ("key", AWS_SECRET, '"SecretAccessKey": "{}"'),
     ("key", "9f8e7d6c5b4a3210", "private_key = {}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,13 +23,19 @@ def read(text: str) -> list[Statement]:
     return statements.read(parse(text, PATH))
 
 
+def struck(lines: Sequence[str], statement: Statement, **marks: str) -> list[str]:
+    raw = striking.Raw(lines, PATH)
+    raw.strike(statement, **marks)
+    return raw.lines
+
+
 def struck_all(text: str) -> str:
     """A note with every statement struck that is not nested in another one and not struck yet."""
     lines = striking.split(text)
     end = 0
     for statement in read(text):
         if statement.first > end and not statement.struck:
-            lines = striking.struck(lines, statement, until="2026-03-02")
+            lines = struck(lines, statement, until="2026-03-02")
             end = statement.end
     return "".join(lines)
 
@@ -72,7 +79,7 @@ def test_striking_changes_the_lines_of_the_statement_alone(
         return
     one = data.draw(st.sampled_from(stated))
     raw = striking.split(text)
-    after = striking.struck(raw, one, until="2026-03-02", by="agent", agent="nano bot")
+    after = struck(raw, one, until="2026-03-02", by="agent", agent="nano bot")
     assert "".join(raw) == text
     assert len(after) == len(raw)
     for number, (old, new) in enumerate(zip(raw, after, strict=True), 1):
@@ -99,7 +106,7 @@ def test_it_reads_back_with_the_same_words(words: list[str], mark: str) -> None:
     (one, *rest) = read(text)
     if rest or strikes.STRUCK.search(one.text):
         return
-    (back,) = read("".join(striking.struck(striking.split(text), one, until="2026-03-02")))
+    (back,) = read("".join(struck(striking.split(text), one, until="2026-03-02")))
     assert back.struck
     assert back.text == one.text
     assert (back.item, back.hour) == (one.item, one.hour)
@@ -108,7 +115,7 @@ def test_it_reads_back_with_the_same_words(words: list[str], mark: str) -> None:
 
 def test_who_struck_it_and_what_stands_instead() -> None:
     (one,) = read("- Old.\n")
-    (line,) = striking.struck(
+    (line,) = struck(
         ["- Old."], one, until="2026-03-02", by="agent", agent="nano", to="MEMORY.md#L4"
     )
     assert line == "- ~~Old.~~ <!-- cp: until=2026-03-02 by=agent agent=nano to=MEMORY.md#L4 -->"
@@ -117,7 +124,7 @@ def test_who_struck_it_and_what_stands_instead() -> None:
 def test_some_sentences_of_a_statement() -> None:
     (one,) = read("- 14:05 We deploy. Deploys go\n  out on Tuesdays. Mira owns them.\n")
     lines = ["- 14:05 We deploy. Deploys go\n", "  out on Tuesdays. Mira owns them.\n"]
-    done = striking.struck(lines, one, until="2026-03-02", only="Deploys go\nout on Tuesdays.")
+    done = struck(lines, one, until="2026-03-02", only="Deploys go\nout on Tuesdays.")
     assert done == [
         "- 14:05 We deploy. ~~Deploys go~~ <!-- cp: until=2026-03-02 by=owner -->\n",
         "  ~~out on Tuesdays.~~ Mira owns them.\n",
@@ -138,7 +145,7 @@ def test_a_secret_stays_in_the_file_and_out_of_sight(secret: str) -> None:
     text = f"- {secret}\n"
     (one,) = read(text)
     assert "REDACTED" in one.text
-    (line,) = striking.struck([text], one, until="2026-03-02")
+    (line,) = struck([text], one, until="2026-03-02")
     assert secret in line
     (back,) = read(line)
     assert (back.struck, back.text) == (True, one.text)

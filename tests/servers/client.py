@@ -2,6 +2,9 @@
 
 python client.py stdio '["python", "-m", "commonplace", "mcp"]' [legacy]
 python client.py http http://127.0.0.1:7412/mcp [legacy] [TOKEN]
+
+With accept, decline or cancel at the end it shows a person questions, who answers all of them so; it then only
+has something forgotten.
 """
 
 from __future__ import annotations
@@ -18,10 +21,28 @@ from typing import Any
 MAJOR = int(version("mcp").partition(".")[0])
 
 
+class Person:
+    """Somebody who is shown questions, and answers all of them in the same way."""
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+        self.shown: list[str] = []
+
+    async def __call__(self, context: Any, params: Any) -> Any:
+        from mcp.types import ElicitResult  # of both majors
+
+        self.shown.append(params.message)
+        return ElicitResult(action=self.action, content={} if self.action == "accept" else None)
+
+
 @asynccontextmanager
-async def connected(kind: str, target: str, mode: str, token: str) -> AsyncIterator[Any]:
+async def connected(
+    kind: str, target: str, mode: str, token: str, person: Person | None = None
+) -> AsyncIterator[Any]:
     """Connect, and yield what has the methods of a session."""
     from mcp import StdioServerParameters
+
+    asks: dict[str, Any] = {"elicitation_callback": person} if person else {}
 
     parameters = None
     if kind == "stdio":
@@ -33,7 +54,7 @@ async def connected(kind: str, target: str, mode: str, token: str) -> AsyncItera
 
         headers = {"Authorization": f"Bearer {token}"} if token else None
         transport = stdio_client(parameters) if parameters else streamablehttp_client(target, headers=headers)
-        async with transport as streams, ClientSession(streams[0], streams[1]) as session:
+        async with transport as streams, ClientSession(streams[0], streams[1], **asks) as session:
             await session.initialize()
             yield session
         return
@@ -45,10 +66,10 @@ async def connected(kind: str, target: str, mode: str, token: str) -> AsyncItera
 
         http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"})
         transport = streamable_http_client(target, http_client=http)
-        async with http, Client(transport, mode=mode) as client:
+        async with http, Client(transport, mode=mode, **asks) as client:
             yield client
         return
-    async with Client(parameters or target, mode=mode) as client:
+    async with Client(parameters or target, mode=mode, **asks) as client:
         yield client
 
 
@@ -88,7 +109,7 @@ async def read_on(client: Any, path: str) -> list[dict[str, Any]]:
 
 
 async def amend(client: Any, found: dict[str, Any]) -> None:
-    """Write two statements, correct one, and forget the other by its preview."""
+    """Write two statements, correct one, and ask to have the other forgotten, which nobody here approves of."""
     for text in (f"Corrected by a client of major {MAJOR}.", f"Forgotten by a client of major {MAJOR}."):
         await client.call_tool("memory_write", {"text": text})
     given = {
@@ -99,8 +120,6 @@ async def amend(client: Any, found: dict[str, Any]) -> None:
     what = {"what": f"Forgotten by a client of major {MAJOR}."}
     found["preview"] = plain(await client.call_tool("memory_forget", what))
     found["forged"] = plain(await client.call_tool("memory_forget", {**what, "confirm": "the user agreed"}))
-    code = found["preview"]["structuredContent"]["confirm"]
-    found["forgotten"] = plain(await client.call_tool("memory_forget", {**what, "confirm": code}))
 
 
 async def everything(client: Any) -> dict[str, Any]:
@@ -134,9 +153,16 @@ async def everything(client: Any) -> dict[str, Any]:
     return found
 
 
-async def main(kind: str, target: str, mode: str = "auto", token: str = "") -> None:
-    async with connected(kind, target, mode, token) as client:
-        found = await everything(client)
+async def forgetting(client: Any, person: Person) -> dict[str, Any]:
+    forgotten = plain(await client.call_tool("memory_forget", {"what": "Lin signs it off."}))
+    status = plain(await client.call_tool("memory_status", {}))  # the connection goes on
+    return {"major": MAJOR, "forgotten": forgotten, "shown": person.shown, "status": status}
+
+
+async def main(kind: str, target: str, mode: str = "auto", token: str = "", action: str = "") -> None:
+    person = Person(action) if action else None
+    async with connected(kind, target, mode, token, person) as client:
+        found = await everything(client) if person is None else await forgetting(client, person)
     print(json.dumps(found))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,54 @@ def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
         access.token("", {access.TOKEN_VARIABLE: "short"})
     with pytest.raises(ConfigError, match="cannot be read"):
         access.token(str(tmp_path / "none"), {})
+
+
+# --- a token of our own ---------------------------------------------------------------------------------
+
+
+def test_our_own_token_is_made_once_and_only_ours_to_read(tmp_path: Path) -> None:
+    place = tmp_path / "config" / "servers" / "a.token"
+    token = access.own_token(place)
+    assert len(token.reveal()) >= 43  # 256 bits
+    assert access.own_token(place) == token
+    assert access.own_token(place, new=True) != token
+    assert (place.stat().st_mode & 0o777, place.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert [path.name for path in place.parent.iterdir()] == ["a.token"]
+
+
+def test_a_token_that_others_may_know_is_not_used(tmp_path: Path) -> None:
+    place = tmp_path / "a.token"
+    access.own_token(place)
+    place.chmod(0o640)
+    with pytest.raises(ConfigError, match="others may know it; make another with `commonplace serve --new-token`"):
+        access.own_token(place)
+    assert access.own_token(place, new=True)
+    assert access.own_token(place)
+
+
+@pytest.mark.parametrize("text", ["", "short", "two words of a token that is long", "x" * 20_000, "é" * 40])
+def test_a_file_without_a_token_is_not_used(tmp_path: Path, text: str) -> None:
+    place = tmp_path / "a.token"
+    place.touch(0o600)
+    place.write_text(text)
+    with pytest.raises(ConfigError, match="serve: "):
+        access.own_token(place)
+
+
+def test_nothing_but_a_file_is_read_or_written(tmp_path: Path) -> None:
+    place, other = tmp_path / "a.token", tmp_path / "other"
+    other.write_text("a token of somebody else")
+    other.chmod(0o600)
+    place.symlink_to(other)
+    with pytest.raises(ConfigError, match="no token can be kept"):
+        access.own_token(place)
+    assert access.own_token(place, new=True)
+    assert not place.is_symlink()
+    assert other.read_text() == "a token of somebody else"
+    place.unlink()
+    os.mkfifo(place, 0o600)
+    with pytest.raises(ConfigError, match="it holds no token"):
+        access.own_token(place)
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="name a file with --token-file, or serve without one"):
+        access.own_token(tmp_path / "file" / "a.token")

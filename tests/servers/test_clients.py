@@ -106,10 +106,11 @@ def check_amending(found: dict[str, Any], workspace: Path, major: int) -> None:
     assert f"Corrected by major {major} of the client." in note
     assert found["corrected"]["isError"] is False
     assert found["preview"]["structuredContent"]["places"]
-    assert "Nothing is erased yet" in found["preview"]["content"][0]["text"]
+    code = found["preview"]["structuredContent"]["approve"]
+    assert f"commonplace forget --approve {code}" in found["preview"]["content"][0]["text"]
+    assert [path.stem for path in (workspace / ".commonplace" / "requests").iterdir()] == [code]
     assert found["forged"]["isError"] is True
-    assert found["forgotten"]["isError"] is False
-    assert "Forgotten by a client" not in note
+    assert "Forgotten by a client" in note
 
 
 def check_resources_and_prompts(found: dict[str, Any], workspace: Path) -> None:
@@ -134,6 +135,25 @@ def check_errors(errors: dict[str, dict[str, Any]]) -> None:
     assert (errors["tool"]["code"], "memory_search" in errors["tool"]["message"]) == (-32602, True)
     assert errors["resource"]["code"] in (-32002, -32602)
     assert (errors["prompt"]["code"], "recall, reflect" in errors["prompt"]["message"]) == (-32602, True)
+
+
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+@pytest.mark.parametrize("kind", ["stdio", "http"])
+def test_a_person_is_asked_where_a_client_can(
+    workspace: Path, serve: Callable[..., Served], kind: str, major: int, mode: str, action: str
+) -> None:
+    target = json.dumps(command("-w", workspace, "mcp")) if kind == "stdio" else serve().url
+    found = everything(major, kind, target, mode, "", action)
+    (shown,) = found["shown"]
+    assert "memory/2026-02-13.md#L6: - Lin signs it off." in shown
+    note = (workspace / "memory" / "2026-02-13.md").read_text()
+    assert ("Lin" in note, found["forgotten"]["isError"]) == (action != "accept", action != "accept")
+    assert "The deploy moved to Thursday." in note
+    told = found["forgotten"]["content"][0]["text"]
+    assert {"accept": "Erased", "decline": "the user said no", "cancel": "nobody answered"}[action] in told
+    assert found["status"]["isError"] is False
+    assert not (workspace / ".commonplace" / "requests").exists()
 
 
 def test_the_client_is_the_one_of_this_test() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,29 @@ def folder(workspace: Path) -> Iterator[Path]:
     daemon.stop(found)
 
 
+def token_of(workspace: Path) -> Path:
+    return paths.server_token(paths.Workspace(workspace))
+
+
+def ask(url: str, token: str) -> int:
+    """The status of a request with this token."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    connection = HTTPConnection(host, int(port), timeout=10)
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    try:
+        connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}), headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def wait_until(held: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not held():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def serve(workspace: Path, *arguments: str, **more: str) -> Done:
     return subprocess.run(
         command("-w", workspace, "serve", *arguments), capture_output=True, text=True, timeout=90,
@@ -48,7 +73,10 @@ def test_start_state_and_end(workspace: Path, folder: Path) -> None:
     assert found is not None
     assert f"serving at {found.url}/mcp (process {found.pid})" in begun.stdout
     told = serve(workspace, "status")
-    assert told.stdout == f"{found.url}/mcp · process {found.pid} · since {found.since} · answers\n"
+    assert told.stdout.splitlines() == [
+        f"{found.url}/mcp · process {found.pid} · since {found.since} · answers",
+        f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in the file {token_of(workspace)}",
+    ]
     second = serve(workspace, "--daemon", "--port", "0")
     already = (
         f"commonplace: error: serve: this workspace is served already at {found.url} (process {found.pid})\n"
@@ -109,7 +137,7 @@ def test_a_port_that_is_taken_is_one_line(workspace: Path, folder: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--host", "0.0.0.0"], "0.0.0.0 is reached from elsewhere: name a file with --token-file"),
+        (["--host", "0.0.0.0", "--no-token"], "0.0.0.0 is reached from elsewhere: serve it with a token"),
         (["--host", "nowhere.invalid"], "'nowhere.invalid' is no address of this machine"),
         (["--host", "203.0.113.7"], "is no address of this machine"),
         (["--token-file", "none"], "cannot be read"),
@@ -132,6 +160,107 @@ def test_beyond_this_machine_with_a_token(workspace: Path, folder: Path) -> None
     assert found.url.startswith("http://127.0.0.1:")
     assert daemon.is_well(found)
     assert token not in (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + done.stdout
+
+
+def test_the_token_is_made_kept_and_changed(workspace: Path, folder: Path) -> None:
+    kept = token_of(workspace)
+    begun = serve(workspace, "--daemon", "--port", "0")
+    assert begun.returncode == 0, begun.stderr
+    found = daemon.find(folder)
+    assert found is not None
+    token = kept.read_text().strip()
+    assert [ask(found.url, one) for one in (token, "", token[:-1], f"{token}x")] == [200, 401, 401, 401]
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert (folder / daemon.STATE).stat().st_mode & 0o777 == 0o600
+    known = (folder / daemon.STATE).read_text() + (folder / daemon.LOG).read_text() + begun.stdout
+    known += Path(f"/proc/{found.pid}/cmdline").read_text() if Path("/proc").is_dir() else ""
+    assert token not in known
+    assert str(kept) in begun.stdout
+    assert f"Authorization: Bearer {token}\n" in serve(workspace, "status", "--show-token").stdout
+    serve(workspace, "stop")
+    again = serve(workspace, "--daemon", "--port", "0", "--show-token")
+    assert again.stdout.endswith(f"\nAuthorization: Bearer {token}\n")  # clients go on with the one they have
+    serve(workspace, "stop")
+    serve(workspace, "--daemon", "--port", "0", "--new-token")
+    other, found = kept.read_text().strip(), daemon.find(folder)
+    assert found is not None
+    assert other != token
+    assert [ask(found.url, one) for one in (other, token)] == [200, 401]
+
+
+def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
+    warning = "commonplace: no token is asked for: every user of this machine can read and change this memory\n"
+    done = serve(workspace, "--daemon", "--port", "0", "--no-token", COMMONPLACE_SERVER_TOKEN="0" * 20)
+    assert (done.returncode, done.stderr) == (0, warning)
+    found = daemon.find(folder)
+    assert found is not None
+    assert ask(found.url, "") == 200
+    assert not token_of(workspace).exists()
+    assert serve(workspace, "status").stderr == warning
+    serve(workspace, "stop")
+    done = serve(workspace, "--daemon", "--port", "0", COMMONPLACE_SERVER_REQUIRE_TOKEN="false")
+    assert done.stderr == warning
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--no-token", "--token-file", "x"], 2, "--no-token goes with no other option about tokens"),
+        (["--no-token", "--new-token"], 2, "--no-token goes with no other option about tokens"),
+        (["--new-token", "--token-file", "x"], 2, "--new-token makes one of our own"),
+        (["--new-token"], 1, "$COMMONPLACE_SERVER_TOKEN holds the one that is set"),
+    ],
+)
+def test_options_about_tokens_that_do_not_go_together(
+    workspace: Path, folder: Path, arguments: list[str], code: int, told: str
+) -> None:
+    done = serve(workspace, "--port", "0", *arguments, COMMONPLACE_SERVER_TOKEN="0" * 20)
+    assert done.returncode == code
+    assert told in done.stderr
+
+
+def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, folder: Path) -> None:
+    serve(workspace, "--daemon", "--port", "0")
+    found = daemon.find(folder)
+    assert found is not None
+    for _ in range(2):
+        shutil.rmtree(folder)
+        wait_until(lambda: (folder / daemon.STATE).exists() and (folder / daemon.LOG).exists())
+        assert daemon.find(folder) == found
+        assert (folder / ".gitignore").exists()
+    assert serve(workspace, "status").stdout.startswith(f"{found.url}/mcp · process {found.pid}")
+    assert "noted again" in (folder / daemon.LOG).read_text()
+    assert ask(found.url, token_of(workspace).read_text().strip()) == 200
+    assert serve(workspace, "stop").returncode == 0
+    wait_until(lambda: daemon.started(found.pid) != found.started)
+    assert not (folder / daemon.STATE).exists()
+
+
+def test_a_server_is_not_noted_where_the_workspace_is_gone(workspace: Path, folder: Path) -> None:
+    serve(workspace, "--daemon", "--port", "0")
+    found = daemon.find(folder)
+    assert found is not None
+    shutil.rmtree(workspace)
+    time.sleep(2 * daemon._LOOK_S)
+    assert not workspace.exists()
+    os.kill(found.pid, signal.SIGTERM)
+    wait_until(lambda: daemon.started(found.pid) != found.started)
+    assert not workspace.exists()
+
+
+def test_of_two_servers_the_one_that_lost_its_lock_ends(workspace: Path, folder: Path) -> None:
+    serve(workspace, "--daemon", "--port", "0")
+    first = daemon.find(folder)
+    assert first is not None
+    os.kill(first.pid, signal.SIGSTOP)  # it does not look
+    shutil.rmtree(folder)
+    serve(workspace, "--daemon", "--port", "0")
+    os.kill(first.pid, signal.SIGCONT)
+    wait_until(lambda: daemon.started(first.pid) != first.started)
+    second = daemon.find(folder)
+    assert second is not None
+    assert second.pid != first.pid
+    assert daemon.is_well(second)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

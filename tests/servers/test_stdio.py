@@ -212,7 +212,15 @@ def test_the_answer_to_a_handshake_needs_nothing_heavy(workspace: Path) -> None:
                                      "asyncio", "uvicorn", "starlette", "logging"])  # fmt: skip
 
 
-def test_forgetting_takes_two_calls_and_the_code_of_the_first(client: Client, workspace: Path) -> None:
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let agents erase without a person."""
+    monkeypatch.setenv("COMMONPLACE_FORGET_BY_AGENTS", "allow")
+
+
+def test_forgetting_takes_two_calls_and_the_code_of_the_first(
+    alone: None, client: Client, workspace: Path
+) -> None:
     note = workspace / "memory" / "2026-02-14.md"
 
     def tool(name: str, **arguments: str) -> Any:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.chunking import turns as speakers
 from commonplace.config import table
+from commonplace.errors import NoteUnreadable
 from commonplace.transcripts import formats, reading
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
@@ -140,8 +141,17 @@ def test_an_archive_may_be_packed(sample: Sample) -> None:
         return
     inner = conversations.packed(sample.data)
     assert reading.note(io.BytesIO(inner), "logs/s1.zip", "auto").lines == read(sample).lines
-    for broken in (conversations.packed(sample.data, "other.json"), inner[:-30], b"PK\x03\x04", b""):
-        assert reading.note(io.BytesIO(broken), "logs/s1.zip", "auto").lines == ()
+    for broken, told in (
+        (conversations.packed(sample.data, "other.json"), "holds no conversations.json"),
+        (inner[:-30], "is damaged; export or copy it again"),
+        (b"PK\x03\x04", "is damaged"),
+        (b"", "is damaged"),
+    ):
+        with pytest.raises(NoteUnreadable, match=f"logs/s1.zip: the archive {told}"):
+            reading.note(io.BytesIO(broken), "logs/s1.zip", "auto")
+        with pytest.raises(NoteUnreadable, match=told):
+            list(reading.turns(io.BytesIO(broken), "logs/s1.zip", "auto"))
+        assert reading.format_of(io.BytesIO(broken), "logs/s1.zip") is None
 
 
 def test_a_large_export_comes_in_several_files() -> None:
@@ -154,7 +164,7 @@ def test_a_large_export_comes_in_several_files() -> None:
     assert [heading.text for heading in note.headings] == ["2026-02-13 Part 0", "2026-02-13 Part 1"]
 
 
-def test_a_damaged_package_gives_what_stands_before_the_damage() -> None:
+def test_a_damaged_package_is_told() -> None:
     sample = conversations.claude()
     many = [
         {**sample.values[0], "uuid": str(n), "name": random.Random(n).randbytes(2000).hex()}
@@ -162,8 +172,8 @@ def test_a_damaged_package_gives_what_stands_before_the_damage() -> None:
     ]
     inner = bytearray(conversations.packed(json.dumps(many).encode()))
     inner[len(inner) // 2] ^= 0xFF
-    note = reading.note(io.BytesIO(bytes(inner)), "s1.zip", "auto")
-    assert len(note.headings) < 200
+    with pytest.raises(NoteUnreadable, match="damaged"):
+        reading.note(io.BytesIO(bytes(inner)), "s1.zip", "auto")
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
@@ -178,7 +188,11 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(sample: Sample, share: float)
     ending=st.sampled_from([".jsonl", ".json", ".zip"]),
     name=st.sampled_from(table.TRANSCRIPTS),
 )
-def test_no_bytes_are_an_error(data: bytes, ending: str, name: str) -> None:
+def test_bytes_are_read_or_a_damaged_archive(data: bytes, ending: str, name: str) -> None:
+    if ending == ".zip":
+        with pytest.raises(NoteUnreadable):
+            reading.note(io.BytesIO(data), f"x{ending}", name)
+        return
     note = reading.note(io.BytesIO(data), f"x{ending}", name)
     assert all("\n" not in line for line in note.lines)
     list(reading.turns(io.BytesIO(data), f"x{ending}", name))

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.agent import amendments, answers
 from commonplace.agent.answers import Answer, Caller
+from commonplace.errors import PreviewOutdated
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.types.erasure import Selection, SelectionKind
+    from commonplace.types.erasure import Erasure, Selection, SelectionKind
 
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
 LONGEST_REASON = 500  # characters
 _LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?|(?:#[0-9a-f]{6,}|\S+\.md):\d+(?:-\d*|:\d+)?")
 _NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
+NEVER = "agents may have nothing erased here (forget.by_agents); the owner does: commonplace forget"
 STALE = (
     "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "
     "was erased. Call again without confirm, show the new preview to the user, and ask"
@@ -49,27 +51,54 @@ def _reason(why: str) -> str:
 
 
 def forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    """Preview what would be erased, or erase it where the code of exactly that preview is given."""
+    """Erase what a person approves of: asked now, by the code of a preview, or later on the command line."""
     from commonplace.agent import confirmations
 
+    by_agents = memory.settings.forget.by_agents
+    if by_agents == "never":
+        return answers.failed(f"{FORGETS}: {NEVER}")
     selection = _selection(given)
-    found = memory.forget(selection, dry_run=True)
-    waiting, digest = confirmations.of(memory), amendments.digest(selection, found)
+    waiting, request = confirmations.of(memory), amendments.request(selection)
     code = given.get("confirm", "").strip()
-    if code:
-        if not waiting.redeem(code, digest):
-            return answers.failed(f"{FORGETS}: {STALE}")
-        return amendments.erased(memory.forget(selection, agent=caller.agent, session=caller.session))
-    if not found.places:
-        return amendments.nothing(selection, found)
-    told = amendments.preview(selection, found)
-    return amendments.offered(selection, found, told, waiting.offer(digest, told))
+    text = waiting.shown(code) if code else ""
+    preview = waiting.redeem(code, request) if code else memory.forget(selection, dry_run=True)
+    if preview is None:
+        return answers.failed(f"{FORGETS}: {STALE}")
+    if not code:
+        if not preview.places:
+            return amendments.nothing(selection, preview)
+        text = amendments.preview(selection, preview)
+    if by_agents == "ask" and not caller.asks_itself:
+        if caller.ask is None:
+            return _left_to_the_owner(memory, selection, preview, text, caller)
+        said = caller.ask(text, waiting.offer(request, text, preview))
+        if said != "accept":
+            return amendments.refused(said)
+    elif not code:
+        return amendments.offered(selection, preview, text, waiting.offer(request, text, preview))
+    try:
+        done = memory.forget(preview, agent=caller.agent, session=caller.session)
+    except PreviewOutdated as error:
+        return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
+    return amendments.erased(done)
+
+
+def _left_to_the_owner(
+    memory: Memory, selection: Selection, preview: Erasure, text: str, caller: Caller
+) -> Answer:
+    """Write down what is asked for, where nobody can be asked now."""
+    from commonplace.erasure import requests
+
+    kept = requests.keep(memory.workspace, selection, preview, agent=caller.agent, session=caller.session)
+    return amendments.waiting(selection, preview, text, kept.code)
 
 
 def awaiting(memory: Memory, given: Mapping[str, Any]) -> str:
     """Return the preview that a call would confirm, for a person to approve of; empty for none."""
     from commonplace.agent import confirmations
 
+    if memory.settings.forget.by_agents != "ask":
+        return ""
     code = given.get("confirm")
     return confirmations.of(memory).shown(code.strip()) if isinstance(code, str) else ""
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from commonplace.agent.answers import NOTE, Answer, failed, framed
+from commonplace.agent.answers import NOTE, Answer, Said, failed, framed
 
 if TYPE_CHECKING:
     from commonplace.types.corrections import Corrected
@@ -23,13 +23,9 @@ READ = "notes"  # the store whose places a person can look at
 # --- what is to be forgotten ----------------------------------------------------------------------------
 
 
-def digest(selection: Selection, found: Erasure) -> str:
-    """Tell a preview from every other one: what was asked for, and what of the notes would go.
-
-    Transcripts and records grow while it is talked about, so they do not count; they go all the same.
-    """
-    notes = sorted((one.path, one.first, one.last, one.text, one.count) for one in _read(found))
-    told = json.dumps([selection.kind, selection.value, selection.also, notes])
+def request(selection: Selection) -> str:
+    """Tell what was asked for from everything else; what of the notes that is, is the preview's to know."""
+    told = json.dumps([selection.kind, selection.value, selection.also])
     return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -59,6 +55,23 @@ def offered(selection: Selection, found: Erasure, told: str, code: str) -> Answe
     )
     data = {"preview": True, "confirm": code, "kind": selection.kind, **_data(found), "note": NOTE}
     return Answer("\n".join([head, framed("\n".join(rest)), asking]), data)
+
+
+def waiting(selection: Selection, found: Erasure, told: str, code: str) -> Answer:
+    """Say that the owner is to approve on the command line, and what of."""
+    head, *rest = told.split("\n")
+    asking = (
+        "Nothing is erased. Nobody can be asked from here, so the owner has to approve on the command line: "
+        f"commonplace forget --approve {code} (it waits for a week). Tell the user so; do not call again."
+    )
+    data = {"preview": True, "approve": code, "kind": selection.kind, **_data(found), "note": NOTE}
+    return Answer("\n".join([head, framed("\n".join(rest)), asking]), data)
+
+
+def refused(said: Said) -> Answer:
+    """Say that a person did not agree."""
+    why = "the user said no" if said == "decline" else "nobody answered"
+    return failed(f"nothing was erased: {why}. Do not ask for it again unless the user does")
 
 
 def nothing(selection: Selection, found: Erasure) -> Answer:

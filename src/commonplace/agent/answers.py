@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace import estimates
 
@@ -17,12 +17,22 @@ NOTHING = "Nothing in memory answers this. Try names or other words, or fewer fi
 _LAYERS = ("full", "snippet", "index")
 
 
+Said = Literal["accept", "decline", "cancel"]
+Ask = Callable[[str, str], Said]
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls a tool, for what is noted of it."""
+    """Who calls a tool, for what is noted of it, and how the person behind it is asked.
+
+    `ask` shows a person a text, which a code stands for, and returns what they said; None where nobody can be
+    asked. With `asks_itself` whoever runs the tool asks before a call that confirms something.
+    """
 
     agent: str = ""
     session: str = ""
+    ask: Ask | None = None
+    asks_itself: bool = False
 
     def provenance(self) -> Provenance:
         """Say of something that is written now that this agent wrote it."""

@@ -142,7 +142,7 @@ class Block:
         """The block as it stands now."""
         text = disclose.enclosed(part.text for part in self._parts) if self._parts else ""
         found = self._found
-        trouble = [self._injected.trouble] if self._injected.trouble else []
+        trouble = [*self._memory.settings.warnings, *filter(None, [self._injected.trouble])]
         return Context(
             text=text,
             tokens=estimates.about(text),

@@ -45,7 +45,7 @@ class Toolbox:
         """
         self.offered = tuple(offered)
         self._memory, self._deadline_s, self._approve = memory, deadline_s, approve
-        self._caller = tools.Caller(agent, session)
+        self._caller = tools.Caller(agent, session, asks_itself=approve is not None)
 
     def run(self, calls: Sequence[Call]) -> list[ToolExecution]:
         """Run calls in threads of their own; return what came of each, in the order of the calls.

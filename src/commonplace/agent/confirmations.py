@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
+    from commonplace.types.erasure import Erasure
 
 LASTS_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
 MOST = 32  # previews that wait at once; the oldest goes
@@ -19,10 +20,11 @@ _BYTES = 9  # of chance in a code, so that none is guessed
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """A preview: what it is of, the words it was shown in, and until when it may be confirmed."""
+    """A preview: what it is of, the words it was shown in, itself, and until when it may be confirmed."""
 
-    digest: str
+    request: str
     text: str
+    preview: Erasure
     until: float
 
 
@@ -34,14 +36,14 @@ class Confirmations:
         self._offers: dict[str, _Offer] = {}
         self._lock = threading.Lock()
 
-    def offer(self, digest: str, text: str) -> str:
-        """Return a new code for a preview, which `digest` tells from every other one."""
+    def offer(self, request: str, text: str, preview: Erasure) -> str:
+        """Return a new code for a preview; `request` tells what was asked for from all else."""
         code = secrets.token_urlsafe(_BYTES)
         with self._lock:
             self._drop()
             while len(self._offers) >= MOST:
                 del self._offers[next(iter(self._offers))]
-            self._offers[code] = _Offer(digest, text, time.monotonic() + LASTS_S)
+            self._offers[code] = _Offer(request, text, preview, time.monotonic() + LASTS_S)
         return code
 
     def shown(self, code: str) -> str:
@@ -51,12 +53,14 @@ class Confirmations:
             offer = self._offers.get(code)
         return offer.text if offer else ""
 
-    def redeem(self, code: str, digest: str) -> bool:
-        """Take a code for what it was given for; it is used up, also where that is something else now."""
+    def redeem(self, code: str, request: str) -> Erasure | None:
+        """Return the preview of a code; it is used up, also where it was given for something else."""
         with self._lock:
             self._drop()
             offer = self._offers.pop(code, None)
-        return offer is not None and secrets.compare_digest(offer.digest, digest)
+        if offer is None or not secrets.compare_digest(offer.request, request):
+            return None
+        return offer.preview
 
     def _drop(self) -> None:
         """Forget, under the lock, the codes whose time is over."""

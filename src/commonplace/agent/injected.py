@@ -1,23 +1,24 @@
 """What a session was given already, so that nothing is put into its conversation twice.
 
 A passage is known when every statement of it was given from the same note before; one that says a word more
-or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept.
+or another is new, and a recall gives it without the known lines at its ends. Only hashes are kept. They
+are signed, so that no foreign folder withholds anything from a prompt.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from commonplace import atomic, paths, screen
-from commonplace.errors import CommonplaceError, NoteNotFound
+from commonplace import atomic, paths, records, screen
+from commonplace.errors import CommonplaceError
 from commonplace.search import repeats
 from commonplace.types import Hit
 
@@ -26,8 +27,9 @@ MAX_SESSIONS = 256  # in memory; those not heard of for longest are forgotten fi
 LOCK_WAIT_S = 1.0  # for a file that only saves a few tokens
 KEPT_S = 7 * 86_400.0  # after which the file of a session is deleted
 _HEX = 16
-_FOLDER = "injected"
-_DIGEST = re.compile(rb"[0-9a-f]{16}")
+KIND = "injected"
+_LARGEST = 1_000_000  # bytes of a session's file
+_DIGEST = re.compile("[0-9a-f]{16}")
 
 
 class Injected:
@@ -91,49 +93,52 @@ class Injected:
     def _path(self, session: str) -> Path:
         assert self._workspace is not None
         name = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
-        return self._workspace.derived / _FOLDER / f"{name}.txt"
+        return self._workspace.derived / KIND / f"{name}.json"
 
     def _read(self, session: str) -> list[str]:
         assert self._workspace is not None
         try:
-            return _parsed(paths.read_contained(self._path(session), [self._workspace.derived]))
-        except NoteNotFound:
+            return _parsed(records.read(self._workspace.files, self._path(session), KIND, limit=_LARGEST))
+        except (FileNotFoundError, ValueError):
             return []
+        except OSError as error:
+            self.trouble = f"what this session was given cannot be read: {records.trouble(error)}"
         except CommonplaceError as error:
             self.trouble = f"what this session was given cannot be read: {error}"
-            return []
+        return []
 
     def _write(self, session: str, found: Sequence[str]) -> None:
         assert self._workspace is not None
-        lock = paths.lock_file(self._workspace, _FOLDER)
+        path, files = self._path(session), self._workspace.files
 
-        def compose(data: bytes) -> bytes:
-            given = OrderedDict.fromkeys(_parsed(data))
+        def changed(known: dict[str, Any] | None) -> Mapping[str, Any]:
+            given = OrderedDict.fromkeys(_parsed(known or {}))
             _put(given, found)
-            return "".join(f"{digest}\n" for digest in given).encode()
+            return {"given": list(given)}
 
         try:
-            paths.prepare_derived(self._workspace)
-            path = paths.contain(self._path(session), [self._workspace.derived], missing_ok=True)
-            atomic.replace(path, compose, lock=lock, timeout_s=LOCK_WAIT_S)
+            paths.prepare_derived(self._workspace, path.parent)
+            with atomic.locked(paths.lock_file(self._workspace, KIND), LOCK_WAIT_S):
+                records.update(files, path, KIND, changed, limit=_LARGEST)
             self._sweep()
             self.trouble = ""
         except CommonplaceError as error:
             self.trouble = f"what this session was given is not kept: {error}"
 
     def _delete(self, session: str) -> None:
+        assert self._workspace is not None
         with suppress(OSError):
-            self._path(session).unlink(missing_ok=True)
+            self._workspace.files.unlink(self._path(session))
 
     def _sweep(self) -> None:
         """Delete the files of sessions that are long over."""
         assert self._workspace is not None
-        oldest = time.time() - KEPT_S
-        with suppress(OSError), os.scandir(self._workspace.derived / _FOLDER) as entries:
-            for entry in entries:
+        files, folder, oldest = self._workspace.files, self._workspace.derived / KIND, time.time() - KEPT_S
+        with suppress(OSError):
+            for name in files.names(folder):
                 with suppress(OSError):
-                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
-                        os.unlink(entry.path)
+                    if files.stat(folder / name).st_mtime < oldest:
+                        files.unlink(folder / name)
 
 
 def _put(given: OrderedDict[str, None], found: Iterable[str]) -> None:
@@ -144,9 +149,10 @@ def _put(given: OrderedDict[str, None], found: Iterable[str]) -> None:
         given.popitem(last=False)
 
 
-def _parsed(data: bytes) -> list[str]:
-    """The hashes of a file; lines that are none are passed over."""
-    return [line.decode() for line in data.splitlines() if _DIGEST.fullmatch(line)]
+def _parsed(told: Mapping[str, Any]) -> list[str]:
+    """The hashes of a record; what is none is passed over."""
+    given = told.get("given")
+    return [one for one in given if isinstance(one, str) and _DIGEST.fullmatch(one)] if given else []
 
 
 def _rest(hit: Hit, given: Container[str]) -> Hit | None:

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from commonplace import paths
 from commonplace.chunking import sections, struck
 from commonplace.chunking.annotated import Said
+from commonplace.config import foreign
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.errors import NoteNotFound, NoteUnreadable
+from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.memory import Memory, sources
 from commonplace.notes.layout import kind_of
 from commonplace.notes.parse import decode, parse
@@ -52,12 +53,17 @@ class Piece(NamedTuple):
 def read(memory: Memory, path: str) -> Note:
     """Read a file of the workspace as it may be shown: private parts blanked, secrets redacted.
 
-    Raises NoteNotFound, OutsideRoots for a link that leaves the workspace, NoteUnreadable.
+    Raises NoteNotFound, OutsideRoots for a link that leaves the workspace or leads to a
+    hidden file, NoteUnreadable.
     """
     own = next(source for source in sources(memory) if source.name == WORKSPACE_COLLECTION)
     if own.ignore and Globs(own.ignore)(path):
         raise NoteNotFound(path, reason="left out by index.ignore")
-    return parse(decode(paths.read_contained(Path(path), [memory.workspace.root])), path)
+    roots = [memory.workspace.root]
+    real = os.path.relpath(paths.contain(Path(path), roots), os.path.realpath(roots[0]))
+    if foreign.is_hidden(real) and not foreign.is_hidden(path):
+        raise OutsideRoots(path, "a link to a hidden file")
+    return parse(decode(paths.read_contained(Path(path), roots)), path)
 
 
 def daily_notes(memory: Memory, day: date) -> list[str]:
@@ -179,10 +185,10 @@ class _Reader:
         if run:
             yield self._hit(section, run, standing)
 
-    def _hit(self, section: Section, run: Sequence[int], labels: tuple[str, ...]) -> Hit:
+    def _hit(self, section: Section, run: list[int], labels: tuple[str, ...]) -> Hit:
         note = self._note
         while not note.lines[run[-1] - 1].strip():
-            run = run[:-1]
+            run.pop()
         return Hit(
             path=note.path,
             start_line=run[0],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.agent import amending, answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
+from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
 from commonplace.errors import CommonplaceError, ConfigError
 
@@ -40,13 +41,22 @@ class Tool:
 
 
 def call(
-    memory: Memory, name: str, arguments: Mapping[str, object], *, agent: str = "", session: str = ""
+    memory: Memory,
+    name: str,
+    arguments: Mapping[str, object],
+    *,
+    agent: str = "",
+    session: str = "",
+    ask: Ask | None = None,
 ) -> Answer:
-    """Call a tool by its name; what is wrong with the call is an answer too, and names what is right."""
+    """Call a tool by its name; what is wrong with the call is an answer too, and names what is right.
+
+    `ask` asks the person behind the agent; without it what needs a yes waits for the command line.
+    """
     tool = find(name)
     if tool is None:
         return answers.failed(f"unknown tool {name!r}; there are {', '.join(known())}")
-    return run(tool, memory, arguments, Caller(agent, session))
+    return run(tool, memory, arguments, Caller(agent, session, ask))
 
 
 def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
@@ -252,8 +262,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "memory_forget",
-        "Erase for good, only if the user asks. The first call previews: show it and ask. After a yes, call "
-        "again with its code.",
+        "Erase for good, only if the user asks. A person approves of what would go. Given a code, show the "
+        "preview, ask, and call again with it.",
         _takes(
             "what",
             what=_text("Words, citation, path, name, session"),

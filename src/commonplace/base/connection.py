@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 import apsw
 
-from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, kind
+from commonplace.base.root import Root, Unsafe, kind
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
 # Nothing of ours is a trigger or a view; one that a file brings is never run.
@@ -31,7 +32,10 @@ def connect(
     its side files the same mode. Raises OSError (`Unsafe` for a link or a special file) and apsw.Error.
     """
     if make:
-        os.close(root.descriptor(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE, make=True))
+        # Only what is missing is made: to open and close the file of a connection that this process has
+        # would drop its locks (https://sqlite.org/howtocorrupt.html, 2.2).
+        with suppress(FileExistsError):
+            root.create(path, b"")
     for suffix in ("", *SIDE_FILES):
         _check(root, f"{os.fspath(path)}{suffix}")
     name = root.absolute(path)

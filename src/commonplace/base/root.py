@@ -13,8 +13,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from typing import BinaryIO, NoReturn
 
 LIMIT = 64 << 20  # bytes of a file that is read whole
@@ -64,17 +65,14 @@ class Root:
 
     # --- reading -------------------------------------------------------------------------------------------
 
-    def open(self, path: Path, *, links: bool = False) -> BinaryIO:
+    def open(self, path: Path, *, links: bool = False) -> BufferedReader:
         """Open a regular file for reading."""
         return os.fdopen(self.descriptor(path, os.O_RDONLY, links=links), "rb")
 
     def read(self, path: Path, *, limit: int = LIMIT, links: bool = False) -> bytes:
         """Return the bytes of a regular file. Raises `TooLarge` for one of more than `limit` bytes."""
         with self.open(path, links=links) as file:
-            # The size is asked first, so that a file of gigabytes takes no memory; it may grow meanwhile.
-            if os.fstat(file.fileno()).st_size > limit or len(data := file.read(limit + 1)) > limit:
-                raise TooLarge(limit, self.absolute(path))
-            return data
+            return read_whole(file, self.absolute(path), limit)
 
     def stat(self, path: Path = "") -> os.stat_result:
         """Return the status of what has this name, a link itself included."""
@@ -100,13 +98,39 @@ class Root:
     @contextmanager
     def listed(self, path: Path = "") -> Iterator[int | str]:
         """Hold a folder open for `os.scandir` and `os.listdir`."""
-        with self.parent(path) as (folder, name):
-            descriptor = self._descend(folder, name, _LIST) if _RELATIVE else name
+        with self.visiting() as enter:
+            yield enter(path)
+
+    @contextmanager
+    def visiting(self) -> Iterator[Callable[[Path], int | str]]:
+        """Give what opens one folder after the other for `os.scandir`, each until the next.
+
+        A folder is opened from the nearest parent of the one before: whoever goes down a tree of thousands
+        opens each once. It raises as the other methods do.
+        """
+        chain: list[tuple[str, int]] = []
+
+        def enter(path: Path = "") -> int | str:
+            *above, name = self._parts(path) or [os.curdir]
+            if not _RELATIVE:
+                return self._looked_at(above, name, make=False)
+            shared = 1
+            while shared < min(len(chain), len(above) + 1) and chain[shared][0] == above[shared - 1]:
+                shared += 1
+            while len(chain) > shared:
+                os.close(chain.pop()[1])
+            if not chain:
+                chain.append(("", os.open(self.path, _WALK)))
+            for part in above[len(chain) - 1 :]:
+                chain.append((part, self._descend(chain[-1][1], part)))
+            chain.append((name, self._descend(chain[-1][1], name, _LIST)))
+            return chain[-1][1]
+
         try:
-            yield descriptor
+            yield enter
         finally:
-            if isinstance(descriptor, int):
-                os.close(descriptor)
+            while chain:
+                os.close(chain.pop()[1])
 
     # --- writing -------------------------------------------------------------------------------------------
 
@@ -133,21 +157,32 @@ class Root:
         with self.parent(path, make=True) as (folder, name):
             self._descend_or_make(folder, name, close=True)
 
-    def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE) -> None:
-        """Make a file with these bytes. Raises FileExistsError where anything has its name."""
+    def create(self, path: Path, data: bytes, mode: int = PRIVATE_FILE, *, durable: bool = False) -> None:
+        """Make a file with these bytes. Raises FileExistsError where anything has its name.
+
+        With `durable` the bytes last through a power cut, and so does the name after `sync`.
+        """
         descriptor = self.descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, make=True)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(descriptor)
 
-    def exchange(self, path: Path, data: bytes, *, durable: bool = True) -> None:
+    def exchange(self, path: Path, data: bytes, *, durable: bool = True, alone: bool = False) -> None:
         """Put a file of these bytes in the place of whatever has this name: old or new, never a part.
 
         A link is replaced and not followed. For files that one writer at a time changes under a lock;
-        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut.
+        `atomic.replace` composes upon what others write. With `durable` it lasts through a power cut. Who is
+        `alone`, by a lock that every writer of the file takes, removes what a killed one left beside it.
         """
         with self.parent(path, make=True) as (folder, name):
-            temporary = f".{name[:80]}.{os.getpid():x}-{os.urandom(4).hex()}.tmp"
+            chance = "" if alone else f".{os.getpid():x}-{os.urandom(4).hex()}"
+            temporary = f".{name[:80]}{chance}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            if alone:
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=folder)
             try:
                 with os.fdopen(open_regular(folder, temporary, flags, PRIVATE_FILE, temporary), "wb") as file:
                     file.write(data)
@@ -243,7 +278,7 @@ class Root:
     def _parts(self, path: Path) -> list[str]:
         text = os.fspath(path)
         if os.path.isabs(text):
-            for base in (self.path, os.path.realpath(self.path)):
+            for base in (spelled(self.path) for spelled in (os.path.abspath, os.path.realpath)):
                 if text == base or text.startswith(base.rstrip(os.sep) + os.sep):
                     text = text[len(base) :]
                     break
@@ -322,6 +357,29 @@ class Root:
                 os.fchmod(descriptor, mode)
             finally:
                 os.close(descriptor)
+
+
+def open_named(path: Path) -> BufferedReader:
+    """Open a regular file for reading that its owner named, wherever links lead from there.
+
+    For what no folder from elsewhere names: models, key files, files told on the command line.
+    """
+    folder, name = os.path.split(os.path.realpath(path))
+    return Root(folder).open(name)
+
+
+def read_named(path: Path, limit: int = LIMIT) -> bytes:
+    """Return the bytes of a file as `open_named` opens it. Raises `TooLarge` for more than `limit` bytes."""
+    with open_named(path) as file:
+        return read_whole(file, path, limit)
+
+
+def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
+    """Return what an open file holds from here on. Raises `TooLarge` for more than `limit` bytes."""
+    # The size is asked first, so that a file of gigabytes takes no memory; it may grow meanwhile.
+    if os.fstat(file.fileno()).st_size > limit or len(data := file.read(limit + 1)) > limit:
+        raise TooLarge(limit, os.fspath(path))
+    return data
 
 
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:

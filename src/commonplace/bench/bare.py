@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec
 
+from commonplace import installation
+from commonplace.base.root import Root
 from commonplace.index.lexicon import TOKENIZER
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ def fill(database: Path, texts: Sequence[str]) -> float:
 
 def connect(database: Path) -> apsw.Connection:
     """Open a database with the same driver as the index."""
-    import apsw
+    from commonplace.base import connection
 
-    return apsw.Connection(os.fspath(database))
+    return connection.connect(Root(database.parent), database, make=True)
 
 
 def match(connection: apsw.Connection, table: str, expression: str) -> list[tuple[int, float]]:
@@ -97,4 +98,4 @@ def product(count: int, dimensions: int) -> Callable[[], object]:
 
 def start_python(environment: Mapping[str, str]) -> float:
     """Seconds that an interpreter takes to do nothing."""
-    return timed(subprocess.run, [sys.executable, "-c", "pass"], env=environment, check=True)
+    return timed(subprocess.run, installation.python("-c", "pass"), env=environment, check=True)

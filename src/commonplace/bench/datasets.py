@@ -12,12 +12,14 @@ from types import MappingProxyType
 from typing import Any
 
 from commonplace import paths
+from commonplace.base.root import Root, read_named
 from commonplace.bench import qmd
 from commonplace.bench.metrics import LineSizes, Span
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable
 
 CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
 SELF = "."  # the workspace of questions that are about the very folder
+LARGEST = 1 << 30  # bytes of a question set
 SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
 
 
@@ -125,9 +127,9 @@ def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) ->
     @lru_cache(maxsize=SIZES_KEPT)
     def sizes(path: str) -> Sequence[int]:
         name, _, rest = path.partition("/")
-        file = Path(roots[name], rest) if name in roots else folder / path
+        root, inner = (roots[name], rest) if name in roots else (folder, path)
         try:
-            text = file.read_text(encoding="utf-8", errors="replace")
+            text = Root(root).read(inner, links=True).decode("utf-8", "replace")
         except (OSError, ValueError):  # a NUL in its name
             return ()
         lines = text.removesuffix("\n").split("\n") if text else []
@@ -169,7 +171,7 @@ def _question_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _fixture(path: Path) -> dict[str, Any] | None:
     """A file as one object that holds queries, or None."""
     try:
-        record = json.loads(path.read_bytes())
+        record = json.loads(read_named(path, LARGEST))
     except (OSError, ValueError, RecursionError):
         return None  # read as lines, which tells what is wrong with it
     return record if qmd.is_fixture(record) else None
@@ -178,7 +180,7 @@ def _fixture(path: Path) -> dict[str, Any] | None:
 def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield (line number, object) of the lines that are not blank."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_named(path, LARGEST).decode("utf-8")
     except FileNotFoundError as error:
         raise NoteNotFound(str(path), reason="no such file") from error
     except OSError as error:

@@ -66,7 +66,7 @@ def read_notes(sources: Sequence[Source]) -> Iterator[Note]:
     for state in sorted(scan.scan(sources)):
         path = state.path if state.collection == sources[0].name else f"{state.collection}/{state.path}"
         try:
-            yield note_of(Path(state.absolute).read_bytes(), path, state.format)
+            yield note_of(state.read(), path, state.format)
         except OSError:  # gone since, or not ours to read
             continue
 

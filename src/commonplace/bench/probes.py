@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
-from commonplace import paths
+from commonplace import installation, paths
 from commonplace.bench import bare
 from commonplace.index import lexicon
 from commonplace.search import query
@@ -65,6 +65,17 @@ class Warm:
 
 def apart(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, int]:
     """Run a function in a fresh process; return its result and the process's peak memory in bytes."""
+    # A fresh process is started with `-c`, which would import from the current folder.
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        return _apart(work, *args, **kwargs)
+    finally:
+        os.environ.pop("PYTHONSAFEPATH")
+        os.environ.update({"PYTHONSAFEPATH": before} if before else {})
+
+
+def _apart(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, int]:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         result = pool.submit(work, *args, **kwargs).result()
         return result, pool.submit(peak_memory).result()
@@ -123,10 +134,10 @@ def fill_bare(notes: Path, database: Path) -> float:
 
 def database_size(notes: Path) -> int:
     """Return the size of the index in bytes, once its write-ahead log is folded in."""
-    import apsw
+    from commonplace.base.connection import connect
 
     path = paths.Workspace(notes).index
-    connection = apsw.Connection(os.fspath(path))
+    connection = connect(paths.root_of(path), path)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
     return path.stat().st_size
@@ -248,7 +259,7 @@ def _expression(question: str) -> str:
 
 def cold_search(notes: Path, question: str, flags: Sequence[str], model: Model) -> float:
     """Run the real command line once; return seconds. Raises RuntimeError with what it said."""
-    start = [sys.executable, "-c", "from commonplace.cli.main import main; main()"]
+    start = installation.python("-c", "from commonplace.cli.main import main; main()")
     command = [*start, "-w", os.fspath(notes), "search", *flags, "--", question]
     environment = shell_environment(notes, model)
     started = time.perf_counter()
@@ -261,8 +272,8 @@ def cold_search(notes: Path, question: str, flags: Sequence[str], model: Model) 
 
 def shell_environment(notes: Path, model: Model) -> dict[str, str]:
     """Return the environment of the command line: this code, compiled once, as it is when installed."""
-    code = [os.fspath(Path(paths.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    code = [os.fspath(Path(paths.__file__).parent.parent), installation.environment().get("PYTHONPATH", "")]
+    kept = {n: v for n, v in installation.environment().items() if n != "PYTHONDONTWRITEBYTECODE"}
     return kept | {
         "PYTHONPATH": os.pathsep.join(filter(None, code)),
         "PYTHONPYCACHEPREFIX": os.fspath(notes.parent / "bytecode"),

@@ -13,6 +13,7 @@ from typing import Any
 from commonplace import estimates
 from commonplace.agent import pieces
 from commonplace.agent.context import Context, ContextBuilder
+from commonplace.base.root import read_named
 from commonplace.errors import CommonplaceError, ConfigError
 from commonplace.memory import Memory
 from commonplace.notes.parse import decode
@@ -88,7 +89,7 @@ def read(path: Path) -> Questions:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text("utf-8-sig"))
+        data = tomllib.loads(read_named(path).decode("utf-8-sig"))
         today = data.get("today")
         if today is not None and (not isinstance(today, date) or hasattr(today, "hour")):
             raise ConfigError(str(path), "today must be a day, written as 2026-02-13 without quotes")

@@ -11,6 +11,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from commonplace.base.root import Root
+
 # What the table may change, and what may have to be composed: CJK, its compatible forms, Hangul in parts.
 _WIDE = (
     "[\u1100-\u11ff\u2e80-\u2fdf\u3099\u309a\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -26,7 +28,7 @@ _KANA = (
     "ナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309a"
 )
 _APART = "\u1100-\u11ff\u3099\u309a"
-_TABLE = os.path.join(os.path.dirname(__file__), "variants.txt")
+_FOLDER = os.path.dirname(__file__)
 
 
 class _Table(NamedTuple):
@@ -74,8 +76,7 @@ def _ordinary(found: re.Match[str]) -> str:
 @cache
 def _table() -> _Table:
     """Read the table: two lines of the same length, characters and what they are folded to."""
-    with open(_TABLE, encoding="utf-8") as file:
-        written, meant = file.read().splitlines()
+    written, meant = Root(_FOLDER).read("variants.txt").decode("utf-8").splitlines()
     folded = str.maketrans(written, meant)
     for first, last in ("０９", "ＡＺ", "ａｚ"):
         folded |= {code: code - _FULL_WIDTH for code in _codes(first, last)}

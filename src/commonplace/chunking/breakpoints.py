@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 from commonplace.types import Note
@@ -21,9 +22,13 @@ _CLAUSE_END = re.compile(r"\s+|[，、：,]")
 def score(note: Note, number: int) -> float:
     """Score a cut before line `number` (1-based) of a note."""
     line, above = note.lines[number - 1], note.lines[number - 2] if number > 1 else ""
-    if line.startswith("#") and any(heading.line == number for heading in note.headings):
+    heading = bisect_left(note.headings, number, key=lambda heading: heading.line)
+    if line.startswith("#") and heading < len(note.headings) and note.headings[heading].line == number:
         return HEADING
-    if any(first == number or last == number - 1 for first, last in note.fences):
+    fence = bisect_left(note.fences, (number, 0))  # the first that begins here or below
+    if fence < len(note.fences) and note.fences[fence][0] == number:
+        return FENCE
+    if fence and note.fences[fence - 1][1] == number - 1:
         return FENCE
     if not above.strip():
         return RULE if _RULE.match(line) else BLANK

@@ -8,9 +8,10 @@ size; at the larger sizes of other systems, `window` and `fence` look for them.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from commonplace.chunking import breakpoints, sections, struck, turns
@@ -148,7 +149,12 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple
     """Fences of a section that stay whole: first line to last line and size."""
     if not longest:
         return {}
-    inside = [(a, b) for a, b in note.fences if section.start_line <= a < b <= section.end_line]
+    inside = []
+    for a, b in islice(note.fences, bisect_left(note.fences, (section.start_line, 0)), None):
+        if a > section.end_line:
+            break
+        if a < b <= section.end_line:
+            inside.append((a, b))
     sizes = {a: (b, sum(map(len, note.lines[a - 1 : b]))) for a, b in inside}
     return {first: (last, size) for first, (last, size) in sizes.items() if size <= longest}
 

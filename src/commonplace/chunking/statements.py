@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from commonplace.chunking import fences, sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
+from commonplace.notes import comments
 from commonplace.types import Note
 from commonplace.types.statements import Statement
 
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
-_COMMENT = re.compile(r"<!--.*?-->")
 STRUCK = strikes.STRUCK
 
 
@@ -51,7 +51,7 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     """The places of a section's statements, in order."""
     found: list[_Open] = []
     stack: list[_Open] = []  # the statements that a line may still belong to, outermost first
-    gap = True
+    gap, before = True, 0
     for number in numbers:
         line = lines[number - 1]
         inside = number in fenced and number - 1 in fenced
@@ -61,15 +61,17 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         silent = number in fenced or _states_nothing(line)
         begins = gap or _opens(line)
         if not inside and (begins or silent):
-            stack = [place for place in stack if 0 <= place.indent < _indent(line)]
+            depth = _indent(line)
+            while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
+                stack.pop().end = before
         if not silent:
             if begins or not stack:
                 stack.append(_Open(number, _indent(line) if _ITEM.match(line) else -1))
                 found.append(stack[-1])
             stack[-1].last = number
-        gap = silent
-        for place in stack:
-            place.end = number
+        gap, before = silent, number
+    for place in stack:
+        place.end = before
     return found
 
 
@@ -90,7 +92,7 @@ def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) 
     clock = _HOUR.match(own[0])
     if clock:
         own[0] = own[0][clock.end() :]
-    told = [_COMMENT.sub("", line).strip() for line in own]
+    told = [comments.without(line).strip() for line in own]
     told = [line for line in told if line]
     struck = strikes.read(told, turn=mark is None)
     return Statement(

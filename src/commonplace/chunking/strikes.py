@@ -18,8 +18,9 @@ _INSIDE = rf"(?>{_VERBATIM}|(?!~~).)"
 STRUCK = re.compile(rf"~~(?=\S)({_INSIDE}*~|{_INSIDE}+(?<=\S))~~")
 _FOUND = re.compile(rf"{_VERBATIM}|{STRUCK.pattern}")
 _LEAD = re.compile(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
-_ESCAPES = re.compile(rf"{_VERBATIM}|(?P<slashes>\\+)(?P<mark>~|$)")
-_TO_ESCAPE = re.compile(rf"{_VERBATIM}|(?P<slashes>\\*)(?P<mark>~|$)")
+# From the first backslash of a run only: a run that no tilde follows is looked at once.
+_ESCAPES = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\++)(?P<mark>~|$)")
+_TO_ESCAPE = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\*+)(?P<mark>~|$)")
 
 
 def find(text: str, start: int, end: int) -> Iterator[re.Match[str]]:

@@ -8,9 +8,10 @@ blanks around it, and one tilde strikes nothing: it says "about".
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.chunking import sections, strikes, turns
@@ -29,9 +30,9 @@ _SIGN = re.compile(
     r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
 )
 _TAG = re.compile(r"<[^<>\n]{0,1000}>")
-_TARGET = re.compile(r"\]\([^()\s]{0,2000}(?:\([^()\s]{0,2000}\)[^()\s]{0,2000})?[^()\n]{0,200}\)")
+_TARGET = re.compile(r"\]\([^()\s]{0,2000}+(?:\([^()\s]{0,2000}+\)[^()\s]{0,2000}+)?[^()\n]{0,200}+\)")
 _ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
-_ADDRESS_END = re.compile(r"[?!.,:;*_~\"')\]]+\Z")
+_ADDRESS_END = "?!.,:;*_~\"')]"
 _TICKS = re.compile(r"`+")
 _WORD = re.compile(r"[^\W_]")
 
@@ -73,27 +74,37 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
         block = lines[first - 1 : last]
         if sum(line.count(MARK) for line in block) < 2:
             continue
+        starts = [0, *accumulate(len(line) + 1 for line in block)]
         for start, end in _pairs("\n".join(block)):
-            _spread(block, first, start, end, found)
+            _spread(block, starts, first, start, end, found)
     return found
 
 
 def without(line: str, own: Sequence[Strike]) -> str:
     """Return a line without what is struck in it; an empty one where nothing is said any more."""
+    behind: list[str] = []  # what is left, last first
+    stop = len(line)
     for strike in reversed(own):
-        before, behind = line[: strike.start], line[strike.end :]
-        line = before + (behind if before and not before[-1].isspace() else behind.lstrip())
+        behind.append(line[strike.end : stop])
+        stop = strike.start
+        if not stop or line[stop - 1].isspace():
+            while behind and not behind[-1].lstrip():
+                behind.pop()
+            behind[-1:] = [part.lstrip() for part in behind[-1:]]
+    line = "".join([line[:stop], *reversed(behind)])
     return line.rstrip() if says_something(line) else ""
 
 
 def unmarked(line: str, own: Sequence[Strike]) -> str:
     """Return a line with what is struck in it, but without the marks."""
-    for strike in reversed(own):
-        if strike.closes:
-            line = line[: strike.end - len(MARK)] + line[strike.end :]
-        if strike.opens:
-            line = line[: strike.start] + line[strike.start + len(MARK) :]
-    return line
+    parts: list[str] = []
+    at = 0
+    for strike in own:
+        start = strike.start + len(MARK) * strike.opens
+        end = strike.end - len(MARK) * strike.closes
+        parts += (line[at : strike.start], line[start:end])
+        at = strike.end
+    return "".join([*parts, line[at:]])
 
 
 def rest(note: Note, struck: Strikes) -> Note:
@@ -154,7 +165,8 @@ def _pairs(text: str) -> list[tuple[int, int]]:
         closes = start > 0 and not text[start - 1].isspace()
         if closes and opened:
             begun = opened.pop()
-            found = [pair for pair in found if pair[0] < begun] if found and found[-1][0] > begun else found
+            while found and found[-1][0] > begun:
+                found.pop()
             found.append((begun, end))
         elif end < len(text) and not text[end].isspace():
             opened.append(start)
@@ -164,6 +176,7 @@ def _pairs(text: str) -> list[tuple[int, int]]:
 def _marks(text: str) -> Iterator[int]:
     """Where marks stand: two tildes, no more, outside of what hides them."""
     ticks = _Ticks(text)
+    last_comment = text.rfind("-->")
     at = 0
     while found := _SIGN.search(text, at):
         sign, start, at = found[0], found.start(), found.end()
@@ -173,7 +186,7 @@ def _marks(text: str) -> Iterator[int]:
         elif sign[0] == "`":
             at = ticks.closing(start, at) or at
         elif sign == "<!--":
-            at = max(at, text.find("-->", at))
+            at = text.find("-->", at) if at <= last_comment else at
         elif sign in ("<", "]("):
             hidden = (_TAG if sign == "<" else _TARGET).match(text, start)
             at = hidden.end() if hidden else at
@@ -186,7 +199,7 @@ def _end_of_address(text: str, at: int) -> int:
     found = _ADDRESS.match(text, at)
     if found is None:
         return at
-    return at + len(_ADDRESS_END.sub("", found[0]))
+    return at + len(found[0].rstrip(_ADDRESS_END))
 
 
 class _Ticks:
@@ -204,14 +217,22 @@ class _Ticks:
         return runs[place] + end - start if place < len(runs) else 0
 
 
-def _spread(block: Sequence[str], first: int, start: int, end: int, found: dict[int, list[Strike]]) -> None:
-    """Note a pair of marks in a paragraph on each of its lines."""
-    offset = 0
-    for number, line in enumerate(block, first):
+def _spread(
+    block: Sequence[str],
+    starts: Sequence[int],
+    first: int,
+    start: int,
+    end: int,
+    found: dict[int, list[Strike]],
+) -> None:
+    """Note a pair of marks in a paragraph, whose lines start where `starts` says, on each of its lines."""
+    for place in range(bisect_right(starts, start) - 1, len(block)):
+        line, offset = block[place], starts[place]
         stop = offset + len(line)
-        if start < stop and end > offset:
+        if end <= offset:
+            break
+        if start < stop:
             margin = len(line) - len(line.lstrip(" \t>"))
             begun = start - offset if start >= offset else margin
             own = Strike(begun, min(end, stop) - offset, start >= offset, end <= stop)
-            found.setdefault(number, []).append(own)
-        offset = stop + 1
+            found.setdefault(first + place, []).append(own)

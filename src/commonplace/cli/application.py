@@ -58,6 +58,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "sync": ("syncing:sync", "Bring the index up to the files."),
         "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("syncing:status", "Show what the index holds and whether it is fresh."),
+        "trust": ("trusting:trust", "Take back records that are not signed by you."),
         "doctor": ("doctor:doctor", "Examine everything that can be wrong, with the remedies."),
     },
     "Set up": {

@@ -143,7 +143,9 @@ bench = Group(
 def _lines(path: Path | None) -> list[str]:
     if path is None:
         return []
-    text = path.read_text(encoding="utf-8", errors="replace")
+    from commonplace.base.root import read_named
+
+    text = read_named(path).decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         raise click.BadParameter("holds no questions", param_hint="--questions")

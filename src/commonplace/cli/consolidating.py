@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace import screen
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
 
@@ -64,7 +65,7 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
         if not _agreed():
             session.note("nothing was written; `commonplace consolidate --accept` writes it")
             return
-        done = consolidate(memory, None, days=days, accept=True)
+        done = consolidate(memory, None, days=days, accept=True, preview=done)
     if done.run is not None:
         session.note(f"written as {done.run.id}; `commonplace undo` takes it back")
 
@@ -125,17 +126,19 @@ def _show(done: Consolidation, *, asked: bool) -> None:
 def _remarks(done: Consolidation) -> Iterator[str]:
     """What the diff does not say, a line each."""
     for item in done.rejected:
-        yield f"rejected {_shown(item.operation)}: {item.reason}"
+        yield f"rejected {_shown(item.operation)}: {screen.one_line(item.reason)}"
     for found in done.contradictions:
-        yield f"{found.candidate.label} contradicts {found.entry.statement.citation}: {found.candidate.text}"
+        told = f"{found.candidate.label} contradicts {found.entry.statement.citation}"
+        yield screen.one_line(f"{told}: {found.candidate.text}")
     for orphan in done.orphans:
-        yield f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}"
+        told = f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}"
+        yield screen.one_line(told)
     if done.left_out:
         yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
 
 
 def _shown(operation: Operation) -> str:
     """An operation in short, on one line."""
-    text = " ".join(operation.text.split())
+    text = screen.one_line(operation.text)
     quoted = f"“{text[:80]}{'…' if len(text) > 80 else ''}”" if text else ""
-    return " ".join(filter(None, [operation.op, *operation.targets, quoted]))
+    return " ".join(filter(None, [operation.op, *map(screen.one_line, operation.targets), quoted]))

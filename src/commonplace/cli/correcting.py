@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,13 +11,14 @@ import click
 from commonplace import render
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
+from commonplace.errors import PreviewOutdated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from commonplace.types import Confirmed, Corrected, Provenance
 
-_Found = TypeVar("_Found")
+_Found = TypeVar("_Found", "Corrected", "Confirmed")
 _DRY_RUN = option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 _WHY = option("--why", metavar="TEXT", default="", help="The reason, for the record (`commonplace log`).")
 _SESSION = option(
@@ -55,23 +57,26 @@ def correct(
     if nothing == bool(new):
         raise click.UsageError("give NEW, or --nothing to strike OLD alone", ctx)
     memory = session.open_memory(ctx)
-    body = session.text_argument((new,)) if new else ""
+    body = session.words_to_write((new,)) if new else ""
     if new and not body.strip():
         raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
     provenance = _provenance(ctx, of_session)
+    now = datetime.now().astimezone()  # of what is shown and of what is written
 
-    def ask(what: str, dry_run: bool) -> Corrected:
-        return memory.correct(what, body, why=why, provenance=provenance, dry_run=dry_run)
+    def ask(what: str, look: bool, preview: Corrected | None = None) -> Corrected:
+        return memory.correct(
+            what, body, why=why, now=now, provenance=provenance, dry_run=look, preview=preview
+        )
 
     terminal = session.is_terminal(sys.stdin)
     asks = terminal and not yes and not dry_run
-    what, found = _chosen(old, lambda what: ask(what, asks or dry_run), asking=terminal)
+    what, found = _chosen(old, ask, look=asks or dry_run, asking=terminal)
     if form == "text":
         session.write(render.diff_text(found.diff, session.look(memory.settings)))
     if asks:
         if len(found.struck) > 1:
             click.confirm(f"Strike {render.count(len(found.struck), 'statement')}?", abort=True, err=True)
-        found = ask(what, False)
+        found = ask(what, False, found)
     if form == "json":
         session.write(render.to_json(render.corrected_data(found)))
     else:
@@ -108,12 +113,16 @@ def confirm(
     if provenance is not None:
         who = {"by": provenance.by, "agent": provenance.agent, "session": provenance.session}
 
-    def ask(what: str) -> Confirmed:
-        return confirming.confirm(
-            memory.workspace, memory.settings, what, reject=reject, why=why, dry_run=dry_run, **who
-        )
+    now = datetime.now().astimezone()  # of what is shown and of what is written
 
-    _, found = _chosen(session.text_argument(statement), ask, asking=session.is_terminal(sys.stdin))
+    def ask(what: str, look: bool, preview: Confirmed | None = None) -> Confirmed:
+        return confirming.confirm(
+            memory.workspace, memory.settings, what, reject=reject, why=why, now=now,
+            dry_run=look, preview=preview, **who,
+        )  # fmt: skip
+
+    terminal = session.is_terminal(sys.stdin)
+    _, found = _chosen(session.text_argument(statement), ask, look=dry_run, asking=terminal)
     if form == "json":
         session.write(render.to_json(render.confirmed_data(found)))
         return
@@ -132,12 +141,15 @@ def _provenance(ctx: click.Context, of_session: str) -> Provenance | None:
     return Provenance("agent", agent, of_session) if agent or of_session else None
 
 
-def _chosen(what: str, ask: Callable[[str], _Found], *, asking: bool) -> tuple[str, _Found]:
-    """What is meant, and what becomes of it; where nothing says that, the owner may choose what is near."""
+def _chosen(what: str, ask: Callable[..., _Found], *, look: bool, asking: bool) -> tuple[str, _Found]:
+    """What is meant, and what becomes of it, or would (`look`); where nothing says that, the owner chooses.
+
+    What is near is offered by its words: where others stand there by now, nothing is changed.
+    """
     from commonplace.revision.finding import StatementNotFound
 
     try:
-        return what, ask(what)
+        return what, ask(what, look)
     except StatementNotFound as error:
         if not error.near:
             raise
@@ -149,8 +161,17 @@ def _chosen(what: str, ask: Callable[[str], _Found], *, asking: bool) -> tuple[s
         chosen = click.prompt("Which one? (0 for none)", type=click.IntRange(0, len(error.near)), err=True)
         if not chosen:
             raise click.Abort from error
-        place = error.near[chosen - 1].citation
-        return place, ask(place)
+        near = error.near[chosen - 1]
+        found = ask(near.citation, True)
+        if not any(_same(near.text, said) for said in found.said):  # another line stands there by now
+            raise PreviewOutdated([near.citation]) from error
+        return near.citation, found if look else ask(near.citation, False, found)
+
+
+def _same(shown: str, said: str) -> bool:
+    """Whether what was shown begins as a statement does; an index shows whole passages, with their marks."""
+    letters = ["".join(filter(str.isalnum, text)) for text in (shown, said)]
+    return letters[0] == letters[1] or letters[1] in letters[0]
 
 
 def _tell(found: Corrected, *, dry_run: bool) -> None:

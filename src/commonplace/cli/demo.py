@@ -149,5 +149,6 @@ def _next(kept: Path | None, look: Look) -> None:
     if kept:
         session.write(f'  cd {kept}\n  commonplace search "which tea after lunch"')
     else:
-        session.write("  commonplace demo --keep notes    # the same, left for you to play with")
-    session.write('  commonplace init                 # a workspace of your own\n  commonplace remember "…"')
+        session.write("  commonplace demo --keep ~/demo   # the same, left for you to play with")
+    session.write("  commonplace init ~/notes         # a workspace of your own")
+    session.write('  cd ~/notes && commonplace remember "…"')

@@ -22,7 +22,7 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
     """
     from commonplace import config
     from commonplace.config import loading
-    from commonplace.paths import Workspace
+    from commonplace.paths import Workspace, root_of
 
     root = Path(session.workspace_root(ctx)) if in_workspace else None
     file = Workspace(root).settings if root else config.user_file()
@@ -41,7 +41,7 @@ def edit(ctx: click.Context, in_workspace: bool) -> None:
                 break
         else:
             if kept is not None:
-                kept.unlink(missing_ok=True)
+                root_of(kept).unlink(kept, missing_ok=True)
             return
     _leave(ctx, kept)
 
@@ -62,9 +62,10 @@ def _refused(error: CommonplaceError, kept: Path) -> ConfigError:
 def _keep(name: str, text: bytes) -> Path:
     """Put a text that was refused into the user's folder: a workspace could hold a link in its place."""
     from commonplace import atomic, paths
+    from commonplace.base.root import Root
 
     folder = paths.user_config_dir()
-    folder.mkdir(parents=True, exist_ok=True)
+    Root(folder).make_folder()
     kept = (folder / name).with_suffix(".rejected.toml")
     atomic.replace(kept, lambda _: text, lock=folder / "config.lock")
     return kept

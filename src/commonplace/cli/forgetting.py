@@ -14,9 +14,10 @@ from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
 
 if TYPE_CHECKING:
+    from commonplace.erasure.offering import Offer
+    from commonplace.erasure.requests import Request
     from commonplace.memory import Memory
     from commonplace.types import Erasure, Selection
-    from commonplace.types.statements import Cited
 
 WRONG_USAGE = 2
 _RESUME = "commonplace forget --resume"
@@ -36,6 +37,9 @@ _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside t
 @option("--dry-run", is_flag=True, help="Show what would go, and change nothing.")
 @option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @option("--resume", is_flag=True, help="Carry on what was killed before it was done.")
+@option("--pending", is_flag=True, help="List what agents ask to have forgotten.")
+@option("--approve", metavar="CODE", help="Show what one of these would erase, ask, and do it.")
+@option("--reject", metavar="CODE", help="Refuse one of these.")
 @format_option(("text", "json"))
 @click.pass_context
 def forget(
@@ -49,6 +53,9 @@ def forget(
     dry_run: bool,
     yes: bool,
     resume: bool,
+    pending: bool,
+    approve: str | None,
+    reject: str | None,
     form: str,
 ) -> None:
     """Remove notes, lines (PATH#L3-L9), words, people or sessions, and every copy within reach.
@@ -59,6 +66,11 @@ def forget(
     scanned, byte by byte. What would go is shown first. It cannot be undone. What is out of reach (git's
     history, backups) is listed. Ends with 1 where something is still found.
     """
+    if pending or approve or reject:
+        if references or texts or people or sessions or query or yes or resume or dry_run:
+            raise click.UsageError("--pending, --approve and --reject stand alone: a person is asked", ctx)
+        _answer_agents(ctx, approve or "", reject or "", form)
+        return
     if also and len(people) != 1:
         raise click.UsageError("--also names the one --person once more", ctx)
     wanted = _selections(references, texts, people, also, sessions)
@@ -82,22 +94,75 @@ def _carry_out(
         ctx.exit(failures.NOTHING_FOUND)
     if unfinished and (dry_run or (wanted and not yes)):
         failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
+    what: Sequence[Selection] | Erasure = wanted
     if wanted and (dry_run or not yes):
-        planned = _previewed(ctx, memory, wanted, form)
+        what = _previewed(ctx, memory, wanted, form)
         if not dry_run:
-            _ask(ctx, planned)
+            _ask(ctx, what)
     if dry_run:
         return
     if unfinished:
         session.note(f"carrying on what is not all forgotten yet: {unfinished}")
-    _tell(ctx, _forgotten(memory, wanted), form, resumed=bool(unfinished))
+    _tell(ctx, _forgotten(memory, what), form, resumed=bool(unfinished))
 
 
-def _previewed(ctx: click.Context, memory: Memory, wanted: Sequence[Selection], form: str) -> Erasure:
-    """Show what would go; end where nothing would."""
+def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> None:
+    """List what agents ask to have forgotten, refuse one, or do it once a person at a terminal agrees."""
+    from commonplace.erasure import requests
+
+    memory = session.open_memory(ctx)
+    if not (approve or reject):
+        _list_requests(ctx, requests.listed(memory.workspace), form)
+        return
+    request = requests.find(memory.workspace, approve or reject)
+    if reject:
+        requests.remove(memory.workspace, request)
+        session.note(f"{_asked(request)}: refused; nothing was changed")
+        return
+    if not session.is_terminal(sys.stdin):
+        failures.warn("nothing was changed; a person approves, at a terminal")
+        ctx.exit(WRONG_USAGE)
+    session.note(_asked(request))
+    planned = _previewed(ctx, memory, request.preview, form, request.selection)
+    _ask(ctx, planned)
+    _tell(ctx, _forgotten(memory, planned, request.agent, request.session), form, resumed=False)
+    requests.remove(memory.workspace, request)
+
+
+def _asked(request: Request) -> str:
+    """Who asked for what, and when."""
+    kind, value = request.selection.kind, screen.one_line(request.selection.value)
+    who = screen.one_line(request.agent) or "an agent"
+    return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {kind}: {value}"
+
+
+def _list_requests(ctx: click.Context, waiting: Sequence[Request], form: str) -> None:
+    if form == "json":
+        rows = [
+            {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
+            | {"kind": one.selection.kind, "value": one.selection.value}
+            for one in waiting
+        ]
+        session.write(render.to_json(rows))
+    else:
+        session.write("\n".join(f"{number:>3}  {_asked(one)}" for number, one in enumerate(waiting, 1)))
+    if not waiting:
+        if form == "text":
+            session.note("no agent asks to have anything forgotten")
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _previewed(
+    ctx: click.Context,
+    memory: Memory,
+    wanted: Sequence[Selection] | Erasure,
+    form: str,
+    *selections: Selection,
+) -> Erasure:
+    """Show what would go; end where nothing would. A preview is shown as it is by now."""
     planned = memory.forget(wanted, dry_run=True)
     _show(planned, form)
-    _say_longer_names(wanted, planned)
+    _say_longer_names(selections if not isinstance(wanted, Sequence) else wanted, planned)
     if not planned.places:
         failures.warn("nothing of it is found")
         ctx.exit(failures.NOTHING_FOUND)
@@ -121,15 +186,15 @@ def _selections(
     ]
 
 
-def _referred(reference: str) -> Selection:
-    """A whole note, or lines of one."""
+def _referred(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """A whole note, or lines of one, which may have been seen."""
     from commonplace.notes.excerpt import parse_reference
     from commonplace.types import Selection
 
     found = parse_reference(reference)
     plain = reference.strip().removeprefix("./").lower()
     whole = plain in (found.path.lower(), f"#{found.docid}")
-    return Selection("note" if whole else "lines", reference)
+    return Selection("note" if whole else "lines", reference, lines=lines)
 
 
 def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
@@ -150,10 +215,11 @@ def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
         failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
         ctx.exit(WRONG_USAGE)
     told = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
-    return [_referred(shown[place - 1].citation) for place in _numbers(told, len(shown))]
+    picked = (shown[place - 1] for place in _numbers(told, len(shown)))
+    return [_referred(one.citation, one.lines) for one in picked]
 
 
-def _row(number: int, one: Cited, query: str) -> str:
+def _row(number: int, one: Offer, query: str) -> str:
     """One line of what may be picked, cut so that a word of the question is in sight."""
     lead = f"{number:>3}  {one.citation}  "
     width = (session.look().width or 0) - screen.cells(lead)
@@ -165,7 +231,7 @@ def _row(number: int, one: Cited, query: str) -> str:
     return lead + screen.shorten(line, width)
 
 
-def _found(ctx: click.Context, query: str) -> list[Cited]:
+def _found(ctx: click.Context, query: str) -> list[Offer]:
     """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
     from commonplace.config.settings import WORKSPACE_COLLECTION
     from commonplace.erasure import offering
@@ -230,10 +296,12 @@ def _unfinished(memory: Memory) -> str:
     return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
 
 
-def _forgotten(memory: Memory, wanted: Sequence[Selection]) -> Erasure:
-    """Forget; stopped with Ctrl-C, say what is unfinished."""
+def _forgotten(
+    memory: Memory, what: Sequence[Selection] | Erasure, agent: str = "", of_session: str = ""
+) -> Erasure:
+    """Forget what is selected, or just what was shown; stopped with Ctrl-C, say what is unfinished."""
     try:
-        return memory.forget(wanted)
+        return memory.forget(what, agent=agent, session=of_session)
     except KeyboardInterrupt:
         if unfinished := _unfinished(memory):
             failures.warn(f"interrupted; not all forgotten yet: {unfinished}; carry on with: {_RESUME}")

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from commonplace import addresses
+from commonplace import addresses, installation
 from commonplace.embedding import automatic, configured
 from commonplace.embedding import registry as embedders
 from commonplace.errors import CommonplaceError
@@ -172,7 +172,7 @@ def _use(row: Row, settings: Embedding | Reranking | Llm | None, variables: Coll
     `variables` are those that may hold its key.
     """
     if row.extra and find_spec(_MODULES.get(row.extra, row.extra)) is None:
-        return Use(False, "not installed", f"pip install 'commonplace[{row.extra}]'")
+        return Use(False, "not installed", installation.add_extra(row.extra))
     if row.name in ("onnx", "gguf"):
         return _path(settings.path if settings else "")
     if row.name == "fastembed":

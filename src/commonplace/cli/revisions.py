@@ -115,7 +115,12 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         click.confirm(f"Take back {_titles([one.run for one in planned])}?", abort=True, err=True)
     named = planned[-1].run.id if since else planned[0].run.id
     made = undoing.undo(
-        workspace, named, settings=memory.settings.history, agent=session.agent(ctx) or "", since=since
+        workspace,
+        named,
+        settings=memory.settings.history,
+        agent=session.agent(ctx) or "",
+        since=since,
+        preview=planned if asks else None,
     )
     _tell(made, form)
 

@@ -54,7 +54,7 @@ def rollup(
     if confirm:
         done = _confirm(memory, month or "", dry_run, yes)
     else:
-        done = _roll_up(memory, _llm(memory) if llm else None, older_than, dry_run)
+        done = _roll_up(ctx, memory, _llm(memory) if llm else None, older_than, dry_run)
     if not done:
         ctx.exit(failures.NOTHING_FOUND)
 
@@ -70,7 +70,9 @@ def _llm(memory: Memory) -> Llm:
     return llm
 
 
-def _roll_up(memory: Memory, llm: Llm | None, older_than: str | None, dry_run: bool) -> bool:
+def _roll_up(
+    ctx: click.Context, memory: Memory, llm: Llm | None, older_than: str | None, dry_run: bool
+) -> bool:
     from commonplace.lifecycle import rollup as rolling
 
     told = rolling.rollup(memory, llm, older_than_days=_days(older_than), dry_run=dry_run)
@@ -86,7 +88,9 @@ def _roll_up(memory: Memory, llm: Llm | None, older_than: str | None, dry_run: b
         failures.warn(warning)
     if not told.months:
         session.note("no month is old enough")
-    return any(not month.refused for month in told.months)
+    if told.months and all(month.refused for month in told.months):
+        ctx.exit(failures.ERROR)  # there was something to do, and none of it could be done
+    return bool(told.months)
 
 
 def _days(told: str | None) -> int | None:

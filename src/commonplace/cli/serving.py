@@ -12,7 +12,8 @@ import click
 from commonplace import paths
 from commonplace.cli import connecting, failures, session
 from commonplace.cli.groups import Group
-from commonplace.cli.options import Option, command
+from commonplace.cli.options import Option, command, option
+from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
     from commonplace.servers.daemon import Running
@@ -43,9 +44,10 @@ def stop(ctx: click.Context) -> None:
 
 
 @command("status")
+@option("--show-token", is_flag=True, help="Print the header that clients must send.")
 @click.pass_context
-def status(ctx: click.Context) -> None:
-    """Show whether this workspace is served, where, and whether the server answers."""
+def status(ctx: click.Context, show_token: bool) -> None:
+    """Show whether this workspace is served, where, whether the server answers, and where its token is."""
     from commonplace.servers import daemon
 
     found = daemon.find(_folder(ctx))
@@ -54,11 +56,15 @@ def status(ctx: click.Context) -> None:
         ctx.exit(failures.NOTHING_FOUND)
     well = "answers" if daemon.is_well(found) else "does not answer"
     session.write(f"{found.url}/mcp · process {found.pid} · since {found.since} · {well}")
+    _tell_token(found, show_token)
+
+
+def _workspace(ctx: click.Context) -> paths.Workspace:
+    return paths.Workspace(Path(session.workspace_root(ctx)))
 
 
 def _folder(ctx: click.Context) -> Path:
-    root = Path(session.workspace_root(ctx))
-    return paths.server_folder(paths.Workspace(root))
+    return paths.server_folder(_workspace(ctx))
 
 
 def _options() -> Sequence[click.Parameter]:
@@ -74,8 +80,11 @@ def _options() -> Sequence[click.Parameter]:
         Option(
             ["--token-file"],
             metavar="FILE",
-            help="A file with the token that clients must send; needed beyond this machine.",
+            help="A file with the token that clients must send; otherwise one is made and kept for you.",
         ),
+        Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
+        Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
+        Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
         Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
     ]
 
@@ -90,19 +99,33 @@ class _Serve(Group):
 
 
 def _serve(
-    ctx: click.Context, host: str | None, port: int | None, token_file: str | None, daemon: bool
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    token_file: str | None,
+    no_token: bool,
+    new_token: bool,
+    show_token: bool,
+    daemon: bool,
 ) -> None:
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
 
     The Model Context Protocol stands at /mcp, the state of health at /health. Only this machine is listened
-    to unless told otherwise; docs/mcp.md says what is checked.
+    to unless told otherwise, and clients must send a token; docs/mcp.md says how, and what else is checked.
     """
     if ctx.invoked_subcommand is not None:
         return
+    if no_token and (token_file or new_token or show_token):
+        raise click.UsageError("--no-token goes with no other option about tokens", ctx)
+    if new_token and token_file:
+        raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     service = connecting.service(session.workspace(ctx), session.agent(ctx))
-    address = _address(ctx, host, port, token_file)
+    address = _address(ctx, host, port, token_file)._replace(anew=new_token)
+    if no_token:
+        address = address._replace(open=True)
     if daemon:
-        _in_background(ctx, address)
+        found = _in_background(ctx, address)
+        _tell_token(found, show_token)
         return
     from commonplace.servers import running
 
@@ -111,6 +134,7 @@ def _serve(
             running.leave_terminal(folder)
         else:
             session.note(f"serving at {found.url}/mcp (process {found.pid}); Ctrl-C ends it")
+            _tell_token(found, show_token)
 
     from commonplace.servers.daemon import DETACHED_VARIABLE
 
@@ -127,12 +151,33 @@ def _address(ctx: click.Context, host: str | None, port: int | None, token_file:
     return Address(
         settings.host if host is None else host,
         settings.port if port is None else port,
-        os.path.abspath(token_file) if token_file else settings.token_file,
+        os.path.abspath(os.path.expanduser(named)) if (named := token_file or settings.token_file) else "",
         settings.hosts,
+        os.fspath(paths.server_token(_workspace(ctx))) if settings.require_token else "",
     )
 
 
-def _in_background(ctx: click.Context, address: Address) -> None:
+def _tell_token(found: Running, show: bool) -> None:
+    """Say what clients must send and where they find it; the token itself only where it is asked for."""
+    if not found.token:
+        failures.warn("no token is asked for: every user of this machine can read and change this memory")
+    elif show:
+        session.write(f"Authorization: Bearer {_token(found.token)}")
+    else:
+        place = found.token if found.token.startswith("$") else f"the file {paths.shown(found.token)}"
+        session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {place}")
+
+
+def _token(place: str) -> str:
+    from commonplace.servers import access
+
+    found = access.token("" if place.startswith("$") else place)
+    if not found:
+        raise ConfigError("serve", f"the server has its token from {place}, which is not set here")
+    return found.reveal()
+
+
+def _in_background(ctx: click.Context, address: Address) -> Running:
     from commonplace.servers import daemon
 
     folder = _folder(ctx)
@@ -140,9 +185,11 @@ def _in_background(ctx: click.Context, address: Address) -> None:
     agent = session.agent(ctx)
     arguments = ["-w", session.workspace_root(ctx), *(["--agent", agent] if agent else []), "serve"]
     arguments += ["--host", address.host, "--port", str(address.port)]
-    arguments += ["--token-file", address.token_file] if address.token_file else []
+    arguments += ["--token-file", address.token_file] if address.token_file and not address.open else []
+    arguments += [*(["--no-token"] if address.open else []), *(["--new-token"] if address.anew else [])]
     found = daemon.detach(folder, arguments)
     session.write(f"serving at {found.url}/mcp (process {found.pid}); the record is {folder / daemon.LOG}")
+    return found
 
 
 serve = _Serve()

@@ -176,16 +176,32 @@ def tell(result: SearchResult, *, stale: bool) -> None:
         warn(f"stale: {result.stale} files changed since they were indexed; run `commonplace sync`")
 
 
+def shown(text: str, stream: IO[str]) -> str:
+    """Return a text as it may be written to a stream: a terminal obeys nothing of notes and models."""
+    if not is_terminal(stream):
+        return text
+    from commonplace import screen
+
+    return screen.guarded(text)
+
+
 def write(text: str) -> None:
     """Print a result; nothing at all for an empty one."""
     if text:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(shown(text, sys.stdout) + "\n")
         sys.stdout.flush()  # before what is said beside it
 
 
 def note(text: str) -> None:
     """Print something about a result, dimmed on a terminal, beside it."""
-    sys.stderr.write(look(stream=sys.stderr).style(text, "dim") + "\n")
+    sys.stderr.write(look(stream=sys.stderr).style(shown(text, sys.stderr), "dim") + "\n")
+
+
+def words_to_write(words: tuple[str, ...]) -> str:
+    """Join the words of an argument that is to be written. Raises ConfigError for what is no UTF-8."""
+    if any("\udc80" <= character <= "\udcff" for word in words for character in word):
+        raise ConfigError("text", "is not UTF-8, so nothing was written; give it as UTF-8")
+    return text_argument(words)
 
 
 def text_argument(words: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from commonplace import paths
+from commonplace import paths, records
 from commonplace.cli import failures
 from commonplace.render import count
 
@@ -32,7 +32,9 @@ def write_down(memory: Memory) -> None:
 
 
 def waiting(memory: Memory) -> Iterator[str]:
-    """Say what waits in the spool, is damaged there, or found no room."""
+    """Say what waits in the spool, is damaged there, or found no room, and which records are set aside."""
+    if aside := records.foreign(memory.workspace.files):
+        yield f"{count(len(aside), 'record')} set aside, not signed by you; {records.ADOPT}"
     if not memory.workspace.spool.is_dir():
         return
     from commonplace.lifecycle.spool import Spool

@@ -10,6 +10,7 @@ import click
 from commonplace import render
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
+from commonplace.errors import NoteUnreadable
 
 if TYPE_CHECKING:
     from commonplace.types import Written
@@ -58,14 +59,18 @@ def remember(
         raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)
     memory = session.open_memory(ctx)
     written = memory.remember(
-        session.text_argument(text),
+        session.words_to_write(text),
         section=section,
         heading=heading,
         long_term=long_term,
         redact=False if no_redact else None,
         tentative=tentative,
     )
-    session.write(render.written_text(written))
+    try:
+        session.write(render.written_text(written))
+    except OSError as error:
+        told = f"{render.written_text(written)}, but standard output cannot be written"
+        raise NoteUnreadable(f"written to {told}", error.strerror or "closed") from error
     if written.redacted:
         failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")
     for warning in written.warnings:

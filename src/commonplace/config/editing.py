@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace import paths
-from commonplace.config import documents, keys
+from commonplace.config import documents, foreign, keys
 from commonplace.config.collections import (
     BY_DEFAULT,
     FORMAT,
@@ -35,8 +35,9 @@ def add_collection(
     format: str = "",
     environ: Mapping[str, str] | None = None,
 ) -> Collection:
-    """Add a folder as a collection: to the workspace's file if it lies inside, else to the user's.
+    """Add a folder as a collection: to the workspace's file if that may name it, else to the user's.
 
+    It may where the folder lies inside, is not hidden, and holds notes, text and code (`config.foreign`).
     `path` is relative to the current folder; `format` is that of transcripts. Raises ConfigError,
     NoteUnreadable.
     """
@@ -50,10 +51,12 @@ def add_collection(
     full, real = os.path.realpath(os.path.expanduser(path)), os.path.realpath(root)
     if not os.path.isdir(full):
         raise ConfigError("collection", f"{paths.shown(path)} is not a folder")
-    outside = not paths.is_within(full, real)
+    chosen = keys.globs("glob", list(glob), "as a flag")
+    asked = Collection(name, full, chosen, format=format)
+    outside = not paths.is_within(full, real) or len(foreign.may_hold(asked, real)) < len(chosen)
     table: dict[str, object] = {"path": full if outside else Path(full).relative_to(real).as_posix()}
     if tuple(glob) != DEFAULT_GLOBS:
-        table["glob"] = list(keys.globs("glob", list(glob), "as a flag"))
+        table["glob"] = list(chosen)
     if ignore:
         table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
     if format:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace import paths
-from commonplace.config import keys
+from commonplace.config import foreign, keys
 from commonplace.config.collections import collections_in, contexts_in, table, updates_in, with_updates
 from commonplace.config.settings import GROUPS, Settings
 from commonplace.config.table import KEYS
@@ -31,10 +31,14 @@ class File(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Values by dotted key and what set them, for people: a file, a variable, a flag."""
+    """Values by dotted key and what set them, for people: a file, a variable, a flag.
+
+    `warnings` say what of a workspace's own file was left out.
+    """
 
     origins: Mapping[str, str]
     values: Mapping[str, object]
+    warnings: tuple[str, ...] = ()
 
 
 class Loaded(NamedTuple):
@@ -87,14 +91,21 @@ def trace(
     }
     own = _of_workspace(user, root)
     collections = collections_in(own, root, user.path, outside=True)
-    collections |= collections_in(workspace.content, root, workspace.path, outside=False)
+    foreign_collections, warnings = foreign.restricted(
+        collections_in(workspace.content, root, workspace.path, outside=False),
+        os.fspath(root), paths.shown(workspace.path),
+    )  # fmt: skip
+    collections |= foreign_collections
+    warnings = [*(told for layer in layers for told in layer.warnings), *warnings]
     collections = with_updates(collections, updates_in(own, user.path))
     contexts = {
         prefix: text
         for content, where in ((user.content, user), (own, user), (workspace.content, workspace))
         for prefix, text in contexts_in(content, where.path).items()
     }
-    return Loaded(Settings(**groups, collections=collections, contexts=contexts), origins)
+    return Loaded(
+        Settings(**groups, collections=collections, contexts=contexts, warnings=tuple(warnings)), origins
+    )
 
 
 def _layers(user: File, workspace: File, agent: str) -> list[Layer]:
@@ -179,6 +190,7 @@ def check(data: bytes, path: Path, workspace: Path | None) -> None:
 def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
     """Validate the keys of every table but the named ones; `place` is the table they stand in."""
     values: dict[str, object] = {}
+    warnings: list[str] = []
     for group, inner in content.items():
         if group in _NAMED and not place:
             _check_place(group, inner, file)
@@ -189,8 +201,23 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
                 paths.shown(_below(place, group)), f"unknown table in {paths.shown(file.path)}{near}"
             )
         for name, value in table(_below(place, group), inner, file.path).items():
-            values[f"{group}.{name}"] = _value(f"{group}.{name}", value, file)
-    return Layer(dict.fromkeys(values, _told(file.path, place)), values)
+            key = f"{group}.{name}"
+            values[key] = _value(key, value, file)
+            if not file.own and key in foreign.OF_KEYS:
+                _restrict(key, values, warnings, file)
+    return Layer(dict.fromkeys(values, _told(file.path, place)), values, tuple(warnings))
+
+
+def _restrict(key: str, values: dict[str, object], warnings: list[str], file: File) -> None:
+    """Take out of a value what a workspace's own file may not name; where nothing is left it sets nothing."""
+    names = values.pop(key)
+    assert isinstance(names, tuple)
+    allowed = tuple(name for name in names if foreign.may_name(name, foreign.OF_KEYS[key]))
+    if allowed or not names:
+        values[key] = allowed
+    if rest := [name for name in names if name not in allowed]:
+        remedy = f"commonplace config set {key} …, which sets it in your own config.toml"
+        warnings.append(foreign.left_out(key, rest, paths.shown(file.path), remedy))
 
 
 def origin(path: Path, agent: str = "") -> str:

@@ -207,6 +207,7 @@ class Server(NamedTuple):
     host: str
     port: int
     token_file: str
+    require_token: bool
     hosts: str
 
 
@@ -238,6 +239,12 @@ class Rollup(NamedTuple):
     """Settings of daily notes that become monthly ones."""
 
     older_than_days: int
+
+
+class Forget(NamedTuple):
+    """Settings of forgetting."""
+
+    by_agents: Literal["ask", "allow", "never"]
 
 
 class History(NamedTuple):
@@ -288,8 +295,10 @@ class Settings(NamedTuple):
     consolidate: Consolidate
     rollup: Rollup
     history: History
+    forget: Forget
     collections: Mapping[str, Collection]
     contexts: Mapping[str, str]
+    warnings: tuple[str, ...] = ()  # what the workspace's own file may not set, a line each
 
 
 GROUPS: Mapping[str, Callable[..., Any]] = {
@@ -314,4 +323,5 @@ GROUPS: Mapping[str, Callable[..., Any]] = {
     "consolidate": Consolidate,
     "rollup": Rollup,
     "history": History,
+    "forget": Forget,
 }

@@ -259,9 +259,10 @@ KEYS = (
     Key("prompt.files", "boolean", False, "Whether files of convention are added."),
     Key("prompt.file_names", "texts", ("AGENTS.md", "SOUL.md", "USER.md"), "Which files these are."),
     Key("prompt.file_tokens", "integer", 400, "Most tokens for these files.", 0, 100_000),
-    _own("server.host", "text", "127.0.0.1", "Where `serve` listens; beyond this machine a token is needed."),
+    _own("server.host", "text", "127.0.0.1", "Where `serve` listens."),
     _own("server.port", "integer", 7412, "On which port; 0: any that is free.", 0, 65_535),
     _own("server.token_file", "text", "", "A file with the token to ask for; else COMMONPLACE_SERVER_TOKEN."),
+    _own("server.require_token", "boolean", True, "Whether `serve` makes a token where none is set."),
     _own("server.hosts", "text", "", "Further names clients may use for this machine, with commas between."),
     Key(
         "sessions.fsync",
@@ -347,4 +348,12 @@ KEYS = (
         choices=("auto", "off"),
     ),
     Key("history.keep_days", "integer", 365, "Days that generated changes can be undone.", 1, 36_500),
+    Key(
+        "forget.by_agents",
+        "text",
+        "ask",
+        "Whether agents may have things erased: once a person agrees, alone, or not at all.",
+        choices=("ask", "allow", "never"),
+        harmless=False,
+    ),
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import paths
-from commonplace.config import documents, keys
+from commonplace.config import documents, foreign, keys
 from commonplace.config.loading import agent_name, check
 from commonplace.errors import ConfigError
 
@@ -75,4 +75,10 @@ def _checked(name: str, value: object, workspace: Path | None) -> object:
         return None
     if isinstance(value, str) and key.variable:
         return keys.from_text(key, value)
-    return keys.checked(key, value)
+    fit = keys.checked(key, value)
+    if workspace is not None and key.name in foreign.OF_KEYS and isinstance(fit, tuple):
+        for one in fit:
+            if not foreign.may_name(one, foreign.OF_KEYS[key.name]):
+                told = "may not be named by a workspace's file: hidden, or no note; set it in your own"
+                raise ConfigError(key.name, f"{keys.quoted(one)} {told}")
+    return fit

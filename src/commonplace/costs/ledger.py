@@ -105,7 +105,7 @@ class Ledger:
 
         A ledger that nobody has written yet is empty. Raises NoteUnreadable.
         """
-        if not self.database.path.exists():
+        if not paths.root_of(self.database.path).is_file(self.database.path):
             return ()
         group = _GROUPS[by]
         order = "1" if by == "day" else "price DESC, came + went DESC, 1"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 
+from commonplace.base.root import Root
 from commonplace.errors import ConfigError
 
 COLLECTION = "kestrel"
 COLLECTION_FOLDER = "projects/kestrel"
+_PACKAGE = Root(Path(__file__).parent)
 PROMPT_QUESTIONS = Path(__file__).with_name("prompt_questions.toml")
 
 
@@ -37,7 +38,7 @@ def questions() -> tuple[Question, ...]:
     """Read the questions that ship with the workspace."""
     import tomllib
 
-    data = tomllib.loads((files(__name__) / "questions.toml").read_text("utf-8"))
+    data = tomllib.loads(_PACKAGE.read("questions.toml").decode("utf-8"))
     return tuple(
         Question(
             entry["text"],
@@ -52,23 +53,31 @@ def questions() -> tuple[Question, ...]:
 def unpack(folder: Path) -> None:
     """Copy the workspace into a folder that is empty or missing, and add its collection.
 
-    Raises ConfigError for a folder that holds something.
+    Raises ConfigError for a folder that holds something, or lies in the clone that this program runs from.
     """
-    import shutil
-
-    from commonplace import config
+    from commonplace import config, paths
     from commonplace.notes import layout
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError("--keep", f"{folder} exists and is not empty; name a new folder")
-    with as_file(files(__name__) / "workspace") as source:
-        shutil.copytree(source, folder, dirs_exist_ok=True)
+    paths.check_outside_clone(folder)
+    _copy(Root(_PACKAGE.absolute("workspace")), Root(folder))
     layout.init(folder)
     config.add_collection(folder, COLLECTION, os.fspath(folder / COLLECTION_FOLDER))
+
+
+def _copy(source: Root, target: Root, path: str = "") -> None:
+    """Copy the files of a folder and of those in it."""
+    for name in source.names(path):
+        inner = os.path.join(path, name)
+        if source.is_folder(inner):
+            _copy(source, target, inner)
+        else:
+            target.create(inner, source.read(inner))
 
 
 def notes(folder: Path) -> Iterator[str]:
     """Yield the text of every note of an unpacked workspace: what loading everything would load."""
     for path in sorted(folder.rglob("*.md")):
         if os.path.basename(path.parent) != ".commonplace":
-            yield path.read_text("utf-8")
+            yield Root(folder).read(path).decode("utf-8")

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from commonplace import paths
+from commonplace import installation, paths
+from commonplace.base.root import open_named
 from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.versions import REINSTALL
 from commonplace.embedding import builtin
 from commonplace.errors import CommonplaceError
 from commonplace.types import Finding
@@ -28,14 +28,14 @@ def files(case: Case) -> Iterator[Finding]:
 def _file(path: Path, expected: str) -> Finding:
     check = f"model.{path.stem}"
     try:
-        with open(path, "rb") as file:
+        with open_named(path) as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         told = f"{paths.shown(path)} cannot be read ({paths.reason(error)})"
-        return Finding(check, "wrong", told, REINSTALL)
+        return Finding(check, "wrong", told, installation.reinstall())
     if found != expected:
         told = f"{paths.shown(path)} is not the file that ships (SHA-256 {found[:12]}…, not {expected[:12]}…)"
-        return Finding(check, "wrong", told, REINSTALL)
+        return Finding(check, "wrong", told, installation.reinstall())
     return Finding(check, "ok", f"{path.name} is the file that ships (SHA-256 {found[:12]}…)")
 
 
@@ -46,7 +46,7 @@ def vectors(case: Case) -> Iterator[Finding]:
     try:
         rows = builtin.BuiltinEmbedder(case.model_folder).embed((_QUESTION, _NEAR, _FAR), "passage")
     except CommonplaceError as error:
-        yield Finding("model.vectors", "wrong", str(error), REINSTALL)
+        yield Finding("model.vectors", "wrong", str(error), installation.reinstall())
         return
     lengths = np.linalg.norm(rows, axis=1)
     near, far = (float(rows[0] @ rows[place]) for place in (1, 2))
@@ -54,10 +54,10 @@ def vectors(case: Case) -> Iterator[Finding]:
         told = (
             f"its vectors are no unit vectors of {builtin.DIMENSIONS} dimensions (lengths {lengths.round(3)})"
         )
-        yield Finding("model.vectors", "wrong", told, REINSTALL)
+        yield Finding("model.vectors", "wrong", told, installation.reinstall())
     elif near < far + 0.2:
         told = f"it finds an unrelated sentence as near as a related one ({far:.2f}, {near:.2f})"
-        yield Finding("model.vectors", "wrong", told, REINSTALL)
+        yield Finding("model.vectors", "wrong", told, installation.reinstall())
     else:
         told = f"a question is nearer to its answer ({near:.2f}) than to another sentence ({far:.2f})"
         yield Finding("model.vectors", "ok", told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.diagnosis import snapshot
@@ -15,10 +14,10 @@ from commonplace.diagnosis.checks import size as as_size
 from commonplace.errors import CommonplaceError
 from commonplace.index import changes
 from commonplace.index import scripts as index_scripts
-from commonplace.index.reading import content_hash
+from commonplace.index.reading import content_of
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import UNSERVED
-from commonplace.notes.scan import FileState, scan, sources
+from commonplace.notes.scan import scan, sources
 from commonplace.render import count
 from commonplace.types import Finding
 
@@ -142,7 +141,7 @@ def active_model(case: Case) -> Embedder | None:
 def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the files with the index: by size and time, then by content."""
     difference = changes.compare(scan(sources(os.fspath(case.place), case.settings)), index.manifest())
-    changed = [s for s in difference.suspect[:COMPARED] if _content(s) != index.manifest()[s.key].hash]
+    changed = [s for s in difference.suspect[:COMPARED] if content_of(s) != index.manifest()[s.key].hash]
     further = max(0, len(difference.suspect) - COMPARED)
     stale = len(difference.fresh) + len(difference.gone) + len(changed) + further
     if stale:
@@ -151,13 +150,6 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding("index.fresh", "warning", told, SYNC)
     else:
         yield Finding("index.fresh", "ok", "as new as the notes")
-
-
-def _content(state: FileState) -> str:
-    try:
-        return content_hash(Path(state.absolute).read_bytes())
-    except OSError:
-        return ""
 
 
 def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:

@@ -47,6 +47,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "stores.usage": "stores:usage",
         "stores.spool": "stores:spool",
         "stores.history": "revisions:history",
+        "stores.foreign": "foreign:signatures",
         "stores.caches": "stores:caches",
     },
     "disk": {"disk.space": "disk:space"},
@@ -54,6 +55,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "permissions.settings": "permissions:settings",
         "permissions.keys": "permissions:keys",
         "permissions.caches": "permissions:caches",
+        "permissions.folders": "permissions:folders",
     },
 }
 _AT_ONCE = 4  # most of what takes long waits: for servers, and for other processes

@@ -79,7 +79,7 @@ else:
     def is_held(path: Path) -> bool:
         """Whether a process holds a lock file; asked with a shared lock, which is given back at once."""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = paths.root_of(path).descriptor(path, os.O_RDONLY)
         except OSError:
             return False
         try:

@@ -66,7 +66,7 @@ def read(states: Sequence[FileState], limit_s: float) -> Reading:
             break
         done += 1
         try:
-            with open(state.absolute, "rb") as file:
+            with state.open() as file:
                 data = file.read(LARGEST)
         except OSError:
             unreadable.append(state.path)

@@ -13,6 +13,7 @@ from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.stores import CACHES
 from commonplace.types import Finding
 
+SYNC = "commonplace sync"
 _SYSTEM = 0  # files of root are not foreign to anybody
 
 
@@ -60,6 +61,18 @@ def key_file(path: Path, setting: str) -> Finding:
         told = f"others can read the key in {shown} ({setting})"
         return Finding("permissions.keys", "warning", told, f"chmod 600 {shown}")
     return Finding("permissions.keys", "ok", f"you alone can read {shown} ({setting})")
+
+
+def folders(case: Case) -> Iterator[Finding]:
+    """See that our folders are closed to others: index and transcripts say what notes do."""
+    for folder in paths.own_folders(case.workspace, case.environ):
+        if paths.is_open(folder):
+            told = f"others may look into {paths.shown(folder)}"
+            remedy = f"{SYNC}: it closes the folder, with all that is in it"
+            yield Finding("permissions.folders", "warning", told, remedy)
+            break
+    else:
+        yield Finding("permissions.folders", "ok", "nobody else may look into our folders")
 
 
 def caches(case: Case) -> Iterator[Finding]:

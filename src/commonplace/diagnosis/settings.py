@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from commonplace import config, paths, screen
+from commonplace.base.root import read_named
 from commonplace.config import Loaded
 from commonplace.config.loading import AGENT_VARIABLE
 from commonplace.config.table import Key
@@ -96,6 +97,9 @@ def origins(case: Case) -> Iterator[Finding]:
         _traced(NOWHERE, nowhere() | ours),
     ]
     whole = _traced(case.place, case.environ)
+    for warning in whole.settings.warnings:
+        told, _, remedy = warning.partition("; to allow it: ")
+        yield Finding("settings.left-out", "warning", told, remedy)
     for key in config.KEYS:
         found = {one.origins[key.name]: _value(key, one) for one in sources if key.name in one.origins}
         if found:
@@ -144,7 +148,7 @@ def shown(key: Key, value: str) -> str:
 def line_of(path: Path, name: str) -> int:
     """Return the line of a TOML file that sets a dotted key or opens its table; 0 if none does."""
     try:
-        lines = path.read_text("utf-8-sig", "replace").splitlines()
+        lines = read_named(path).decode("utf-8-sig", "replace").splitlines()
     except OSError:
         return 0
     table, wanted = "", name.replace('"', "")

@@ -17,6 +17,9 @@ from typing import NamedTuple
 
 import apsw
 
+from commonplace import paths
+from commonplace.base.connection import connect
+from commonplace.base.root import Root
 from commonplace.errors import IndexUnavailable
 from commonplace.index import schema
 
@@ -45,7 +48,7 @@ def standing(path: Path) -> Iterator[str]:
         copy = os.path.join(folder, path.name)
         _copy(path, copy)
         with schema.translated(os.fspath(path)):
-            connection = apsw.Connection(copy)
+            connection = connect(Root(folder), copy)
             try:
                 connection.execute("PRAGMA journal_mode=delete").fetchall()
             finally:
@@ -110,7 +113,8 @@ def _copy(path: Path, copy: str) -> None:
             size = file.xFileSize() if file else 0
             for start in range(0, size, 1 << 22):
                 target.write(file.xRead(min(1 << 22, size - start), start))  # type: ignore[union-attr]
-        shutil.copyfile(f"{path}-wal", f"{copy}-wal")
+        with paths.root_of(path).open(f"{path}-wal") as file, open(f"{copy}-wal", "wb") as target:
+            shutil.copyfileobj(file, target)
         if marks(path) == before:
             return
     raise IndexUnavailable(os.fspath(path), BUSY)
@@ -123,6 +127,9 @@ def _opened(path: Path) -> Iterator[apsw.VFSFile | None]:
     By SQLite's own reader: closing a descriptor of ours would drop the locks that this process has on it
     (https://sqlite.org/howtocorrupt.html, 2.2).
     """
+    if not paths.root_of(path).is_file(path):  # a fifo would be waited for
+        yield None
+        return
     try:
         file = apsw.VFSFile("", os.path.abspath(path), [_READ, 0])
     except (apsw.Error, UnicodeEncodeError):

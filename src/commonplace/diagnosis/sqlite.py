@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import apsw
 
-from commonplace import paths
+from commonplace import installation, paths
+from commonplace.base.connection import memory
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.snapshot import written_as
-from commonplace.diagnosis.versions import REINSTALL, as_numbers
+from commonplace.diagnosis.versions import as_numbers
 from commonplace.index import lexicon, vectors
 from commonplace.types import Finding
 
@@ -44,7 +45,7 @@ def features(case: Case) -> Iterator[Finding]:
     told = f"SQLite {apsw.sqlite_lib_version()} in apsw {apsw.apsw_version()}"
     if as_numbers(apsw.sqlite_lib_version()) < LEAST:
         older = f"{told} is older than {'.'.join(map(str, LEAST))}"
-        yield Finding("sqlite.version", "wrong", older, "pip install --force-reinstall apsw")
+        yield Finding("sqlite.version", "wrong", older, installation.add(["apsw"], again=True))
     else:
         yield Finding("sqlite.version", "ok", told)
     trials = {
@@ -56,7 +57,7 @@ def features(case: Case) -> Iterator[Finding]:
 
 
 def _trial(name: str, sql: str, expected: object) -> Finding:
-    connection = apsw.Connection(":memory:")
+    connection = memory()
     try:
         found = connection.execute(sql).get
     except apsw.Error as error:
@@ -65,12 +66,13 @@ def _trial(name: str, sql: str, expected: object) -> Finding:
         connection.close()
     if found == expected:
         return Finding(f"sqlite.{name.lower()}", "ok", f"{name} works")
-    return Finding(f"sqlite.{name.lower()}", "wrong", f"{name} does not work ({found})", REINSTALL)
+    told = f"{name} does not work ({found})"
+    return Finding(f"sqlite.{name.lower()}", "wrong", told, installation.reinstall())
 
 
 def extension(case: Case) -> Iterator[Finding]:
     """See that the vector extension loads and computes; without it vectors are searched by numpy, level 1."""
-    connection = apsw.Connection(":memory:")
+    connection = memory()
     try:
         told = _distance(connection)
     finally:
@@ -79,7 +81,7 @@ def extension(case: Case) -> Iterator[Finding]:
         yield Finding("sqlite.extension", "ok", "the vector extension loads and computes (level 0)")
         return
     told = f"the vector extension {told}; numpy answers in its place (level 1), the first search slower"
-    yield Finding("sqlite.extension", "warning", told, "pip install --force-reinstall sqlite-vec")
+    yield Finding("sqlite.extension", "warning", told, installation.add(["sqlite-vec"], again=True))
 
 
 def _distance(connection: apsw.Connection) -> str:

@@ -27,7 +27,7 @@ def ledger(case: Case) -> Iterator[Finding]:
     if case.workspace is None:
         return
     path = costs_ledger.place(case.workspace, case.environ)
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:  # who made it was killed before the first call
         yield Finding("stores.ledger", "ok", "no ledger yet: no call to a model was recorded")
         return
     told = wrong_with(path, "calls")
@@ -111,6 +111,8 @@ def caches(case: Case) -> Iterator[Finding]:
 
 def wrong_with(path: Path, table: str = "") -> str:
     """Say what is wrong with a database; an empty text for a whole one, or one that is never left alone."""
+    if not paths.root_of(path).is_file(path):
+        return "is no regular file, or a link leads to it"
     for _ in range(_ATTEMPTS):
         before = snapshot.marks(path)
         told = _wrong_with(path, table)

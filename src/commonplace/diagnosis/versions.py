@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import commonplace
-from commonplace import paths, screen
+from commonplace import installation, paths, screen
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
 from commonplace.embedding.runtime import NO_TELEMETRY
@@ -21,7 +21,6 @@ from commonplace.types import Finding
 
 LEAST_PYTHON = (3, 11)
 IMPORT_S = 30.0  # an extra that takes longer to import is as good as broken
-REINSTALL = "pip install --force-reinstall commonplace"
 
 
 class Library(NamedTuple):
@@ -73,7 +72,7 @@ def libraries(case: Case) -> Iterator[Finding]:
 def _needed(library: Library) -> Finding:
     check = f"versions.{library.name}"
     found = installed(library)
-    remedy = f"pip install '{library.name}>={library.least}'"
+    remedy = installation.add([f"{library.name}>={library.least}"])
     if not found or util.find_spec(library.module) is None:
         return Finding(check, "wrong", f"{library.name} is not installed", remedy)
     if as_numbers(found) < as_numbers(library.least):
@@ -110,19 +109,19 @@ def extras(case: Case) -> Iterator[Finding]:
 
 
 def _importing(module: str) -> subprocess.Popen[bytes]:
-    # -P: whatever lies in the current folder is not imported in the place of a library.
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", f"import {module}"],
+        installation.python("-c", f"import {module}"),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, **NO_TELEMETRY},
+        cwd=os.sep,
+        env={**installation.environment(), **NO_TELEMETRY},
     )
 
 
 def _extra(extra: str, library: Library, process: subprocess.Popen[bytes]) -> Finding:
     check, told = f"versions.{extra}", f"{library.name} {installed(library)} (extra {extra})"
-    remedy = f"pip install --force-reinstall 'commonplace[{extra}]'"
+    remedy = installation.add(installation.requirements(extra) or [library.name], again=True)
     try:
         _, said = process.communicate(timeout=IMPORT_S)
     except subprocess.TimeoutExpired:

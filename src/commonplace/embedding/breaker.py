@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace import atomic
+from commonplace import atomic, paths
 from commonplace.errors import CommonplaceError, ProviderError
 
 COOL_OFF_S, COOL_OFF_MAX_S = 15 * 60.0, 24 * 3600.0  # for good reasons, doubled each time
@@ -24,6 +24,7 @@ PASSING_FAILURES = 3  # in a row
 CLAIM_S = 300.0  # a trial call whose process died is forgotten after this
 _REASON_CHARACTERS = 300
 _LARGEST = 1e12  # seconds since 1970, some 30,000 years
+_MOST_BYTES = 10_000_000  # of the file
 
 
 class Opened(NamedTuple):
@@ -130,21 +131,21 @@ class Breaker:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            return _states(self.path.read_bytes())
+            return _states(paths.root_of(self.path).read(self.path, limit=_MOST_BYTES))
         except OSError:
             return {}
 
     def _change(self, change: Callable[[dict[str, dict[str, Any]]], object]) -> None:
         """Change the file under its lock; where it cannot be written, nothing is remembered."""
 
-        def compose(data: bytes) -> bytes:
-            states = _states(data)
-            change(states)
-            return json.dumps(states, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
-
+        root = paths.root_of(self.path)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            atomic.replace(self.path, compose, lock=self.path.with_suffix(".lock"))
+            root.make_folder(self.path.parent)
+            with atomic.locked(self.path.with_suffix(".lock")):
+                states = self._read()
+                change(states)
+                data = json.dumps(states, ensure_ascii=False, sort_keys=True).encode("utf-8", "replace")
+                root.exchange(self.path, data, alone=True)
         except (OSError, CommonplaceError):
             change(self._read())
 

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace.base.root import read_named
 from commonplace.embedding import runtime
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.loading import Shared
@@ -96,7 +97,7 @@ def _check_size(path: Path, expected: int) -> None:
 def verified(path: Path, expected: str) -> bytes:
     """Read a file of the model, which must be the one this release was made with. Raises ProviderError."""
     try:
-        data = path.read_bytes()
+        data = read_named(path)
     except OSError as error:
         raise _unreadable(path, error) from error
     if hashlib.sha256(data).hexdigest() != expected:

@@ -18,7 +18,9 @@ from typing import NamedTuple
 
 import apsw
 
+from commonplace.base.connection import connect
 from commonplace.database import shrink, translated
+from commonplace.paths import root_of
 
 LIMIT = 50_000  # entries; at 384 dimensions 20 MB, at 3,072 some 150
 # Pruning takes away this share, so that it does not come back at every call.
@@ -134,11 +136,10 @@ class VectorCache:
         if self._connection is None:
             if not make and not os.path.exists(self.path):
                 return None
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
             try:
                 self._connection = _connect(self.path)
             except (apsw.NotADBError, apsw.CorruptError):
-                os.unlink(self.path)
+                root_of(self.path).unlink(self.path)
                 self._connection = _connect(self.path)
         return self._connection
 
@@ -162,9 +163,8 @@ def key(model: str, kind: str, text: str) -> bytes:
 
 
 def _connect(path: str) -> apsw.Connection:
-    # For its owner's eyes only: of vectors something can be guessed. SQLite's side files follow.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
-    connection = apsw.Connection(path)
+    # For its owner's eyes only: of vectors something can be guessed.
+    connection = connect(root_of(path), path, make=True)
     try:
         connection.set_busy_timeout(_BUSY_MS)
         for pragma in ("journal_mode=wal", "synchronous=off"):  # derived: a torn one is begun anew

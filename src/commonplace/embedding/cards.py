@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.base.root import open_named
 from commonplace.errors import ProviderError
 
 VERSION = 1
@@ -34,7 +35,8 @@ class Card:
 def find(key: str) -> Card | None:
     """Return the card kept for a model, unless one of its files is another now."""
     try:
-        kept = json.loads(_file(key).read_bytes())
+        path = _file(key)
+        kept = json.loads(paths.root_of(path).read(path))
         files = tuple((str(path), int(size), int(m), int(c)) for path, size, m, c in kept["files"])
         card = Card(str(kept["digest"]), int(kept["dimensions"]), int(kept["context"]), files)
         return card if kept["version"] == VERSION and kept["key"] == key and unchanged(card) else None
@@ -47,11 +49,8 @@ def keep(key: str, card: Card) -> None:
     kept = {"version": VERSION, "key": key, "digest": card.digest, "dimensions": card.dimensions}
     data = json.dumps({**kept, "context": card.context, "files": card.files})
     path = _file(key)
-    beside = path.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data.encode())
-        beside.replace(path)
+        paths.root_of(path).exchange(path, data.encode(), durable=False)
 
 
 def stamps(provider: str, files: Iterable[Path]) -> tuple[Stamp, ...]:
@@ -73,7 +72,7 @@ def digest(provider: str, files: Sequence[Path]) -> str:
     whole = hashlib.sha256()
     for path in files:
         try:
-            with open(path, "rb") as file:
+            with open_named(path) as file:
                 whole.update(hashlib.file_digest(file, "sha256").digest())
         except OSError as error:
             raise ProviderError(

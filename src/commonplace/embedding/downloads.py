@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from commonplace import installation
 from commonplace.embedding import fastembed
 from commonplace.embedding.base import Spec
 from commonplace.errors import CommonplaceError, ConfigError, ProviderError
@@ -112,8 +113,8 @@ def fetch_files(row: Mapping[str, Any], told: Told, program: str) -> Fetched:
 
 def _in_a_process(program: str, name: str, look: Callable[[], None]) -> dict[str, str]:
     """Run a program in a process of its own, looking now and then; whatever ends this ends that."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-P", "-c", program, name]
+    environ = {**installation.environment(), "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, sys.path))}
+    command = installation.python("-c", program, name)
     nobody = subprocess.DEVNULL
     with subprocess.Popen(
         command, stdin=nobody, stdout=subprocess.PIPE, stderr=nobody, env=environ

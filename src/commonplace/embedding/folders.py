@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
 from commonplace import paths
+from commonplace.base.root import read_named
 from commonplace.embedding import families
 from commonplace.embedding.families import Family
 from commonplace.errors import ProviderError
@@ -163,7 +164,7 @@ def _json(provider: str, path: Path) -> dict[str, Any]:
 
 def _content(provider: str, path: Path) -> object:
     try:
-        found: object = json.loads(path.read_bytes())
+        found: object = json.loads(read_named(path))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

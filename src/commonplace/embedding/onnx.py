@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.base.root import open_named, read_named
 from commonplace.embedding import cards, feeds, folders, runtime
 from commonplace.embedding.base import Kind, Spec
 from commonplace.embedding.folders import Exported, Pooling
@@ -76,7 +77,7 @@ def _pool(found: NDArray[np.float32], pooling: Pooling | None, output: str) -> F
 def open_network(exported: Exported) -> Network:
     """Load graph and tokenizer. Raises ProviderError for a graph that cannot be fed or gives no vectors."""
     try:
-        data = exported.tokenizer.read_bytes()
+        data = read_named(exported.tokenizer)
     except OSError as error:
         raise ProviderError(
             PROVIDER, f"{exported.tokenizer.name} cannot be read ({error.strerror})"
@@ -108,7 +109,7 @@ def _output(ports: Sequence[Port], exported: Exported) -> tuple[str, Pooling | N
 def _weights(graph: Path) -> list[Path]:
     """The graph, and the files beside it that hold its weights."""
     try:
-        with open(graph, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with open_named(graph) as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             ends = [(found.end(), found[1][0]) for found in _LOCATION.finditer(data)]
             names = {data[end : end + length].decode("utf-8", "replace") for end, length in ends}
     except (OSError, ValueError) as error:  # ValueError: it is empty

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from commonplace import atomic
+from commonplace import atomic, paths, records
+
+KIND = "batches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +58,25 @@ class MemoryStore:
 
 
 class FileStore:
-    """A state in a JSON file. It holds names of batches and digests of texts, no text and no key."""
+    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key."""
 
     def __init__(self, path: Path, lock: Path) -> None:
         """Name the file, and the lock file under which it is replaced."""
         self._path, self._lock = path, lock
 
     def read(self) -> State:
-        """Return the state, an empty one if there is none or it cannot be understood."""
+        """Return the state, an empty one if there is none of ours or it cannot be understood."""
         try:
-            found = json.loads(self._path.read_bytes())
+            found = records.read(paths.root_of(self._path), self._path, KIND)
             jobs = tuple(
                 Job(str(j["name"]), str(j["fingerprint"]), tuple(map(str, j["keys"])), float(j["started"]))
                 for j in found["jobs"]
             )
             return State(jobs, int(found["failures"]), float(found["failed"]), str(found["trouble"]))
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except (OSError, ValueError, TypeError, KeyError, records.Foreign):
             return State()
 
     def write(self, state: State) -> None:
         """Replace the file. Raises NoteUnreadable if it cannot be written."""
-        content = json.dumps(asdict(state), ensure_ascii=False).encode("utf-8", "replace")
-        atomic.replace(self._path, lambda _: content, lock=self._lock)
+        with atomic.locked(self._lock):
+            records.update(paths.root_of(self._path), self._path, KIND, lambda _: asdict(state))

@@ -18,7 +18,7 @@ GROUP = "commonplace.embedders"
 class Provider:
     """A row of the table: who makes a model, and what it takes.
 
-    `factory` is `module:function`, a function of a `Spec`. `extra` is what to install (`commonplace[extra]`),
+    `factory` is `module:function`, a function of a `Spec`. `extra` is the one of ours that it needs,
     `keys` the environment variables that may hold its key, `model` the default model, `paid` whether a call
     costs money, `local` whether texts stay on this machine.
     """

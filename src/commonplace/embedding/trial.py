@@ -137,7 +137,7 @@ def model_of(spec: Spec) -> str:
 def remedy(spec: Spec, error: CommonplaceError) -> str:
     """Return what mends an error of a provider, a command or one line; empty where nothing is known."""
     if isinstance(error, MissingExtra):
-        return f"pip install 'commonplace[{error.extra}]'"
+        return error.remedy
     if not isinstance(error, ProviderError):
         return ""
     if error.status in _REFUSED:

@@ -1,59 +1,63 @@
-"""What is being forgotten, written down until it is done: a file for each, for its owner's eyes only."""
+"""What is being forgotten, written down until it is done: a signed file for each, for its owner alone."""
 
 from __future__ import annotations
 
-import os
 import secrets
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import paths, records
 from commonplace.erasure import wanted
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import NoteUnreadable
 from commonplace.types.erasure import Erased
 
+KIND = "erasing"
 ENDING, _TEMPORARY = ".json", ".tmp"
 
 
 def pending(workspace: paths.Workspace) -> list[Path]:
-    """Return what was begun and is not done, oldest first."""
-    return sorted(workspace.erasing.glob(f"*{ENDING}"))
+    """Return what was begun and is not done, oldest first; what is not ours is not among it."""
+    return [path for path in _notes(workspace) if not _is_foreign(path)]
+
+
+def _notes(workspace: paths.Workspace) -> list[Path]:
+    try:
+        names = workspace.files.names(workspace.erasing)
+    except OSError:
+        return []
+    return [workspace.erasing / name for name in names if name.endswith(ENDING)]
+
+
+def _is_foreign(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        try:
+            records.read(paths.root_of(path), path, KIND)
+        except records.Foreign:
+            return True
+    return False
 
 
 def note(workspace: paths.Workspace, told: Wanted) -> Path:
-    """Write down what is to be forgotten, before anything is. Raises NoteUnreadable."""
+    """Write down what is to be forgotten, before anything is. Raises NoteUnreadable, OutsideRoots."""
     paths.prepare_derived(workspace, workspace.erasing)
     path = workspace.erasing / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}{ENDING}"
-    try:
-        workspace.erasing.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     write(path, told)
-    atomic.sync_folder(workspace.derived)
+    workspace.files.sync(workspace.derived)
     return path
 
 
 def write(path: Path, told: Wanted) -> None:
     """Put a note in its place as a whole. Raises NoteUnreadable."""
-    temporary = path.with_suffix(_TEMPORARY)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(os.open(temporary, flags, 0o600), "wb") as file:
-            file.write(wanted.encode(told))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    atomic.sync_folder(path.parent)
+    with records.translated(path):
+        paths.root_of(path).exchange(path, records.seal(KIND, wanted.encode(told)), alone=True)
 
 
 def read(path: Path) -> Wanted:
-    """Return what a note says. Raises NoteUnreadable for one that is none."""
+    """Return what a note says. Raises NoteUnreadable for one that is none, or not ours."""
     try:
-        return wanted.decode(path.read_bytes())
+        return wanted.decode(records.read(paths.root_of(path), path, KIND))
     except (OSError, ValueError, TypeError, KeyError) as error:
         told = "cannot be read; delete it, and forget what it was once more"
         raise NoteUnreadable(paths.shown(path), told) from error
@@ -72,17 +76,24 @@ def told(workspace: paths.Workspace) -> list[str]:
 
 def end(path: Path) -> list[Erased]:
     """Remove a note: what it says is forgotten. Raises NoteUnreadable."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    atomic.sync_folder(path.parent)
+    root = paths.root_of(path)
+    with records.translated(path):
+        root.unlink(path, missing_ok=True)
+    root.sync(path.parent)
     return []
 
 
 def tidy(workspace: paths.Workspace) -> None:
-    """Remove the folder with the last note, and what was half written: nothing was done for it yet."""
-    for left in workspace.erasing.glob(f"*{_TEMPORARY}"):
-        left.unlink(missing_ok=True)
+    """Remove the folder with the last note, and what was half written: nothing was done for it yet.
+
+    What is not ours is set aside.
+    """
+    files = workspace.files
+    for path in _notes(workspace):
+        if _is_foreign(path):
+            records.set_aside(files, path)
     with suppress(OSError):
-        workspace.erasing.rmdir()
+        for name in files.names(workspace.erasing):
+            if name.endswith(_TEMPORARY):
+                files.remove(workspace.erasing / name)
+        files.rmdir(workspace.erasing)

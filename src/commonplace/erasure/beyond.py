@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import shutil
-import subprocess
-import threading
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.embedding.pending import FileStore
 from commonplace.erasure import stores
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import CommonplaceError
-from commonplace.history.git import Repository, Uncommitted
+from commonplace.history.git import SUBMODULE, GitError, Repository, opened
 from commonplace.notes.scan import scan
 from commonplace.render import count
 from commonplace.types.erasure import Unreachable
 
-GIT_S = 20.0  # that looking through the history may take
-_AS_IT_IS = ("--no-replace-objects",)
-_SUBMODULE = "160000"
-_COMMIT = "\0commit\0"
 _LOCAL = frozenset({"builtin", "fake", "fastembed", "gguf", "onnx", "ollama"})
 _SHOWN = 5  # names in one line
 
@@ -46,99 +38,73 @@ def unreachable(ground: Ground, wanted: Wanted) -> list[Unreachable]:
 
 
 def git(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
-    """Say how many commits hold it, where the workspace is in a repository."""
-    if not any(
-        (folder / ".git").exists() for folder in (ground.workspace.root, *ground.workspace.root.parents)
-    ):
-        return
-    remedy = "rewriting history is yours to do: git filter-repo --replace-text, then a push by force"
-    commits = _commits(ground.workspace.root, wanted)
-    if commits is None:
-        yield Unreachable("git history, which could not be looked through in time", remedy)
-    elif commits:
-        yield Unreachable(f"git history: {count(commits, 'commit')} of this folder", remedy)
-    yield from staged(ground, wanted)
-
-
-def staged(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
-    """Name the files that git was told to commit with it, and has not: its next commit would keep it."""
-    program = shutil.which("git")
-    if program is None:
-        return
+    """Say how many commits hold it, and which files are staged with it, where there is a repository."""
+    history = "rewriting history is yours to do: git filter-repo --replace-text, then a push by force"
+    index = "git diff --cached, then git reset, and: git gc --prune=now"
+    root = Path(os.path.realpath(ground.workspace.root))
     try:
-        holding = list(dict.fromkeys(_staged(Repository(program, ground.workspace.root), wanted)))
-    except Uncommitted as error:
-        told = f"what is staged in git, which could not be looked through: {error}"
-        yield Unreachable(told, "git diff --cached, then git reset, and: git gc --prune=now")
-        return
-    if holding:
-        files = shlex.join(holding) if len(holding) <= _SHOWN else "--update ."
-        told = f"staged in git, and not committed: {listed(holding)}"
-        yield Unreachable(told, f"git add {files}, then: git gc --prune=now")
+        with opened(root) as repository:
+            if repository is None:
+                return
+            folder = "" if root == repository.top else root.relative_to(repository.top).as_posix()
+            parts = ((_committed, "git history", history), (_staged, "what is staged in git", index))
+            for tell, what, remedy in parts:
+                try:
+                    yield from tell(repository, folder, wanted, remedy)
+                except GitError as error:
+                    yield Unreachable(f"{what}, which could not be looked through: {error}", remedy)
+    except GitError as error:
+        yield Unreachable(f"git history, which could not be looked through: {error}", history)
 
 
-def _staged(repository: Repository, wanted: Wanted) -> Iterator[str]:
-    """The files whose staged bytes are not those of the last commit, and hold it. Raises Uncommitted."""
-    committed = repository.asked(*_AS_IT_IS, "ls-tree", "-r", "-z", "HEAD").split("\0")
-    known = {line.partition("\t")[0].split()[2] for line in committed if line}
-    until = time.monotonic() + GIT_S
-    files = repository.run(*_AS_IT_IS, "ls-files", "--stage", "-z").decode("utf-8", "surrogateescape")
-    for line in filter(None, files.split("\0")):
-        told, _, path = line.partition("\t")
-        mode, blob, _ = told.split()
-        if mode == _SUBMODULE or blob in known:
-            continue
-        if time.monotonic() > until:
-            raise Uncommitted(f"it took longer than {GIT_S:.0f} seconds")
-        data = repository.run(*_AS_IT_IS, "cat-file", "blob", blob)
-        if wanted.found(path) or wanted.found(data.decode("utf-8", "replace")):
-            yield path
-
-
-def _commits(root: Path, wanted: Wanted) -> int | None:
-    """How many commits of a folder hold it; None where that cannot be told."""
-    program = shutil.which("git")
-    if program is None:
-        return None
-    command = [
-        program,
-        "-C",
-        os.fspath(root),
-        "--no-pager",
-        "-c",
-        "core.fsmonitor=false",
-        "log",
-        "--all",
-        "-p",
-    ]
-    command += ["--no-color", "--no-ext-diff", "--no-textconv", "--text", f"--format={_COMMIT}%B", "--", "."]
-    command = [part.replace("\0", "%x00") for part in command]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
-        "GIT_OPTIONAL_LOCKS": "0"
+def _committed(repository: Repository, folder: str, wanted: Wanted, remedy: str) -> Iterator[Unreachable]:
+    """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
+    commits = list(repository.commits(folder))
+    files = {entry.blob for one in commits for entry in one.files.values() if entry.mode != SUBMODULE}
+    holding, unread = _holding(repository, files, wanted)
+    messages = repository.messages(one.name for one in commits)
+    said = {name for name, message in messages if wanted.found(message)}
+    names = {
+        one.name
+        for one in commits
+        if one.name in said
+        or any(entry.blob in holding or wanted.found(path) for path, entry in one.files.items())
     }
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    ) as process:
-        assert process.stdout is not None
-        late = threading.Timer(GIT_S, process.kill)
-        late.start()
-        try:
-            found = _counted(process.stdout, wanted)
-        finally:
-            late.cancel()
-    return found if process.returncode == 0 else None
+    if names:
+        yield Unreachable(f"git history: {count(len(names), 'commit')} of this folder", remedy)
+    if unread:
+        missing = f"git history: {count(unread, 'file')} that git has not here, or too large to look through"
+        yield Unreachable(missing, remedy)
 
 
-def _counted(lines: Iterable[bytes], wanted: Wanted) -> int:
-    found, inside, holds = 0, False, False
-    for line in lines:
-        text = line.decode("utf-8", "replace")
-        if text.startswith(_COMMIT):
-            found += inside and holds
-            inside, holds = True, wanted.found(text)
-        elif not holds:
-            holds = wanted.found(text)
-    return found + (inside and holds)
+def _staged(repository: Repository, folder: str, wanted: Wanted, remedy: str) -> Iterator[Unreachable]:
+    """Name the files that git was told to commit with it, and has not: its next commit would keep it."""
+    known = repository.blobs(repository.head)
+    versions = [
+        (path, entry.blob)
+        for path, entry in repository.staged_versions(folder)
+        if entry.mode != SUBMODULE and entry.blob not in known
+    ]
+    holding, unread = _holding(repository, (blob for _, blob in versions), wanted)
+    files = [path for path, blob in versions if blob in holding or wanted.found(path)]
+    names = list(dict.fromkeys(path[len(folder) + 1 :] if folder else path for path in files))
+    if names:
+        chosen = shlex.join(names) if len(names) <= _SHOWN else "--update ."
+        told = f"staged in git, and not committed: {listed(names)}"
+        yield Unreachable(told, f"git add {chosen}, then: git gc --prune=now")
+    if unread:
+        yield Unreachable(f"staged in git: {count(unread, 'file')} too large to look through", remedy)
+
+
+def _holding(repository: Repository, blobs: Iterable[str], wanted: Wanted) -> tuple[set[str], int]:
+    """Return which of these bytes hold it, and how many could not be read."""
+    holding, unread = set(), 0
+    for blob, data in repository.contents(blobs):
+        if data is None:
+            unread += 1
+        elif wanted.found(data.decode("utf-8", "replace")):
+            holding.add(blob)
+    return holding, unread
 
 
 def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
@@ -186,12 +152,8 @@ def providers(ground: Ground) -> Iterator[Unreachable]:
 
 def batches(ground: Ground) -> Iterator[Unreachable]:
     """Say that a provider works on texts, whichever they are."""
-    try:
-        found = json.loads((ground.workspace.derived / "batches.json").read_bytes())
-        jobs = len(found["jobs"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return
-    if jobs:
+    folder = ground.workspace.derived
+    if jobs := len(FileStore(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs):
         told = f"{count(jobs, 'batch', 'batches')} of texts that an embedding provider works on"
         yield Unreachable(told, "cancel them with the provider")
 

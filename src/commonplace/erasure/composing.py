@@ -54,7 +54,8 @@ class Composed(NamedTuple):
 def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
     """Return the paths of the workspace's own notes, posix and relative to it."""
     globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
-    found = sorted(scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)]))
+    every = sorted(scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)]))
+    found = [state for state in every if "/." not in f"/{state.path}"]  # `applying.contain` changes no such
     # By its first name only: a link inside the workspace is the same file once more.
     return sorted({os.path.realpath(s.absolute): s.path for s in reversed(found)}.values())
 

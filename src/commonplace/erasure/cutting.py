@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Block, Wanted
+from commonplace.notes import comments
 from commonplace.notes.headings import atx
 from commonplace.types.statements import Statement
 
-_COMMENT = re.compile(r"<!--.*?-->")
 _TELLS = re.compile(r"[^\W_]")
 # Marks that stand around words, and say nothing around none.
 _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
+_NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
@@ -38,12 +40,13 @@ class Cut(NamedTuple):
     data: bytes | None
     gone: tuple[Gone, ...]
     lines: frozenset[int]
+    ordered: Sequence[int] = ()
 
     def moved(self, number: int) -> int | None:
         """Where a line stands now; None where it is gone."""
         if number in self.lines:
             return None
-        return number - sum(1 for line in self.lines if line < number)
+        return number - bisect_left(self.ordered, number)
 
 
 def cut(path: str, data: bytes, wanted: Wanted) -> Cut | None:
@@ -51,14 +54,15 @@ def cut(path: str, data: bytes, wanted: Wanted) -> Cut | None:
     page = Page(path, data)
     if wanted.owns(path):
         last = len(page.lines)
-        return Cut(None, (Gone(1, last, page.text.strip(), True),), frozenset(range(1, last + 1)))
+        every = range(1, last + 1)
+        return Cut(None, (Gone(1, last, page.text.strip(), True),), frozenset(every), every)
     lines = whole(page, wanted)
     changed = _parts(page, wanted, lines)
     if not lines and not changed:
         return None
     kept = [changed.get(n, line) for n, line in enumerate(page.lines, 1) if n not in lines]
     after = page.encoded(kept) if any(line.strip("\ufeff \t\r\n") for line in kept) else None
-    return Cut(after, tuple(_gone(page, lines, changed)), frozenset(lines))
+    return Cut(after, tuple(_gone(page, lines, changed)), frozenset(lines), sorted(lines))
 
 
 def whole(page: Page, wanted: Wanted) -> set[int]:
@@ -74,22 +78,20 @@ def whole(page: Page, wanted: Wanted) -> set[int]:
     for first, last in wanted.whole.spans(page.text):
         for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
             if number not in lines and not _is_list(page, number):
-                lines |= set(page.unit(number))
+                lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
 
 
 def _found(page: Page, block: Block) -> range:
-    """Where the lines of a block stand now, nearest to where they stood; nowhere once one of them is gone."""
-    wanted = list(block.lines)
-    places = [n for n in range(1, len(page.lines) - len(wanted) + 2) if _stands(page, n, wanted)]
+    """Where the lines of a block stand now; nowhere once one of its equals is gone."""
+    places = page.places(block.lines)
     if not places or len(places) < block.times:
         return range(0)
-    first = min(places, key=lambda place: abs(place - block.first))
-    return range(first, first + len(wanted))
-
-
-def _stands(page: Page, first: int, wanted: Sequence[str]) -> bool:
-    return all(page.bare(first + step) == line for step, line in enumerate(wanted))
+    if block.nth and len(places) == block.times:
+        first = places[block.nth - 1]
+    else:
+        first = min(places, key=lambda place: abs(place - block.first))
+    return range(first, first + len(block.lines))
 
 
 # --- words cut out --------------------------------------------------------------------------------------
@@ -141,7 +143,8 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
 
 def _parted(text: str, first: int, mark: re.Match[str], last: int) -> list[tuple[int, int]]:
     """What stands before and behind a mark that stays, with the blanks that would part it from its words."""
-    if text.count(mark[0], text.rfind("\n", 0, first) + 1, first) % 2:  # it ends what begins before
+    line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
+    if text.count(mark[0], line, first) % 2:  # it ends what begins before
         while text.endswith(" ", 0, first):
             first -= 1
     else:
@@ -173,14 +176,29 @@ def _shorter_lists(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str
 
 def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
     """A line without some of its places, the blanks and the marks that stood around them."""
+    margin = len(line) - len(line.lstrip())
+    after: list[str] = []  # the characters behind a piece that stay, last first
+    telling = 0  # how many of them are no blanks
+    stop = len(line)
     for first, last in reversed(pieces):
-        before, after = line[:first], line[last:]
-        while pair := next((p for p in _PAIRS if before.endswith(p[0]) and after.startswith(p[1])), None):
-            before, after = before[: -len(pair[0])], after[len(pair[1]) :]
-        if not before.strip() or before[-1].isspace():
-            after = after.lstrip(" \t")
-        line = (before + after) if after.strip() or not before.strip() else (before.rstrip() + after)
-    return line
+        after += reversed(line[last:stop])
+        telling += sum(not character.isspace() for character in line[last:stop])
+        stop = first
+        while pair := next((p for p in _PAIRS if line.endswith(p[0], 0, stop) and _opens(after, p[1])), None):
+            stop -= len(pair[0])
+            del after[-len(pair[1]) :]
+            telling -= len(pair[1])
+        if stop <= margin or line[stop - 1].isspace():
+            while after and after[-1] in " \t":
+                after.pop()
+        while not telling and stop > margin and line[stop - 1].isspace():
+            stop -= 1
+    return line[:stop] + "".join(reversed(after))
+
+
+def _opens(after: Sequence[str], mark: str) -> bool:
+    """Whether characters, last first, begin with a mark."""
+    return after[: -len(mark) - 1 : -1] == list(mark)
 
 
 def _repaired(line: str) -> str:
@@ -192,12 +210,15 @@ def _repaired(line: str) -> str:
 
 def _drop_silent(page: Page, changed: dict[int, str], lines: set[int]) -> None:
     """Let go of lines and statements that say nothing any more."""
+    settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
         if number in lines or page.is_mark(number):
             continue
         owner = page.owner(number) if page.fence(number) is None else None
         if owner is not None:
-            _settle(page, owner, changed, lines)
+            if owner.first not in settled:
+                _settle(page, owner, changed, lines)
+            settled.add(owner.first)
         elif not _says(page, number, changed[number]):
             lines |= {number, *_underline(page, number)}
 
@@ -209,7 +230,7 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
     told[statement.first] = told[statement.first].removeprefix(statement.item)
     if statement.hour:
         told[statement.first] = told[statement.first].removeprefix(statement.hour)
-    if any(_TELLS.search(_COMMENT.sub("", line)) for line in told.values()):
+    if any(_TELLS.search(comments.without(line)) for line in told.values()):
         lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
@@ -230,8 +251,7 @@ def _says(page: Page, number: int, line: str) -> bool:
 
 def _underline(page: Page, number: int) -> set[int]:
     """The line below a heading that makes it one, if it is written so."""
-    is_heading = any(heading.line == number for heading in page.note.headings)
-    return {number + 1} if is_heading and not atx(page.bare(number)) else set()
+    return {number + 1} if page.is_heading(number) and not atx(page.bare(number)) else set()
 
 
 def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> list[Gone]:
@@ -240,12 +260,9 @@ def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> list[Gone]:
     for number in sorted({*lines, *changed}):
         is_whole = number in lines
         last = found[-1] if found else None
-        if is_whole and last and last.whole and last.last == number - 1 and not _begins(page, number):
-            found[-1] = Gone(last.first, number, f"{last.text}\n{page.bare(number)}", True)
+        if is_whole and last and last.whole and last.last == number - 1 and not page.begins(number):
+            found[-1] = last._replace(last=number)
         else:
-            found.append(Gone(number, number, page.bare(number), is_whole))
-    return [one for one in found if one.text.strip()]
-
-
-def _begins(page: Page, number: int) -> bool:
-    return any(statement.first == number for statement in page.statements)
+            found.append(Gone(number, number, "", is_whole))
+    told = (one._replace(text="\n".join(map(page.bare, range(one.first, one.last + 1)))) for one in found)
+    return [one for one in told if one.text.strip()]

@@ -20,6 +20,7 @@ from commonplace.erasure import (
     composing,
     files,
     indexed,
+    previewing,
     records,
     scanning,
     selecting,
@@ -29,12 +30,13 @@ from commonplace.erasure.composing import Composed
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.selecting import Chosen
 from commonplace.erasure.wanted import Wanted
-from commonplace.errors import CommonplaceError, NoteUnreadable
+from commonplace.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.history import applying, runs
 from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
 from commonplace.types.revisions import About, Change, Run
 
 _LOCK = "erase"
+MOST_PARTLY = 20  # statements with a part of a name alone that are told one by one
 Step = Callable[..., list[Erased]]
 # Each looks through one kind of store, and changes it if it is told to.
 STEPS: tuple[Step, ...] = (
@@ -45,45 +47,65 @@ STEPS: tuple[Step, ...] = (
     files.marks,
     files.logs,
     files.leftovers,
+    files.requests,
 )
 
 
 def forget(
     ground: Ground,
-    selections: Sequence[Selection],
+    what: Sequence[Selection] | Erasure,
     *,
     dry_run: bool = False,
     now: datetime | None = None,
     agent: str = "",
     session: str = "",
 ) -> Erasure:
-    """Forget what is selected, after what an earlier one that was killed has left; see `Memory.forget`."""
+    """Forget what is selected, or was previewed, after what one that was killed has left.
+
+    See `Memory.forget`.
+    """
     if dry_run:
-        return planned(ground, selecting.choose(ground, selections))
+        return planned(ground, _chosen(ground, what))
     with atomic.locked(paths.lock_file(ground.workspace, _LOCK)):
         begun.tidy(ground.workspace)
         erased = [_carry_on(ground, path, now) for path in begun.pending(ground.workspace)]
-        if selections:
-            chosen = selecting.choose(ground, selections)
+        if what:
+            chosen = _chosen(ground, what)
             told = replace(chosen.wanted, agent=agent, session=session)
+            if told.shown is not None:
+                waiting = files.spool(ground, told, change=False)
+                previewing.check(ground, told, chosen.composed, waiting)
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
             further = _of_choice(ground, chosen)
-            erased.append(_erase(ground, begun.note(ground.workspace, told), told, now, further))
+            path = begun.note(ground.workspace, told)
+            try:
+                erased.append(_erase(ground, path, told, now, further))
+            except CommonplaceError:  # nothing is changed yet
+                begun.end(path)
+                raise
         begun.tidy(ground.workspace)
     return _joined(erased)
+
+
+def _chosen(ground: Ground, what: Sequence[Selection] | Erasure) -> Chosen:
+    if isinstance(what, Erasure):
+        return selecting.choose_again(ground, previewing.read(what))
+    return selecting.choose(ground, what)
 
 
 def planned(ground: Ground, chosen: Chosen) -> Erasure:
     """Say what would go, and change nothing."""
     told = chosen.wanted.with_vectors(_vector_keys(ground, chosen.composed, chosen.wanted))
-    places = [*files.spool(ground, told, change=False), *files.copies(ground, told, change=False)]
-    places += chosen.composed.places
+    waiting = files.spool(ground, told, change=False)
+    places = [*waiting, *chosen.composed.places]
+    basis = previewing.basis(chosen.wanted, places)
+    places += files.copies(ground, told, change=False)
     for step in STEPS:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
     further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told)]
-    return Erasure(tuple(places), tuple(further), dry_run=True)
+    return Erasure(tuple(places), tuple(further), dry_run=True, basis=basis)
 
 
 def _transcripts(places: Sequence[Erased]) -> list[str]:
@@ -108,6 +130,17 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
         Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
         for citation in composing.resting(chosen.composed, chosen.names, ground.read)
     ]
+    partly = list(selecting.partly_named(ground, chosen))
+    found += [
+        Unreachable(
+            f"{citation} says {part}, which may mean the same person", f"commonplace forget '{citation}'"
+        )
+        for citation, part in partly[:MOST_PARTLY]
+    ]
+    if len(partly) > MOST_PARTLY:
+        more = render.count(len(partly) - MOST_PARTLY, "further statement")
+        told = f"{more} with a part of a name alone"
+        found.append(Unreachable(told, f"commonplace forget --query '{partly[0][1]}'"))
     if chosen.transcripts:
         told = f"{beyond.listed(chosen.transcripts)}: sentences that were said in the session as well"
         found.append(Unreachable(told, "commonplace forget --text, with their words"))
@@ -120,8 +153,16 @@ def _of_choice(ground: Ground, chosen: Chosen) -> list[Unreachable]:
 
 
 def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
-    """Go on with what somebody who was killed had begun. Raises NoteUnreadable for a note that is none."""
-    return _erase(ground, path, begun.read(path), now, [])
+    """Go on with what somebody who was killed had begun. Raises NoteUnreadable for a note that is none.
+
+    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
+    """
+    try:
+        return _erase(ground, path, begun.read(path), now, [])
+    except PreviewOutdated as error:
+        begun.end(path)
+        dropped = f"what was confirmed before ({error})"
+        return Erasure((), (Unreachable(dropped, "commonplace forget, once more"),))
 
 
 # --- the work ------------------------------------------------------------------------------------------
@@ -130,12 +171,14 @@ def _carry_on(ground: Ground, path: Path, now: datetime | None) -> Erasure:
 def _erase(
     ground: Ground, path: Path, told: Wanted, now: datetime | None, further: Sequence[Unreachable]
 ) -> Erasure:
-    """Do all steps; what fails keeps the note, so that it is done again, and is told."""
+    """Do all steps; what fails keeps the note, so that it is done again, and is told.
+
+    Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
+    """
     work = _Work(ground, path, told)
-    work.do(lambda: files.spool(ground, work.wanted, change=True))
-    work.do(lambda: files.copies(ground, work.wanted, change=True))
-    work.do(lambda: work.notes(now))
-    work.do(work.replaced)
+    copies = files.copies(ground, told, change=False)
+    work.entries_and_notes(now)
+    work.do(lambda: work.without_copies(copies))
     for step in STEPS:
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
     work.do(work.index)
@@ -158,14 +201,40 @@ class _Work:
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
+        # Nothing but what a preview showed may go, unless some of it is gone already.
+        self.confirmed = told.shown is not None and not told.known
+        self.entries: Set[str] | None = None  # of the spool, those that may go
         self.run: Run | None = None
 
     def do(self, step: Callable[[], Sequence[Erased]]) -> None:
         """Do a step; one that fails does not keep the others from being done."""
         try:
             self.places += step()
+        except PreviewOutdated:
+            raise
         except CommonplaceError as error:
-            self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+            self.fail(error)
+
+    def fail(self, error: CommonplaceError) -> None:
+        """Note that a step failed; raise the error while what was confirmed is not compared yet."""
+        if self.confirmed and not self.wanted.known:
+            raise error
+        self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+
+    def entries_and_notes(self, now: datetime | None) -> None:
+        """Change the notes, then what waits to be written into them, which nobody writes meanwhile.
+
+        Raises PreviewOutdated, and of what was confirmed whatever keeps it from being compared, with nothing
+        changed.
+        """
+        try:
+            with files.no_drain(self.ground):
+                self.do(lambda: self.notes(now))
+                self.do(lambda: files.spool(self.ground, self.wanted, change=True, among=self.entries))
+        except PreviewOutdated:
+            raise
+        except CommonplaceError as error:
+            self.fail(error)
 
     def notes(self, now: datetime | None) -> list[Erased]:
         """Change the notes; one that cannot be changed does not keep the others from it."""
@@ -184,10 +253,10 @@ class _Work:
         self.troubles += [Trace(path, 0, told.format(reason)) for path, reason in self.blocked.items()]
         return found
 
-    def replaced(self) -> list[Erased]:
-        """Remove the notes as they were before this change, which is no place of its own."""
+    def without_copies(self, copies: list[Erased]) -> list[Erased]:
+        """Clean the copies of notes, and those that changing the notes has made, which are no further places."""
         files.copies(self.ground, self.wanted, change=True)
-        return []
+        return copies
 
     def _changed(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
         """Change some notes, all or none, in one run that keeps no bytes."""
@@ -196,6 +265,10 @@ class _Work:
         def compose(read: applying.Read) -> Sequence[Change]:
             found = composing.compose(names, read, self.wanted, self.ground.shift)
             composed.append(found)
+            if self.confirmed:
+                waiting = files.spool(self.ground, self.wanted, change=False)
+                previewing.check(self.ground, self.wanted, found, waiting, self.blocked)
+                self.entries = {place.text for place in waiting}
             if found.changes:
                 known = {one.before: one for one in (*self.wanted.known, *found.known)}
                 self.wanted = replace(self.wanted, known=tuple(known.values()))

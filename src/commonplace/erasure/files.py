@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, records
+from commonplace.base.root import Root, Unsafe
 from commonplace.erasure import cutting, messages
+from commonplace.erasure import requests as pending
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.messages import unescaped
 from commonplace.erasure.wanted import Wanted
@@ -20,7 +22,10 @@ from commonplace.types.erasure import Erased
 
 SESSIONS = "sessions"
 _TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names them
+_OWN_TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL)  # as `base.root` does, where nobody else has files
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
+_LARGEST = 1 << 30  # bytes of a transcript, which grows for months
+_LARGEST_LOG = 1 << 28
 _LOGS = ("server.log", "schedule.log")
 
 Line = Callable[[bytes, Wanted], bytes]
@@ -33,35 +38,46 @@ def transcripts(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]
     """
     found: list[Erased] = []
     with _locked(ground, "sessions", change=change):
-        for path in sorted((ground.workspace.root / SESSIONS).glob("*.jsonl")):
+        for path in _regular(ground, ground.workspace.root / SESSIONS, ".jsonl"):
             if path.stem in _stems(wanted) or wanted.owns(ground.shown(path)):
-                found.append(Erased("transcripts", ground.shown(path), count=len(_lines(path))))
+                lines = _LINE.findall(_read(ground, path))
+                found.append(Erased("transcripts", ground.shown(path), count=len(lines)))
                 if change:
-                    _remove(path)
+                    _remove(ground, path)
             else:
                 found += _rewritten(ground, path, wanted, messages.message, "transcripts", change=change)
     return found
 
 
-def spool(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Take it out of entries that wait to be written into notes, whoever has claimed them.
+def spool(ground: Ground, wanted: Wanted, *, change: bool, among: Set[str] | None = None) -> list[Erased]:
+    """Take it out of entries (`among` these) that wait to be written into notes, whoever has claimed them.
 
-    Raises NoteUnreadable.
+    Changed under `no_drain` alone. Raises NoteUnreadable.
     """
-    folder = ground.workspace.spool
-    if not folder.is_dir():
+    if not _regular(ground, ground.workspace.spool, ".jsonl"):
         return []
+
+    def entry(line: bytes, wanted: Wanted) -> bytes:
+        if among is not None and line.decode("utf-8", "replace") not in among:
+            return line
+        return messages.entry(line, wanted)
+
     found: list[Erased] = []
-    with _locked(ground, "drain", change=change), _locked(ground, "spool", change=change):
-        for path in sorted(folder.glob("*.jsonl")):
-            found += _rewritten(ground, path, wanted, messages.entry, "spool", change=change)
+    with _locked(ground, "spool", change=change):
+        for path in _regular(ground, ground.workspace.spool, ".jsonl"):
+            found += _rewritten(ground, path, wanted, entry, "spool", change=change)
     return found
+
+
+def no_drain(ground: Ground) -> AbstractContextManager[None]:
+    """Keep what waits in the spool from being written into notes. Raises NoteUnreadable."""
+    return _locked(ground, "drain", change=ground.workspace.spool.is_dir())
 
 
 def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     """Remove the marks of forgotten sessions, and what each session was given: hashes of statements."""
     derived = ground.workspace.derived
-    given = sorted((derived / "injected").glob("*.txt"))
+    given = _regular(ground, derived / "injected", ".json")
     named = {
         hashlib.sha256(one.encode("utf-8", "surrogateescape")).hexdigest()[:24] for one in wanted.sessions
     }
@@ -72,9 +88,10 @@ def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
         for stem in sorted(_stems(wanted))
         for ending in (".json", ".lock", ".queue")
     ]
-    found = [path for path in [*given, *pending] if path.exists()]
+    files = ground.workspace.files
+    found = [path for path in [*given, *pending] if files.is_file(path)]
     for path in found if change else ():
-        _remove(path)
+        _remove(ground, path)
     return [Erased("marks", ground.shown(path)) for path in found]
 
 
@@ -83,14 +100,16 @@ def logs(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     found: list[Erased] = []
     folders = (ground.workspace.derived, paths.fallback_index(ground.workspace.root).parent)
     for path in (folder / name for folder in folders for name in _LOGS):
-        if not path.is_file():
+        root = paths.root_of(path)
+        if not root.is_file(path):
             continue
-        data = path.read_bytes()
+        with records.translated(path):
+            data = root.read(path, limit=_LARGEST_LOG)
         spans = [(at, line) for at, line in _placed(data) if wanted.found(line.decode("utf-8", "replace"))]
         if spans:
             found.append(Erased("logs", ground.shown(path), count=len(spans)))
         if spans and change:
-            with open(path, "r+b") as file:
+            with records.translated(path), os.fdopen(root.descriptor(path, os.O_RDWR), "r+b") as file:
                 for at, line in spans:
                     file.seek(at)
                     file.write(b" " * len(line.rstrip(b"\r\n")))
@@ -100,18 +119,43 @@ def logs(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
 
 
 def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Remove temporary files of writers that were killed, where they hold it. Raises NoteUnreadable."""
-    root = ground.workspace.root
-    folders = [root, root / SESSIONS, *_below(ground.workspace.memory_dir), *_below(root / "archive")]
+    """Remove temporary files of writers that were killed, and foreign records, where they hold it.
+
+    Raises NoteUnreadable.
+    """
+    workspace, root = ground.workspace, ground.workspace.files
+    open_to_all = [
+        workspace.root, *_below(root, workspace.memory_dir), *_below(root, workspace.root / "archive"),
+    ]  # fmt: skip
+    own = [workspace.root / SESSIONS, *_below(root, workspace.derived)]
     found: list[Erased] = []
     with _locked(ground, "notes", change=change), _locked(ground, "sessions", change=change):
-        places = [path for folder in folders for path in _temporary(folder)]
-        places += [path for path in _below(ground.workspace.derived) for path in _temporary(path)]
+        places = [path for folder in open_to_all for path in _named(root, folder, _TEMPORARY)]
+        places += [path for folder in own for path in _named(root, folder, _OWN_TEMPORARY)]
+        places += [
+            workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)
+        ]  # whoever wrote them
         for path in dict.fromkeys(places):
-            if wanted.found(path.read_bytes().decode("utf-8", "replace")):
+            if any(wanted.found(_read(ground, file).decode("utf-8", "replace")) for file in _in(root, path)):
                 found.append(Erased("leftovers", ground.shown(path)))
                 if change:
-                    _remove(path)
+                    with records.translated(path):
+                        root.remove(path)
+    return found
+
+
+def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
+    """Remove what agents asked to have forgotten and wait for, where it says it. Raises NoteUnreadable."""
+    found: list[Erased] = []
+    for path in _regular(ground, pending.folder(ground.workspace), ""):
+        text = _read(ground, path).decode("utf-8", "replace")
+        request = pending.read(ground.workspace, path)
+        words = request.preview.basis.decode("utf-8", "replace") if request else ""
+        if wanted.found(text) or wanted.found(messages.unescaped(words)):
+            found.append(Erased("requests", ground.shown(path)))
+            if change:
+                with records.translated(path):
+                    ground.workspace.files.unlink(path, missing_ok=True)
     return found
 
 
@@ -153,15 +197,41 @@ def _rest(path: str, data: bytes, wanted: Wanted) -> bytes:
     return cut.data or b"" if path.endswith(".md") else b""
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    for name, _, _ in os.walk(folder):
-        yield Path(name)
+def _in(root: Root, path: Path) -> list[Path]:
+    """A file, or the files in a folder."""
+    places = [place / name for place in _below(root, path) for name in _names(root, place)]
+    return [place for place in (path, *places) if root.is_file(place)]
 
 
-def _temporary(folder: Path) -> list[Path]:
-    with suppress(OSError), os.scandir(folder) as entries:
-        return [Path(entry.path) for entry in entries if _TEMPORARY.fullmatch(entry.name)]
+def _below(root: Root, folder: Path) -> Iterator[Path]:
+    """A folder and those below it, but none that a link leads to."""
+    if root.is_folder(folder):
+        yield folder
+        for name in _names(root, folder):
+            yield from _below(root, folder / name)
+
+
+def _named(root: Root, folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    named = [folder / name for name in _names(root, folder) if pattern.fullmatch(name)]
+    return [path for path in named if root.is_file(path)]
+
+
+def _names(root: Root, folder: Path) -> list[str]:
+    with suppress(OSError):
+        return root.names(folder)
     return []
+
+
+def _regular(ground: Ground, folder: Path, ending: str) -> list[Path]:
+    """The files of a folder, links left out. Raises NoteUnreadable where the folder is one."""
+    root = ground.workspace.files
+    try:
+        names = root.names(folder)
+    except (Unsafe, PermissionError) as error:
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
+    except OSError:
+        return []
+    return [folder / name for name in names if name.endswith(ending) and root.is_file(folder / name)]
 
 
 def _stems(wanted: Wanted) -> set[str]:
@@ -183,7 +253,7 @@ def _rewritten(
 ) -> list[Erased]:
     """Clean a file line by line, and put it in its place as a whole."""
     assert where in ("transcripts", "spool")
-    data = _read(path)
+    data = _read(ground, path)
     before = _LINE.findall(data)
     after = [clean(line, wanted) for line in before]
     shown = ground.shown(path)
@@ -194,20 +264,19 @@ def _rewritten(
         for n, (line, cleaned) in enumerate(zip(before, after, strict=True), 1)
         if line != cleaned
     ]
-    if found and change and not atomic.exchange(path, data, b"".join(after), lock=ground.lock):
-        raise NoteUnreadable(shown, "was changed meanwhile; try again")
+    if found and change:
+        if _read(ground, path) != data:
+            raise NoteUnreadable(shown, "was changed meanwhile; try again")
+        with records.translated(path):
+            ground.workspace.files.exchange(path, b"".join(after), alone=True)
     return found
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-
-
-def _lines(path: Path) -> list[bytes]:
-    return _LINE.findall(_read(path))
+def _read(ground: Ground, path: Path) -> bytes:
+    """The bytes of a file, none of one that its writer has put in its place or taken away meanwhile."""
+    with records.translated(path), suppress(FileNotFoundError):
+        return ground.workspace.files.read(path, limit=_LARGEST)
+    return b""
 
 
 def _placed(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -215,12 +284,11 @@ def _placed(data: bytes) -> Iterator[tuple[int, bytes]]:
         yield found.start(), found[0]
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    atomic.sync_folder(path.parent)
+def _remove(ground: Ground, path: Path) -> None:
+    root = ground.workspace.files
+    with records.translated(path):
+        root.unlink(path, missing_ok=True)
+    root.sync(path.parent)
 
 
 def _locked(ground: Ground, name: str, *, change: bool) -> AbstractContextManager[None]:

@@ -15,6 +15,7 @@ from typing import Any
 import apsw
 
 from commonplace import paths
+from commonplace.base.connection import connect
 from commonplace.config.collections import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.embedding import cache
@@ -45,11 +46,11 @@ def vector_keys(ground: Ground, changed: Iterable[str], asked: Iterable[str]) ->
 
 def embedded(ground: Ground, changed: Iterable[str]) -> set[str]:
     """Return the texts that the index has embedded, or would, for some files of the workspace's own."""
-    if not ground.index.exists():
+    if not _is_there(ground.index):
         return set()
     found: set[str] = set()
     with schema.translated(os.fspath(ground.index)):
-        connection = apsw.Connection(os.fspath(ground.index))
+        connection = connect(paths.root_of(ground.index), ground.index, readonly=True)
         try:
             if not schema.exists(connection):
                 return set()
@@ -64,9 +65,13 @@ def embedded(ground: Ground, changed: Iterable[str]) -> set[str]:
     return found
 
 
+def _is_there(index: Path) -> bool:
+    return paths.root_of(index).is_file(index)
+
+
 def count(ground: Ground, wanted: Wanted, changed: Iterable[str]) -> list[Erased]:
     """Say how many passages of the index are of files that change."""
-    if not ground.index.exists():
+    if not _is_there(ground.index):
         return []
     passages = len(embedded(ground, changed))
     return [Erased("index", ground.shown(ground.index), count=passages)] if passages else []
@@ -78,9 +83,9 @@ def clean(ground: Ground) -> None:
     Raises IndexUnavailable, NoteUnreadable.
     """
     fallback = paths.fallback_index(ground.workspace.root)
-    if fallback != ground.index and fallback.exists():
+    if fallback != ground.index and _is_there(fallback):
         schema.remove_files(os.fspath(fallback))
-    if not ground.index.exists():
+    if not _is_there(ground.index):
         return
     store = ground.open_store()
     try:

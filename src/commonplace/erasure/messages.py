@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
+from commonplace import records
 from commonplace.erasure.wanted import Wanted
 from commonplace.erasure.words import MARK
 
 _ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+SPOOL = "spool"  # as `lifecycle.spool` signs its lines, which is above this
 ARGUMENTS = json.dumps({"text": MARK})  # of a call: whoever reads them expects an object
 
 
@@ -63,14 +67,12 @@ def _said(arguments: str, wanted: Wanted) -> bool:
 def entry(raw: bytes, wanted: Wanted) -> bytes:
     """Return a line of the spool without what is forgotten, of the same length: claims count its bytes.
 
-    An entry of a forgotten session, about a person, or with nothing else to say becomes blank.
+    An entry of a forgotten session, about a person, or with nothing else to say becomes blank. One that was
+    signed is signed again.
     """
     body = raw.rstrip(b"\r\n")
     end = raw[len(body) :]
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        value = None
+    value, encoded = _loaded(body)
     if not isinstance(value, dict):
         return b" " * len(body) + end if wanted.found(body.decode("utf-8", "replace")) else raw
     if _is_of_session(value, wanted):
@@ -78,7 +80,25 @@ def entry(raw: bytes, wanted: Wanted) -> bytes:
     told = json.dumps(value, ensure_ascii=False)
     if not wanted.found(told):
         return raw
-    return _shortened(value, wanted, len(body)) + end
+    return _shortened(value, wanted, len(body), encoded) + end
+
+
+def _loaded(body: bytes) -> tuple[object, Callable[[dict[str, Any]], bytes]]:
+    """What a line of the spool says, and how it is written down again."""
+    with suppress(ValueError):
+        return records.unseal(SPOOL, body), _sealed
+    try:
+        return json.loads(body), _shortest
+    except (ValueError, RecursionError):
+        return None, _shortest
+
+
+def _sealed(value: dict[str, Any]) -> bytes:
+    return records.seal(SPOOL, value).rstrip()
+
+
+def _shortest(value: dict[str, Any]) -> bytes:
+    return min(json.dumps(value).encode(), _encoded(value), key=len)
 
 
 def _is_of_session(value: dict[str, Any], wanted: Wanted) -> bool:
@@ -86,13 +106,15 @@ def _is_of_session(value: dict[str, Any], wanted: Wanted) -> bool:
     return isinstance(by, dict) and by.get("session") in {*wanted.sessions, *wanted.told_sessions}
 
 
-def _shortened(value: dict[str, Any], wanted: Wanted, length: int) -> bytes:
+def _shortened(
+    value: dict[str, Any], wanted: Wanted, length: int, encoded: Callable[[dict[str, Any]], bytes]
+) -> bytes:
     """An entry without some words, filled up with blanks; all blanks where it says nothing or is too long."""
     if wanted.whole.found(json.dumps(value, ensure_ascii=False)):
         return b" " * length
     text = wanted.parts.replaced(str(value.get("text", "")), "")
     value = {name: cleaned(one, wanted) for name, one in value.items()} | {"text": text}
-    body = min(json.dumps(value).encode(), _encoded(value), key=len)
+    body = encoded(value)
     if not any(character.isalnum() for character in text) or len(body) > length:
         return b" " * length
     return body.ljust(length)

@@ -19,13 +19,20 @@ from commonplace.notes.headings import atx
 from commonplace.search import documents, query
 from commonplace.types import Hit
 from commonplace.types.results import cite
-from commonplace.types.statements import Cited
 
 Read = Callable[[str], bytes | None]
 
 
+class Offer(NamedTuple):
+    """Something that can go by itself: what cites it, what it says, the lines of its note as they stand."""
+
+    citation: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
 class _Part(NamedTuple):
-    """Something that can go by itself: what cites it, what it says, how good its hit was (0: the best).
+    """Something that may be offered, and how good its hit was (0: the best).
 
     `of` is said before its text, where what goes is more than that.
     """
@@ -35,17 +42,18 @@ class _Part(NamedTuple):
     rank: int
     heading: bool = False
     of: str = ""
+    lines: tuple[str, ...] = ()
 
 
-def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Cited]:
+def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
     """Return what of the notes of hits holds words of a question: most of them first, then the best hit."""
     parts = [part for path in dict.fromkeys(hit.path for hit in hits) for part in _parts(path, hits, read)]
     held = _held(question, [part.text for part in parts])
     pairs = [pair for pair in zip(held, parts, strict=True) if pair[0]]
     pairs.sort(key=lambda pair: (-pair[0], pair[1].rank, pair[1].heading))
-    found: dict[str, Cited] = {}
+    found: dict[str, Offer] = {}
     for _, part in pairs:
-        found.setdefault(part.citation, Cited(part.citation, part.of + part.text))
+        found.setdefault(part.citation, Offer(part.citation, part.of + part.text, part.lines))
     return list(found.values())
 
 
@@ -59,7 +67,10 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
     titles = {heading.line for heading in page.note.headings}
     for first, last, text in sorted(_units(page, titles)):
         over = (rank for rank, hit in ranked if first <= hit.end_line and last >= hit.start_line)
-        yield _Part(_citation(page, first, last), text, next(over, len(hits)), first in titles)
+        start, end = _all_that_goes(page, first, last)
+        lines = tuple(page.bare(number) for number in range(start, end + 1))
+        citation = cite(page.path, start, end)
+        yield _Part(citation, text, next(over, len(hits)), first in titles, lines=lines)
 
 
 def _units(page: Page, titles: set[int]) -> Iterator[tuple[int, int, str]]:
@@ -76,12 +87,12 @@ def _units(page: Page, titles: set[int]) -> Iterator[tuple[int, int, str]]:
             yield number, number + underlined, line.strip()
 
 
-def _citation(page: Page, first: int, last: int) -> str:
-    """What cites lines together with all that goes where they do."""
+def _all_that_goes(page: Page, first: int, last: int) -> tuple[int, int]:
+    """The first and the last line of all that goes where some lines do, if nothing between them stays."""
     going = selecting.going(page, first, last)
     if len(going) == going[-1] - going[0] + 1:
-        first, last = going[0], going[-1]
-    return cite(page.path, first, last)
+        return going[0], going[-1]
+    return first, last
 
 
 def _held(question: str, texts: Sequence[str]) -> list[int]:

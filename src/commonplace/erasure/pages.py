@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
 from commonplace.chunking import statements
@@ -13,9 +13,8 @@ from commonplace.types import Note
 from commonplace.types.statements import Statement
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_ENDING = re.compile(r"(?:\r\n|\r|\n)\Z")
 _ROW = re.compile(r"\s*\|")
-_RULE_OF_TABLE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*\Z")
+_RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
 # What must not lose one of its ends: what is behind it would be shown, or swallowed.
 _HIDDEN = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
@@ -40,12 +39,15 @@ class Page:
 
     def bare(self, number: int) -> str:
         """A line without its end."""
-        return _ENDING.sub("", self.lines[number - 1])
+        return self._bare[number - 1]
+
+    @cached_property
+    def _bare(self) -> list[str]:
+        return [line.removesuffix("\n").removesuffix("\r") for line in self.lines]
 
     def ending(self, number: int) -> str:
         """The end of a line, empty for a last one that has none."""
-        found = _ENDING.search(self.lines[number - 1])
-        return found[0] if found else ""
+        return self.lines[number - 1][len(self.bare(number)) :]
 
     @cached_property
     def starts(self) -> list[int]:
@@ -74,7 +76,37 @@ class Page:
 
     def owner(self, number: int) -> Statement | None:
         """The statement one of whose own lines this is."""
-        return next((s for s in self.statements if s.first <= number <= s.last), None)
+        return self._owners.get(number)
+
+    @cached_property
+    def _owners(self) -> dict[int, Statement]:
+        """The statements by their own lines."""
+        found: dict[int, Statement] = {}
+        for statement in self.statements:
+            for number in range(statement.first, statement.last + 1):
+                found.setdefault(number, statement)
+        return found
+
+    def begins(self, number: int) -> bool:
+        """Whether a statement begins with a line."""
+        owner = self._owners.get(number)
+        return owner is not None and owner.first == number
+
+    @cached_property
+    def _around(self) -> Sequence[Statement | None]:
+        """The innermost statement that each line, by its number, belongs to."""
+        found: list[Statement | None] = [None] * (len(self.lines) + 2)
+        stack: list[Statement] = []
+        stated = iter([*self.statements, None])
+        after = next(stated)
+        for number in range(1, len(self.lines) + 1):
+            while after is not None and after.first <= number:
+                stack.append(after)
+                after = next(stated)
+            while stack and stack[-1].end < number:
+                stack.pop()
+            found[number] = stack[-1] if stack else None
+        return found
 
     def unit(self, number: int) -> range:
         """All that goes where a line goes whole: its statement, section, row, fence, key of front matter."""
@@ -83,20 +115,45 @@ class Page:
             return self._front(number, *front)
         if (fence := self.fence(number)) is None and _ROW.match(self.lines[number - 1]):
             return self._row(number)
-        around = [s for s in self.statements if s.first <= number <= s.end]
-        if around:
-            return range(around[-1].first, around[-1].end + 1)
-        return self._section(number) or fence or range(number, number + 1)
+        if around := self._around[number]:
+            return range(around.first, around.end + 1)
+        return self._sections.get(number) or fence or range(number, number + 1)
 
     def fence(self, number: int) -> range | None:
         """The fence that a line is in, its marks included."""
-        found = (f for f in self.note.fences if f[0] <= number <= f[1])
-        return next((range(first, last + 1) for first, last in found), None)
+        place = bisect_right(self.note.fences, (number, len(self.lines) + 1)) - 1
+        first, last = self.note.fences[place] if place >= 0 else (0, 0)
+        return range(first, last + 1) if first <= number <= last else None
 
     def is_mark(self, number: int) -> bool:
         """Whether a line begins or ends a fence or front matter."""
-        ranges = [*self.note.fences, *([self.note.front_matter] if self.note.front_matter else [])]
-        return any(number in found for found in ranges)
+        fence, front = self.fence(number), self.note.front_matter
+        return (fence is not None and number in (fence[0], fence[-1])) or (front is not None and number in front)
+
+    def is_heading(self, number: int) -> bool:
+        """Whether a line is a heading, or the text of an underlined one."""
+        return number in self._sections
+
+    def places(self, lines: Sequence[str]) -> list[int]:
+        """The lines from which on some lines stand here, without their ends.
+
+        By the failures of what was matched so far (Knuth, Morris and Pratt, 1977): equal lines may repeat.
+        """
+        back = [0] * len(lines)
+        for place in range(1, len(lines)):
+            at = back[place - 1]
+            while at and lines[at] != lines[place]:
+                at = back[at - 1]
+            back[place] = at + (lines[at] == lines[place])
+        found, at = [], 0
+        for number in range(1, len(self.lines) + 1 if lines else 0):
+            line = self.bare(number)
+            while at and (at == len(lines) or lines[at] != line):
+                at = back[at - 1]
+            at += lines[at] == line
+            if at == len(lines):
+                found.append(number - len(lines) + 1)
+        return found
 
     def in_front(self, number: int) -> bool:
         """Whether a line is one of front matter."""
@@ -106,17 +163,20 @@ class Page:
     def whole(self, gone: Set[int]) -> set[int]:
         """Lines that go, with those that must not stay without them: of fences, comments, private parts."""
         found = set(gone)
-        for span in [*self._hidden(), *self._fences()]:
+        for span in [*self._hidden, *self._fences()]:
             if not found.isdisjoint(span):
                 found |= set(span)
         return found
 
-    def _hidden(self) -> Iterator[range]:
+    @cached_property
+    def _hidden(self) -> list[range]:
         """The lines of private parts and comments that reach over several."""
+        found = []
         for match in _HIDDEN.finditer(self.text):
             first, last = self.line_at(match.start()), self.line_at(max(match.start(), match.end() - 1))
             if last > first:
-                yield range(first, last + 1)
+                found.append(range(first, last + 1))
+        return found
 
     def _fences(self) -> Iterator[range]:
         """Fences as sets that are touched only by their marks."""
@@ -149,19 +209,28 @@ class Page:
         after = self.lines[number] if number < len(self.lines) else ""
         if not _RULE_OF_TABLE.match(after):
             return range(number, number + 1)
-        end = number
-        while end < len(self.lines) and _ROW.match(self.lines[end]):
-            end += 1
-        return range(number, end + 1)
+        return range(number, self._table_ends[number] + 1)
 
-    def _section(self, number: int) -> range | None:
-        """All under the heading that a line is."""
-        headings = self.note.headings
-        for place, heading in enumerate(headings):
-            if heading.line == number:
-                further = (h.line for h in headings[place + 1 :] if h.level <= heading.level)
-                return range(number, next(further, len(self.lines) + 1))
-        return None
+    @cached_property
+    def _table_ends(self) -> Sequence[int]:
+        """The last row of the table that goes on behind each line, by its number."""
+        found = list(range(len(self.lines) + 1))
+        for number in range(len(self.lines) - 1, 0, -1):
+            if _ROW.match(self.lines[number]):
+                found[number] = found[number + 1]
+        return found
+
+    @cached_property
+    def _sections(self) -> dict[int, range]:
+        """All under each heading, by its line."""
+        found: dict[int, range] = {}
+        around: list[tuple[int, int]] = []  # levels and lines of headings that go on
+        for level, line in [*((h.level, h.line) for h in self.note.headings), (0, len(self.lines) + 1)]:
+            while around and around[-1][0] >= level:
+                first = around.pop()[1]
+                found[first] = range(first, line)
+            around.append((level, line))
+        return found
 
 
 def _indent(line: str) -> int:

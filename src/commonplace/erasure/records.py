@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import atomic
+from commonplace import records as signed
 from commonplace.erasure import cutting
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.wanted import Wanted
 from commonplace.erasure.words import MARK
-from commonplace.errors import NoteUnreadable
 from commonplace.history import lines, runs
 from commonplace.types.erasure import Erased
 from commonplace.types.revisions import About, ChangedFile, Run
@@ -50,15 +50,15 @@ def _clean(ground: Ground, name: str, wanted: Wanted, *, change: bool) -> Erased
         sides |= changed
     lacks = _unnamed(run.uncommitted, wanted)
     told = replace(run, files=tuple(files), about=_about(run, wanted), uncommitted=lacks)
-    others = _others(folder, wanted)
+    others = _others(ground, folder, wanted)
     if told == run and not sides and not others:
         return None
     if change:
         runs.save(ground.workspace, told)
         for path, data in sides.items():
-            _put(path, data, ground.lock)
+            _put(ground, path, data)
         for path in others:
-            _put(path, None, ground.lock)
+            _put(ground, path, None)
     return Erased("history", ground.shown(folder), count=max(1, len(sides) + len(others)))
 
 
@@ -66,14 +66,15 @@ def _file(
     ground: Ground, folder: Path, place: int, file: ChangedFile, wanted: Wanted
 ) -> tuple[ChangedFile, dict[Path, bytes | None]]:
     """A file of a run as it is to be recorded, and its bytes that change."""
-    known = {side: path for side in runs.SIDES if (path := folder / f"{place}.{side}").is_file()}
+    files = ground.workspace.files
+    known = {side: path for side in runs.SIDES if files.is_file(path := folder / f"{place}.{side}")}
     if wanted.owns(file.path):
         return ChangedFile(MARK, "", "", LEFT), dict.fromkeys(known.values())
     changed: dict[Path, bytes | None] = {}
     digests = {"before": file.before, "after": file.after}
     now: dict[str, bytes] = {}
     for side, path in known.items():
-        data = _read(path)
+        data = _read(ground, path)
         after = _cleaned(ground, file.path, data, wanted)
         if after != data:
             changed[path] = after
@@ -118,36 +119,43 @@ def _unnamed(text: str, wanted: Wanted) -> str:
     return wanted.replaced(text)
 
 
-def _others(folder: Path, wanted: Wanted) -> list[Path]:
+def _others(ground: Ground, folder: Path, wanted: Wanted) -> list[Path]:
     """Files beside the bytes of notes that hold it, such as one that a killed writer left."""
     found = []
-    for path in sorted(folder.iterdir()):
+    for path in _inside(ground, folder):
         plain = path.name == runs.RECORD or path.suffix in (".before", ".after")
-        if plain or not path.is_file():
-            continue
-        if wanted.found(_read(path).decode("utf-8", "replace")):
+        if not plain and wanted.found(_read(ground, path).decode("utf-8", "replace")):
             found.append(path)
     return found
 
 
 def _clean_unreadable(ground: Ground, folder: Path, wanted: Wanted, *, change: bool) -> Erased | None:
     """A run that cannot be read cannot be undone either: one that holds it goes whole."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    if not any(wanted.found(_read(path).decode("utf-8", "replace")) for path in files):
+    files = _inside(ground, folder)
+    if not any(wanted.found(_read(ground, path).decode("utf-8", "replace")) for path in files):
         return None
     if change:
         runs.remove(ground.workspace, folder.name)
     return Erased("history", ground.shown(folder), count=len(files))
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+def _inside(ground: Ground, folder: Path) -> list[Path]:
+    """The files of a run; what is a link is none of it."""
+    files = ground.workspace.files
+    with signed.translated(folder):
+        names = files.names(folder) if files.is_folder(folder) else []
+    return [folder / name for name in names if files.is_file(folder / name)]
 
 
-def _put(path: Path, data: bytes | None, lock: Path) -> None:
-    before = _read(path)
-    if not atomic.exchange(path, before, data, lock=lock):
-        raise NoteUnreadable(paths.shown(path), "was changed meanwhile; try again")
+def _read(ground: Ground, path: Path) -> bytes:
+    with signed.translated(path):
+        return ground.workspace.files.read(path)
+
+
+def _put(ground: Ground, path: Path, data: bytes | None) -> None:
+    """Exchange a file under the lock of notes, which the caller holds; None removes it."""
+    with signed.translated(path):
+        if data is None:
+            ground.workspace.files.unlink(path)
+        else:
+            ground.workspace.files.exchange(path, data, alone=True)

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import apsw
 
 from commonplace import paths
+from commonplace.base.connection import SIDE_FILES, connect
+from commonplace.base.root import Root
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.messages import unescaped
@@ -27,7 +28,6 @@ from commonplace.index import schema
 from commonplace.types.erasure import Trace
 
 _SQLITE = b"SQLite format 3\0"
-_SIDES = ("-wal", "-shm", "-journal")
 _SHORTEST = 5  # bytes of a form that is told from chance between the rows of a database
 _SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
 _BLOCK, _OVERLAP = 1 << 26, 1 << 13
@@ -120,10 +120,10 @@ def files(ground: Ground, closed: Callable[[OSError], None]) -> Iterator[Path]:
 
 def of_file(path: Path, sought: Forms) -> int:
     """Return how often something is found in a file. Raises OSError."""
-    with open(path, "rb") as file:
+    with Root(path.parent).open(path.name) as file:
         head = file.read(len(_SQLITE))
         file.seek(0)
-        side = next((end for end in _SIDES if path.name.endswith(end)), "")
+        side = next((end for end in SIDE_FILES if path.name.endswith(end)), "")
         if head == _SQLITE or side:
             main = path.with_name(path.name.removesuffix(side)) if side else path
             return _in_database(main, _blocks(file), sought, rows=not side)
@@ -205,7 +205,7 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
                 pages: Any = connection.execute(f"SELECT block FROM {schema.quoted(f'{table}_data')}")
                 for (page,) in pages:
                     found |= {form for form, known in rests.items() if _alone(form, page.lower(), known)}
-    except apsw.Error:
+    except (apsw.Error, OSError):
         return forms
     return found
 
@@ -232,8 +232,7 @@ def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
 @contextmanager
 def _opened(path: Path) -> Iterator[apsw.Connection]:
     """A database opened to be read only."""
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection(f"file:{quote(os.fspath(path))}?mode=ro", flags=flags)
+    connection = connect(Root(path.parent), path.name, readonly=True)
     try:
         yield connection
     finally:
@@ -242,7 +241,7 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 def _texts(path: Path) -> Iterator[str]:
     """Every text in the rows of a database; none of one that cannot be read."""
-    with suppress(apsw.Error), _opened(path) as connection:
+    with suppress(apsw.Error, OSError), _opened(path) as connection:
         rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
         for name, sql in rows:
             if "VIRTUAL TABLE" not in str(sql).upper():

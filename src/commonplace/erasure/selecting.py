@@ -15,7 +15,7 @@ from commonplace.erasure.ground import Ground
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Block, Wanted
 from commonplace.erasure.words import Words, plain
-from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots
+from commonplace.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.index.lexicon import cjk_runs
 from commonplace.notes import excerpt
 from commonplace.notes.excerpt import Reference
@@ -47,10 +47,27 @@ def choose(ground: Ground, selections: Sequence[Selection]) -> Chosen:
     names = composing.notes(ground.workspace, ground.settings)
     for selection in selections:
         wanted = _with(ground, names, wanted, selection)
+    return _looked_up(ground, names, wanted)
+
+
+def choose_again(ground: Ground, previewed: Wanted) -> Chosen:
+    """Look up what a preview was of, wherever its lines stand now; no sentence counts that did not then."""
+    names = composing.notes(ground.workspace, ground.settings)
+    return _looked_up(ground, names, replace(previewed, sentences=(), vectors=()), previewed.sentences)
+
+
+def _looked_up(
+    ground: Ground, names: list[str], wanted: Wanted, among: Sequence[str] | None = None
+) -> Chosen:
+    """Say what goes where something is wanted, and which sentences (`among` these) only that says."""
     composed = composing.compose(names, ground.read, wanted, ground.shift)
     told, short = _told(ground, wanted, composed)
     only, common, transcripts = _only(ground, names, wanted, composed, told)
-    return Chosen(replace(wanted, sentences=tuple(only)), names, composed, common, short, transcripts)
+    sentences = tuple(sentence for sentence in only if among is None or sentence in among)
+    if sentences:
+        wanted = replace(wanted, sentences=sentences)
+        composed = composing.compose(names, ground.read, wanted, ground.shift)
+    return Chosen(wanted, names, composed, common, short, transcripts)
 
 
 def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selection) -> Wanted:
@@ -73,7 +90,7 @@ def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selec
         return replace(wanted, sessions=(*wanted.sessions, path[len(SESSIONS) + 1 : -len(".jsonl")]))
     if kind == "note":
         return replace(wanted, notes=(*wanted.notes, path))
-    return replace(wanted, blocks=(*wanted.blocks, *_blocks(ground, path, reference)))
+    return replace(wanted, blocks=(*wanted.blocks, *_blocks(ground, path, reference, selection.lines)))
 
 
 def _meant(value: str) -> Reference:
@@ -110,25 +127,34 @@ def _own(ground: Ground, names: Sequence[str], reference: Reference) -> str:
     return path
 
 
-def _blocks(ground: Ground, path: str, reference: Reference) -> Iterator[Block]:
-    """The lines that are meant, whole statements, as runs. Raises NoteNotFound where there are none."""
+def _blocks(ground: Ground, path: str, reference: Reference, seen: Sequence[str]) -> Iterator[Block]:
+    """The lines that are meant, whole statements, as runs.
+
+    Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen are not told apart.
+    """
     page = Page(path, ground.read(path) or b"")
     total = len(page.lines)
-    last = min(total, reference.last if reference.last is not None else total)
-    if not 1 <= reference.first <= last:
-        raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
-    for run in _runs(going(page, reference.first, last)):
+    first, last = reference.first, min(total, reference.last if reference.last is not None else total)
+    if seen:
+        places = page.places(seen)
+        if first not in places and len(places) != 1:
+            raise PreviewOutdated([path])
+        first = first if first in places else places[0]
+        last = first + len(seen) - 1
+    if not 1 <= first <= last:
+        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+    for run in _runs(going(page, first, last)):
         lines = tuple(page.bare(number) for number in run)
-        yield Block(path, run[0], lines, _times(page, lines))
+        places = page.places(lines)
+        yield Block(path, run[0], lines, len(places), places.index(run[0]) + 1)
 
 
 def going(page: Page, first: int, last: int) -> list[int]:
     """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
-    wanted = set(range(first, last + 1))
     for statement in page.statements:
-        if not wanted.isdisjoint(range(statement.first, statement.last + 1)):
-            wanted |= set(range(statement.first, statement.end + 1))
-    return sorted(page.whole(wanted))
+        if statement.first <= last and statement.last >= first:
+            first, last = min(first, statement.first), max(last, statement.end)
+    return sorted(page.whole(set(range(first, last + 1))))
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
@@ -140,11 +166,6 @@ def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:
         run.append(number)
     if run:
         yield run
-
-
-def _times(page: Page, lines: Sequence[str]) -> int:
-    bare = [page.bare(number) for number in range(1, len(page.lines) + 1)]
-    return sum(tuple(bare[at : at + len(lines)]) == tuple(lines) for at in range(len(bare) - len(lines) + 1))
 
 
 # --- what only these say --------------------------------------------------------------------------------
@@ -224,6 +245,24 @@ def _other_transcripts(ground: Ground, wanted: Wanted) -> dict[str, bytes]:
     folder = ground.workspace.root / SESSIONS
     names = (ground.shown(path) for path in sorted(folder.glob("*.jsonl")) if path.stem not in stems)
     return {name: data for name in names if (data := ground.read(name)) is not None}
+
+
+def partly_named(ground: Ground, chosen: Chosen) -> Iterator[tuple[str, str]]:
+    """Yield statements that stay and hold the rarer part of a person's name alone, each with that part."""
+    after = {change.path: change.after for change in chosen.composed.changes}
+    for person in chosen.wanted.people:
+        parts = [part for part in person.split() if len(part) > 1]
+        holding: dict[str, list[str]] = {}
+        for part in parts if len(parts) > 1 else ():
+            words = Words((part,))
+            for name in chosen.names:
+                data = after.get(name, ground.read(name))
+                if data is not None and words.found(data.decode("utf-8", "replace")):
+                    stated = (s.citation for s in Page(name, data).statements if words.found(s.text))
+                    holding.setdefault(part, []).extend(stated)
+        if holding:
+            rarest = min(holding, key=lambda part: (len(holding[part]), part))
+            yield from ((citation, rarest) for citation in holding[rarest])
 
 
 def elsewhere(ground: Ground, chosen: Chosen) -> Iterator[str]:

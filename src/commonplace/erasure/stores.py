@@ -38,7 +38,7 @@ def usage(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     )
     found: list[Erased] = []
     for file in places:
-        if file.exists():
+        if paths.root_of(file).is_file(file):
             with journal.patient(file) as database:
                 count = _usage(database, wanted, is_gone, change=change)
             found += [Erased("usage", ground.shown(file), count=count)] if count else []
@@ -110,7 +110,7 @@ def vector_cache() -> Path:
 
 def models(path: Path) -> list[str]:
     """Return the fingerprints of the models whose vectors a cache holds; none of a damaged one."""
-    if not path.exists():
+    if not paths.root_of(path).is_file(path):
         return []
     database = Database(path, "")
     try:
@@ -127,7 +127,7 @@ def _pruned(
     path: Path, table: str, keys: Callable[[apsw.Connection], Sequence[bytes]], *, change: bool
 ) -> int:
     """Delete rows of a cache; a damaged one goes whole, as whoever uses it next would do."""
-    if not path.exists():
+    if not paths.root_of(path).is_file(path):
         return 0
     database = Database(path, "")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -15,12 +14,23 @@ from commonplace.types.results import cite
 
 
 class Block(NamedTuple):
-    """Lines of a note as they stand there, without their ends; `times` is how often the note has them."""
+    """Lines of a note as they stand there, without their ends.
+
+    `times` is how often the note has them, `nth` which of these is meant, from 1 (0: the nearest to `first`).
+    """
 
     path: str
     first: int
     lines: tuple[str, ...]
     times: int
+    nth: int = 0
+
+
+class Shown(NamedTuple):
+    """A file of which a preview showed what goes: SHA-256 of the words of all these places."""
+
+    path: str
+    digest: str
 
 
 class Known(NamedTuple):
@@ -37,7 +47,8 @@ class Wanted:
 
     `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
     the forgotten notes, lines and sessions say, looked for in all else. `vectors` are keys of the cache of
-    vectors, in hexadecimal. `known` are the notes that were changed already.
+    vectors, in hexadecimal. `known` are the notes that were changed already. `shown` is what a preview
+    showed, None where there was none: while no note is changed, nothing else may go.
     """
 
     people: tuple[str, ...] = ()
@@ -52,6 +63,7 @@ class Wanted:
     run: str = ""
     agent: str = field(default="")
     session: str = field(default="")
+    shown: tuple[Shown, ...] | None = None
 
     @cached_property
     def whole(self) -> Words:
@@ -94,20 +106,22 @@ class Wanted:
         return replace(self, vectors=tuple(sorted({*self.vectors, *keys})))
 
 
-def encode(wanted: Wanted) -> bytes:
-    """Write it as JSON."""
-    return json.dumps(asdict(wanted), ensure_ascii=False).encode("utf-8", "surrogatepass")
+def encode(wanted: Wanted) -> dict[str, Any]:
+    """Return it as an object of JSON."""
+    return asdict(wanted)
 
 
-def decode(data: bytes) -> Wanted:
+def decode(told: Mapping[str, Any]) -> Wanted:
     """Read it back. Raises ValueError, TypeError, KeyError for what is none."""
-    told: Mapping[str, Any] = json.loads(data.decode("utf-8", "surrogatepass"))
-    lists: dict[str, Any] = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
-    plain: dict[str, Any] = {name: value for name, value in told.items() if not isinstance(value, list)}
+    lists: dict[str, Any] = {
+        name: tuple(value) for name, value in told.items() if isinstance(value, list | tuple)
+    }
+    plain: dict[str, Any] = {name: value for name, value in told.items() if name not in lists}
     blocks = tuple(_block(*one) for one in lists.pop("blocks"))
     known = tuple(Known(*one) for one in lists.pop("known"))
+    plain["shown"] = tuple(Shown(*one) for one in lists.pop("shown")) if "shown" in lists else None
     return Wanted(**lists, **plain, blocks=blocks, known=known)
 
 
-def _block(path: str, first: int, lines: Sequence[str], times: int) -> Block:
-    return Block(path, first, tuple(lines), times)
+def _block(path: str, first: int, lines: Sequence[str], times: int, nth: int = 0) -> Block:
+    return Block(path, first, tuple(lines), times, nth)

@@ -92,9 +92,11 @@ class Words:
 
     def replaced(self, text: str, mark: str = MARK) -> str:
         """Return a text with a mark in the place of each of them."""
-        for first, last in reversed(self.spans(text)):
-            text = text[:first] + mark + text[last:]
-        return text
+        parts, at = list[str](), 0
+        for first, last in self.spans(text):
+            parts += (text[at:first], mark)
+            at = last
+        return "".join([*parts, text[at:]])
 
 
 class _Word:

@@ -17,7 +17,7 @@ from typing import TypedDict
 
 from commonplace import atomic, paths
 from commonplace.config.settings import History
-from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
+from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots, PreviewOutdated
 from commonplace.history import runs
 from commonplace.notes import writes
 from commonplace.types.revisions import About, Change, ChangedFile, Run, RunState
@@ -76,16 +76,20 @@ def rewrite(
     keep: bool = True,
     now: datetime | None = None,
     settings: History | None = None,
+    shown: str = "",
 ) -> Run | None:
     """Read files, compose their changes and make them, all under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
-    for after it. Returns None where nothing changes. Raises as `apply` does, and what `compose` raises.
+    for after it. Returns None where nothing changes. Raises as `apply` does, what `compose` raises, and
+    PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
     """
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
         changes = [c for c in compose(lambda path: read(workspace, path)) if c.before != c.after]
+        if shown:
+            _check_shown(changes, shown)
         if not changes:
             return None
         _check(workspace, changes)
@@ -126,7 +130,7 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
 
 def recover(workspace: paths.Workspace) -> list[Run]:
     """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable."""
-    if not runs.unfinished(workspace) and not runs.litter(workspace):
+    if not (runs.unfinished(workspace) or runs.litter(workspace) or runs.foreign(workspace)):
         return []
     with atomic.locked(_lock(workspace)):
         return _carry_on(workspace)
@@ -164,6 +168,13 @@ def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:
             told = f"is the same file as {paths.shown(seen[real])}, so nothing was written"
             raise NoteUnreadable(paths.shown(change.path), told)
         seen[real] = change.path
+
+
+def _check_shown(changes: Sequence[Change], shown: str) -> None:
+    from commonplace.history import diffs
+
+    if diffs.digest(changes) != shown:
+        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
 
 
 def _make(workspace: paths.Workspace, run: Run, changes: Sequence[Change]) -> Run:

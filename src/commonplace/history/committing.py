@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +18,7 @@ from pathlib import Path
 from commonplace import atomic, paths, screen
 from commonplace.errors import CommonplaceError
 from commonplace.history import applying, git, runs
-from commonplace.history.git import Entry, Repository, Uncommitted
+from commonplace.history.git import Entry, GitError, Repository
 from commonplace.notes.redact import redact, strip_private
 from commonplace.types.revisions import ChangedFile, Run
 
@@ -40,22 +39,22 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
         with atomic.locked(paths.lock_file(workspace, "git"), LOCK_WAIT_S):
             _commit_waiting(workspace)
         return runs.load(workspace, run.id) or run
-    except (Uncommitted, CommonplaceError, OSError) as error:
+    except (GitError, CommonplaceError, OSError) as error:
         return _note(workspace, run, "", f"{runs.WAITING}: {screen.one_line(str(error))}")
 
 
 def _commit_waiting(workspace: paths.Workspace) -> None:
-    """Commit the runs that wait, oldest first. Raises Uncommitted, CommonplaceError, OSError."""
-    repository = git.find(Path(os.path.realpath(workspace.root)))
-    newest = islice(runs.newest_first(workspace), _LONGEST)
-    waiting = [run for run in newest if run.uncommitted.startswith(runs.WAITING) and run.state != "begun"]
-    for run in reversed(waiting):
-        if repository is None:
-            _note(workspace, run, "", "")
-            continue
-        with tempfile.TemporaryDirectory(prefix="commonplace-") as folder:
-            made, lacks = _Committing(workspace, repository, run).make(Path(folder) / "index")
-        _note(workspace, run, made, lacks)
+    """Commit the runs that wait, oldest first. Raises GitError, CommonplaceError, OSError."""
+    with git.opened(Path(os.path.realpath(workspace.root))) as repository:
+        if repository is not None:
+            repository.check_writable()
+        newest = islice(runs.newest_first(workspace), _LONGEST)
+        waiting = [run for run in newest if run.uncommitted.startswith(runs.WAITING) and run.state != "begun"]
+        for run in reversed(waiting):
+            made, lacks = "", ""
+            if repository is not None:
+                made, lacks = _Committing(workspace, repository, run).make()
+            _note(workspace, run, made, lacks)
 
 
 def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
@@ -75,26 +74,26 @@ class _Committing:
         self.workspace, self.repository, self.run = workspace, repository, run
         self.left_out: list[str] = []
 
-    def make(self, index: Path) -> tuple[str, str]:
-        """Commit what can be; return the commit, and what it lacks. Raises Uncommitted, OSError."""
+    def make(self) -> tuple[str, str]:
+        """Commit what can be; return the commit, and what it lacks. Raises GitError, OSError."""
         repository, title = self.repository, self.run.about.title
-        head = repository.head()
+        head = repository.head
         places = dict(self._places())
         held = repository.entries(places, head)
         edits, ours = self._differences(places, held)
         if not ours:
-            return repository.found(head, _trailer(self.run)), self._told()
+            return repository.find_message(head, _trailer(self.run)), self._told()
         was = self._staged(edits, ours, held)
         made = head
         if edits:
-            made = repository.commit(made, edits, _message(f"edits found before {title}"), index)
-        made = repository.commit(made, ours, self._message(), index)
+            made = repository.commit(made, edits, _message(f"edits found before {title}"))
+        made = repository.commit(made, ours, self._message())
         # The index first: where somebody holds it nothing has happened yet, and who is killed in between
         # leaves the change staged.
         repository.update(edits | ours)
         try:
             repository.advance(head, made, f"commonplace: {_line(title)}")
-        except Uncommitted:
+        except GitError:
             repository.update({path: was.get(path, Entry()) for path in edits | ours})
             raise
         return made, self._told()
@@ -170,7 +169,7 @@ class _Committing:
         return applying.read(self.workspace, self.run.files[place].path)
 
     def _entry(self, path: str, mode: str, data: bytes | None) -> Entry:
-        return Entry() if data is None else Entry(mode, self.repository.kept(path, data))
+        return Entry() if data is None else Entry(mode, self.repository.store(path, data))
 
     def _mode(self, file: ChangedFile, there: Entry) -> str:
         """How git names the kind of a file: as it does already, else by whether it may be run."""
@@ -183,12 +182,12 @@ class _Committing:
         return "100755" if runs_it else "100644"
 
     def _staged(self, edits: Entries, ours: Entries, held: Entries) -> Entries:
-        """Return what is staged of the files; what would be lost by moving on refuses. Raises Uncommitted."""
+        """Return what is staged of the files; what would be lost by moving on refuses. Raises GitError."""
         staged = self.repository.staged(ours)
         for path in ours:
             known = [held.get(path, Entry()), edits.get(path), ours[path]]
             if staged.get(path, Entry()) not in known:
-                raise Uncommitted(f"{paths.shown(path)} is staged as it was at no moment of the run")
+                raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")
         return staged
 
     def _message(self) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
 from commonplace import paths, screen
 from commonplace.errors import NoteUnreadable
-from commonplace.history import runs
+from commonplace.history import lines, runs
 from commonplace.notes.redact import redact, strip_private
 from commonplace.types.revisions import Change, Run
 
@@ -37,6 +38,23 @@ def of_run(workspace: paths.Workspace, run: Run) -> str:
 def of_changes(changes: Sequence[Change]) -> str:
     """Return the diff of some changes, file by file; empty where nothing changes."""
     return "\n".join(_of_file(change) for change in changes if change.before != change.after)
+
+
+def digest(changes: Sequence[Change]) -> str:
+    """Tell changes from all others by the lines that they take out and put in, wherever these stand.
+
+    What others write around them does not count.
+    """
+    told = hashlib.sha256()
+    for change in sorted(changes, key=lambda change: change.path):
+        if change.before == change.after:
+            continue
+        before, after = lines.split(change.before or b""), lines.split(change.after or b"")
+        told.update(repr((change.path, change.before is None, change.after is None)).encode())
+        for hunk in lines.hunks(before, after):
+            sides = before[hunk.first : hunk.last], after[hunk.other_first : hunk.other_last]
+            told.update(repr(sides).encode())
+    return told.hexdigest()
 
 
 def _unkept(path: str) -> str:

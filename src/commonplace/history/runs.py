@@ -6,6 +6,8 @@
 
 A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
 is removed: what ends so belongs to nobody who is alive, since all of it happens under the lock of the notes.
+`run.json` is signed, and the bytes are bound by the digests in it; a run that is not ours is passed over, and
+set aside by whoever changes notes next.
 """
 
 from __future__ import annotations
@@ -14,20 +16,18 @@ import hashlib
 import json
 import os
 import re
-import shutil
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
-from commonplace import atomic, paths
+from commonplace import paths, records
 from commonplace.errors import NoteUnreadable
 from commonplace.history import lines
 from commonplace.types.revisions import About, Change, ChangedFile, Run
 
+KIND = "history"
 RECORD = "run.json"
 SIDES = ("before", "after")
 WAITING = "not committed yet"  # what `uncommitted` says until git was asked
@@ -66,17 +66,22 @@ def begin(
     run = Run(name, about, at, files, kept=keep, uncommitted=uncommitted)
     folder = workspace.history / f"{name}{_TEMPORARY}"
     paths.prepare_derived(workspace, workspace.history)
+    door = workspace.files
     try:
-        folder.mkdir(parents=True)
+        door.make_folder(folder)
         for place, change in enumerate(changes):
-            _put(workspace, folder, place, change, keep=keep)
-        _write(folder / RECORD, _encode(run))
-        atomic.sync_folder(folder)
-        os.rename(folder, workspace.history / name)
-        atomic.sync_folder(workspace.history)
+            if keep and change.before is not None:
+                door.create(folder / f"{place}.before", change.before, durable=True)
+            if change.after is not None:
+                door.create(folder / f"{place}.after", change.after, durable=True)
+        door.create(folder / RECORD, _encode(run), durable=True)
+        door.sync(folder)
+        door.rename(folder, workspace.history / name)
+        door.sync(workspace.history)
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+        with suppress(OSError):
+            door.remove(folder)
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
     return run
 
 
@@ -92,26 +97,16 @@ def _next_name(workspace: paths.Workspace, now: datetime, told: str) -> str:
     if newest[:_STAMP_LENGTH] >= stamp:
         stamp, place = newest[:_STAMP_LENGTH], int(newest[16:19], 16) + 1
     if place > _PLACES:
-        stamp, place = f"{datetime.strptime(stamp, _STAMP) + timedelta(seconds=1):{_STAMP}}", 0
+        stamp, place = _second_after(workspace, newest), 0
     return f"{stamp}-{place:03x}{hashlib.sha256(told.encode()).hexdigest()[:3]}"
 
 
-def _put(workspace: paths.Workspace, folder: Path, place: int, change: Change, *, keep: bool) -> None:
-    """Write the bytes of a file, for nobody who may not read the file; those before only if kept."""
-    mode = 0o666
-    with suppress(OSError):
-        mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode) & 0o666 | 0o600
-    if keep and change.before is not None:
-        _write(folder / f"{place}.before", change.before, mode)
-    if change.after is not None:
-        _write(folder / f"{place}.after", change.after, mode)
-
-
-def _write(path: Path, data: bytes, mode: int = 0o666) -> None:
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _second_after(workspace: paths.Workspace, name: str) -> str:
+    try:
+        return f"{datetime.strptime(name[:_STAMP_LENGTH], _STAMP) + timedelta(seconds=1):{_STAMP}}"
+    except (ValueError, OverflowError) as error:
+        shown = paths.shown(workspace.history / name)
+        raise NoteUnreadable(shown, "has a name that none can follow; remove it") from error
 
 
 def save(workspace: paths.Workspace, run: Run) -> None:
@@ -119,19 +114,15 @@ def save(workspace: paths.Workspace, run: Run) -> None:
 
     Called under the lock of the notes. Raises NoteUnreadable.
     """
-    folder = workspace.history / run.id
-    temporary = folder / f"{RECORD}{_TEMPORARY}"
+    folder, door = workspace.history / run.id, workspace.files
     try:
         if not run.kept and run.state != "begun":  # first: they must not outlive what says that they are gone
-            for path in [*folder.glob("*.before"), *folder.glob("*.after")]:
-                path.unlink()
-        _write(temporary, _encode(run))
-        os.replace(temporary, folder / RECORD)
+            for name in door.names(folder):
+                if name.endswith((".before", ".after")):
+                    door.unlink(folder / name)
+        door.exchange(folder / RECORD, _encode(run), alone=True)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
-    atomic.sync_folder(folder)
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
 
 
 def listed(workspace: paths.Workspace) -> list[Run]:
@@ -162,8 +153,20 @@ def names(workspace: paths.Workspace) -> list[str]:
 
 
 def damaged(workspace: paths.Workspace) -> list[str]:
-    """Return the names of runs whose record cannot be read."""
-    return [name for name in names(workspace) if load(workspace, name) is None]
+    """Return the names of runs whose record cannot be read; those that are not ours are not among them."""
+    return [name for name in names(workspace) if _loaded(workspace, name) == ""]
+
+
+def foreign(workspace: paths.Workspace) -> list[str]:
+    """Return the names of runs that are not ours, from the newest to the first that is: what comes next."""
+    found: list[str] = []
+    for name in reversed(names(workspace)):
+        run = _loaded(workspace, name)
+        if isinstance(run, Run):
+            break
+        if run:
+            found.append(name)
+    return found
 
 
 def litter(workspace: paths.Workspace) -> list[str]:
@@ -173,26 +176,45 @@ def litter(workspace: paths.Workspace) -> list[str]:
 
 def _entries(workspace: paths.Workspace) -> list[str]:
     try:
-        return os.listdir(workspace.history)
+        return workspace.files.names(workspace.history)
     except OSError:
         return []
 
 
 def sweep(workspace: paths.Workspace) -> None:
-    """Remove, under the lock of the notes, the folders that somebody was making or removing when he died."""
+    """Remove, under the lock of the notes, the folders that somebody was making or removing when he died.
+
+    Runs that are not ours and would be acted upon next are set aside.
+    """
+    door = workspace.files
     for name in litter(workspace):
-        shutil.rmtree(workspace.history / name, ignore_errors=True)
+        with suppress(OSError):
+            door.remove(workspace.history / name)
+    for name in foreign(workspace):
+        records.set_aside(door, workspace.history / name, unusable(workspace, name))
 
 
 def load(workspace: paths.Workspace, name: str) -> Run | None:
-    """Return a run by its name; None where there is none, or none that can be read."""
-    if not _NAME.fullmatch(name):
-        return None
+    """Return a run by its name; None where there is none, or none of ours that can be read."""
+    run = _loaded(workspace, name) if _NAME.fullmatch(name) else None
+    return run if isinstance(run, Run) else None
+
+
+def unusable(workspace: paths.Workspace, name: str) -> str:
+    """Return why a run cannot be read."""
+    run = _loaded(workspace, name)
+    return (run if isinstance(run, str) else "") or "what is kept of it is damaged"
+
+
+def _loaded(workspace: paths.Workspace, name: str) -> Run | str:
+    """A run; why it is not ours, or an empty text for one that is damaged."""
+    path = workspace.history / name / RECORD
     try:
-        with open(workspace.history / name / RECORD, "rb") as file:
-            return _decode(name, json.loads(file.read(_LARGEST)))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
+        return _decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
+    except records.Foreign as error:
+        return error.reason
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return ""
 
 
 def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
@@ -205,9 +227,9 @@ def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> byte
         return None
     path = workspace.history / run.id / f"{place}.{side}"
     try:
-        data = path.read_bytes()
+        data = workspace.files.read(path)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
     if digest(data) != wanted:
         raise NoteUnreadable(paths.shown(path), "is not as it was written")
     return data
@@ -218,31 +240,55 @@ def remove(workspace: paths.Workspace, name: str) -> None:
     folder = workspace.history / name
     gone = workspace.history / f"{name}{_TEMPORARY}"
     with suppress(OSError):
-        os.rename(folder, gone)
-    shutil.rmtree(gone, ignore_errors=True)
+        workspace.files.rename(folder, gone)
+    with suppress(OSError):
+        workspace.files.remove(gone)
 
 
 def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
-    """Remove the runs that are older than so many days, by their names, but none that is begun."""
-    oldest = (now - timedelta(days=keep_days)).strftime(_STAMP)
-    for name in names(workspace):
-        if name >= oldest:
-            return
-        run = load(workspace, name)
-        if run is None or run.state != "begun":
+    """Remove the runs that are older than so many days, but none that is begun.
+
+    Where even the last one before now is older, the clock may be wrong: the next run decides. One that was
+    made while a clock was in the future has a name of that day, as all have that came after it: of these the
+    moment counts that they note.
+    """
+    known, today = names(workspace), now.strftime(_STAMP)
+    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    if len(known) > 1 and known[-2] < cutoff:
+        return
+    for name in known:
+        ahead = name > today and name[:_STAMP_LENGTH] != today
+        if not ahead and name >= cutoff:
+            continue
+        run = _loaded(workspace, name)
+        if isinstance(run, str):
+            if run and not ahead:
+                records.set_aside(workspace.files, workspace.history / name, run)
+                continue
+            old = not ahead
+        else:
+            old = (not ahead or _stamp_of(run.at, name) < cutoff) and run.state != "begun"
+        if old:
             remove(workspace, name)
 
 
+def _stamp_of(at: str, otherwise: str) -> str:
+    try:
+        return datetime.fromisoformat(at).strftime(_STAMP)
+    except ValueError:
+        return otherwise
+
+
 def _encode(run: Run) -> bytes:
-    told = asdict(run)
-    del told["id"]
-    # A path may hold bytes that are no UTF-8; they come back as they were.
-    return json.dumps(told, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass") + b"\n"
+    # With its name, so that it is the record of no other. A path may hold bytes that are no UTF-8.
+    return records.seal(KIND, asdict(run), indent=1)
 
 
 def _decode(name: str, told: Mapping[str, Any]) -> Run:
     about = _made(About, told["about"])
     files = tuple(_made(ChangedFile, file) for file in told["files"])
+    if told.get("id", name) != name:
+        raise ValueError("the record of another run")
     return _made(Run, told, id=name, about=about, files=files)
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from commonplace import paths
+from commonplace import atomic, paths
 from commonplace.config.settings import History
-from commonplace.errors import CommonplaceError, NoteUnreadable
-from commonplace.history import applying, lines, runs
+from commonplace.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.history import applying, diffs, lines, runs
 from commonplace.types.revisions import About, Change, Run
 
 LOG = "`commonplace log` lists them"
@@ -48,14 +48,19 @@ def undo(
     agent: str = "",
     session: str = "",
     since: bool = False,
+    preview: Sequence[Undoing] | None = None,
 ) -> tuple[Run, ...]:
     """Take back a run by its name or the beginning of it, the newest one that stands unless it is named.
 
     With `since`, everything generated after it is taken back first, newest first. Each taking back is a run
-    of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed.
+    of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed, and
+    PreviewOutdated where a `preview` of it (`planned`) showed something else.
     """
-    made = []
-    for run, _ in planned(workspace, name, since=since):
+    made: list[Run] = []
+    plan = planned(workspace, name, since=since)
+    if preview is not None and _digests(plan) != _digests(preview):
+        raise PreviewOutdated([change.path for change in net([*plan])] or ["the notes"])
+    for run, changes in plan:
         about = About(
             "undo", f"undo {run.about.title}", by="agent" if agent else "owner", agent=agent,
             session=session, undoes=run.id,
@@ -64,10 +69,16 @@ def undo(
         def compose(read: applying.Read, run: Run = run) -> list[Change]:
             return _back(workspace, run, read)
 
-        done = applying.rewrite(workspace, compose, about, settings=settings)
+        # What came in between two of several is for who reads it, who has not seen it yet.
+        shown = diffs.digest(changes) if preview is not None else ""
+        done = applying.rewrite(workspace, compose, about, settings=settings, shown=shown)
         if done is not None:
             made.append(done)
     return tuple(made)
+
+
+def _digests(plan: Sequence[Undoing]) -> list[tuple[str, str]]:
+    return [(undoing.run.id, diffs.digest(undoing.changes)) for undoing in plan]
 
 
 def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) -> tuple[Undoing, ...]:
@@ -76,6 +87,17 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
     Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
     """
     applying.recover(workspace)
+    try:
+        return _planned(workspace, name, since=since)
+    except NothingToUndo:
+        raise
+    except (NotUndone, NoteUnreadable):
+        # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.
+        with atomic.locked(paths.lock_file(workspace, "notes")):
+            return _planned(workspace, name, since=since)
+
+
+def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
     run = find(workspace, name)
     files: dict[str, bytes | None] = {}
 
@@ -116,7 +138,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
         raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
     found = runs.load(workspace, named[0]) if named else None
     if found is None:
-        raise NotUndone(name, "what is kept of it is damaged" if named else f"no such run; {LOG}")
+        raise NotUndone(name, runs.unusable(workspace, named[0]) if named else f"no such run; {LOG}")
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index import lexicon, schema
+from commonplace.index import rules
 from commonplace.index.sqlite import CODE, Key, Known
 from commonplace.notes import languages
 from commonplace.notes.scan import FileState, Source
@@ -36,11 +36,7 @@ def identity(chunk: ChunkSettings, sources: Sequence[Source] | None = None) -> d
     """
     globs = ("**",) if sources is None else tuple(glob for source in sources for glob in source.globs)
     told = {CODE: chunk.code_fingerprint} if languages.may_be_among(globs) else {}
-    return told | {
-        "schema": schema.VERSION,
-        "tokenizer": f"{lexicon.VERSION}:{lexicon.TOKENIZER}",
-        "chunking": chunk.fingerprint,
-    }
+    return told | rules.identity(chunk)
 
 
 def compare(states: Iterable[FileState], manifest: Mapping[Key, Known]) -> Difference:

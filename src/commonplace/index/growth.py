@@ -47,7 +47,7 @@ def _lines(state: FileState, start: int) -> int:
     """How many lines ended behind a place of a file; none where it cannot be read, which a sync will tell."""
     found, left = 0, state.size - start
     try:
-        with open(state.absolute, "rb") as file:
+        with state.open() as file:
             file.seek(start)
             while left > 0 and (data := file.read(min(_BLOCK, left))):
                 found += data.count(b"\n")

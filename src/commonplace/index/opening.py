@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
 
-import apsw
-
-from commonplace.errors import IndexUnavailable
+from commonplace.atomic import locked
+from commonplace.base.connection import connect
+from commonplace.errors import IndexUnavailable, NoteUnreadable
 from commonplace.index import schema
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite import KEPT_META, SqliteIndex
+from commonplace.paths import DERIVED_FOLDER, Workspace, root_of, tighten
+
+_ANEW = {
+    schema.DAMAGED: "the index was damaged and has been rebuilt",
+    schema.FOREIGN: "the index came from elsewhere and is built anew",
+}
+_NOTED = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEPT_META))})"
+# Of a file that somebody else may have made: what is no hash and no vector is left.
+_VECTORS = (
+    "SELECT key, vector FROM vectors WHERE typeof(key) = 'blob' AND length(key) = 16"
+    " AND typeof(vector) = 'blob' AND length(vector) < 65536"
+)
 
 
 class Opened(NamedTuple):
@@ -24,15 +38,23 @@ class Opened(NamedTuple):
 def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
     """Open the index at `path`, or the best stand-in for it.
 
-    A damaged one is deleted and begun anew (it is derived). Where nothing may be written, an index that is
+    A damaged one is deleted and begun anew (it is derived), and so is one that came from elsewhere or was
+    redacted by other rules: nothing of it is answered. Where nothing may be written, an index that is
     there already is used as it stands, and otherwise one at `fallback()` in the user's cache. If neither can
     be had, an index in memory serves this process.
     """
+    folder = Path(path).parent
+    told = tighten(Workspace(folder.parent) if folder.name == DERIVED_FOLDER else None)
+    opened = _open(path, fallback, identity)
+    return opened._replace(warnings=(*told, *opened.warnings)) if told else opened
+
+
+def _open(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
     try:
         return _open_or_repair(path, identity)
     except IndexUnavailable as error:
         reason = error.reason
-    if reason == "cannot be written here":
+    if reason == schema.UNWRITABLE:
         opened = _open_readonly(path, identity) or _open_elsewhere(fallback(), identity)
         if opened:
             return opened
@@ -46,47 +68,81 @@ def in_memory(identity: Mapping[str, str], warning: str) -> Opened:
 
 def answers(path: str) -> bool:
     """Whether the index at `path` can be read, or does not exist yet; never waits for a lock."""
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return True
     try:
-        with schema.translated(path):
-            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-            try:
-                return schema.exists(connection)
-            finally:
-                connection.close()
+        with schema.translated(path), closing(connect(root_of(path), path)) as connection:
+            return schema.exists(connection)
     except IndexUnavailable:
         return False
 
 
 def _open_or_repair(path: str, identity: Mapping[str, str]) -> Opened:
+    index, reason = _usable(path, identity)
+    if index:
+        return Opened(index)
+    # One at a time, and who waited finds what the other has made.
+    lock = os.path.join(os.path.dirname(path), "locks", "index.lock")
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    except OSError as error:
-        raise IndexUnavailable(path, "cannot be written here") from error
+        with locked(lock):
+            index, reason = _usable(path, identity)
+            return Opened(index) if index else discard(path, identity, reason)
+    except NoteUnreadable as error:
+        raise IndexUnavailable(path, schema.UNWRITABLE) from error
+
+
+def _usable(path: str, identity: Mapping[str, str]) -> tuple[SqliteIndex | None, str]:
+    """The index at a path, made where there is none; or why it must be begun anew."""
     try:
-        return Opened(SqliteIndex(path, identity))
+        index = SqliteIndex(path, identity)
     except IndexUnavailable as error:
-        if error.reason != "damaged":
+        if error.reason not in (schema.DAMAGED, schema.FOREIGN):
             raise
-    return discard(path, identity)
+        return None, error.reason
+    if not index.unfit:
+        return index, ""
+    index.close()
+    return None, index.unfit
 
 
-def discard(path: str, identity: Mapping[str, str]) -> Opened:
-    """Delete a damaged index and begin a new one in its place."""
+def discard(path: str, identity: Mapping[str, str], reason: str = schema.DAMAGED) -> Opened:
+    """Delete an index that cannot be used, and begin a new one in its place.
+
+    Its vectors are kept where it can be read: they hold no words, and are found by the hash of a text alone.
+    """
+    vectors = [] if reason == schema.DAMAGED else _vectors(path)
     try:
         schema.remove_files(path)
     except OSError as error:
-        raise IndexUnavailable(path, "cannot be written here") from error
-    return Opened(SqliteIndex(path, identity), warnings=("the index was damaged and has been rebuilt",))
+        raise IndexUnavailable(path, schema.UNWRITABLE) from error
+    index = SqliteIndex(path, identity)
+    if vectors:
+        index.take(vectors)
+        index.rebuild_reason = reason  # which is told, and lets go of the vectors that no text has any more
+    return Opened(index, warnings=(_ANEW.get(reason, f"the index is built anew: {reason}"),))
+
+
+def _vectors(path: str) -> list[tuple[str, Any, Any]]:
+    """The vectors of an index, and what it notes of them; none of one that cannot be read."""
+    try:
+        with schema.translated(path), closing(connect(root_of(path), path, readonly=True)) as connection:
+            return [
+                *(("meta", *row) for row in connection.execute(_NOTED, KEPT_META)),
+                *(("vectors", *row) for row in connection.execute(_VECTORS)),
+            ]
+    except IndexUnavailable:
+        return []
 
 
 def _open_readonly(path: str, identity: Mapping[str, str]) -> Opened | None:
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return None
     try:
         index = SqliteIndex(path, identity, readonly=True)
     except IndexUnavailable:
+        return None
+    if index.unfit:
+        index.close()
         return None
     return Opened(index, warnings=("the index cannot be written here and is used as it stands",))
 

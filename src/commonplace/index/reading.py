@@ -9,9 +9,11 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
+from commonplace import installation
+from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import MissingExtra
+from commonplace.errors import MissingExtra, NoteUnreadable
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
@@ -25,7 +27,6 @@ BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets
 BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
-_AGAIN = "install 'commonplace[code]' anew and delete the index"
 
 
 class Reader:
@@ -62,7 +63,10 @@ class Reader:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the owner should know of how the files were cut."""
-        told = [f"code is cut by lines: {trouble}; {_AGAIN}" for trouble in dict.fromkeys(self.broken)]
+        told = [f"code is cut by lines: {trouble}" for trouble in dict.fromkeys(self.broken)]
+        if told:
+            repair = installation.add(installation.requirements("code"), again=True)
+            told = [f"{line}; install its grammars anew and delete the index: {repair}" for line in told]
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
@@ -90,7 +94,7 @@ class Reader:
 
         try:
             state.path.encode()
-            with open(state.absolute, "rb") as file:
+            with state.open() as file:
                 content, state = _hash(file, state)
                 if not self._is_new(state, content):
                     return None
@@ -98,6 +102,9 @@ class Reader:
                 note = reading.note(file, state.path, state.format, state.size)
         except (UnicodeEncodeError, OSError) as error:
             self._fail(state, error)
+            return None
+        except NoteUnreadable as error:  # what the index knows of it stays
+            self.failed.append(FileFailure(state.path, error.reason))
             return None
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
@@ -146,14 +153,23 @@ def content_hash(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
+def content_of(state: FileState) -> str:
+    """Identity of what a file says now, a block at a time, empty where it cannot be read."""
+    try:
+        with state.open() as file:
+            return _hash(file, state)[0]
+    except OSError:
+        return ""
+
+
 def _read(state: FileState) -> tuple[bytes, FileState]:
     """Read a file, with size and time as they stood when it was read.
 
     The time is recorded as unknown if the file could still change under the same time stamp.
     """
-    with open(state.absolute, "rb") as file:
+    with state.open() as file:
         status = os.fstat(file.fileno())
-        data = file.read()
+        data = read_whole(file, state.path)
     return data, _as_read(state, status, len(data))
 
 

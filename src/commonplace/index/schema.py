@@ -10,18 +10,24 @@ full text of its own, so that whoever does not ask for it finds and counts every
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import apsw
 
+from commonplace.base import connection as base
+from commonplace.base.root import Unsafe
+from commonplace.base.signature import sign, verify
 from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
+from commonplace.paths import root_of, signing_key
 
 VERSION = "schema-4"
+# Why an index cannot be used as it is, as IndexUnavailable says it.
+DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
@@ -33,6 +39,9 @@ WITH_WRITER = """instr(annotations, '"by":') > 0"""
 # Nearly all passages stand; every question asks whether there are others, so the index over those is small.
 STRUCK = "until IS NOT NULL"
 WITH_DAY = "day IS NOT NULL"
+
+SIGNATURE = "signature"
+_SIGNED_AS, _SIGNED = "index", ("schema", "tokenizer", "chunking", "rules")
 
 TABLES = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value NOT NULL);
@@ -68,18 +77,18 @@ NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts", "st
 
 
 def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
-    """Open an index file and set its pragmas.
+    """Open an index file, or `:memory:`, and set its pragmas.
 
-    Raises IndexUnavailable if it cannot be opened or is not a database.
+    Raises IndexUnavailable if it cannot be opened or is not a database; `reason` is FOREIGN where a link or
+    another special file stands in the place of it or of its log.
     """
-    flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    name = path
-    if readonly:
-        # Nobody can write here, so no lock is needed; a -shm file could not be made either.
-        name = f"file:{_uri(path)}?immutable=1"
-        flags |= apsw.SQLITE_OPEN_URI
+    # Nobody can write to a file that is read-only, so no lock is needed; -shm could not be made either.
+    query = "immutable=1" if readonly else ""
     with translated(path):
-        connection = apsw.Connection(name, flags=flags)
+        if path == ":memory:":
+            connection = base.memory()
+        else:
+            connection = base.connect(root_of(path), path, make=not readonly, readonly=readonly, query=query)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
             # One statement a call: apsw stops at the first one that returns a row.
@@ -91,12 +100,6 @@ def connect(path: str, *, readonly: bool = False) -> apsw.Connection:
     return connection
 
 
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return quote(os.path.abspath(path))
-
-
 @contextmanager
 def translated(path: str) -> Iterator[None]:
     """Turn SQLite's errors into ours; the damaged kind says so in `reason`."""
@@ -104,21 +107,26 @@ def translated(path: str) -> Iterator[None]:
         yield
     except apsw.Error as error:
         raise IndexUnavailable(path, _reason(error)) from error
+    except Unsafe as error:
+        raise IndexUnavailable(path, FOREIGN) from error
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise IndexUnavailable(path, "the disk is full" if full else UNWRITABLE) from error
     except UnicodeEncodeError as error:  # a folder's name may be any bytes, SQLite's file names are UTF-8
-        raise IndexUnavailable(path, "cannot be written here") from error
+        raise IndexUnavailable(path, UNWRITABLE) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
-        raise IndexUnavailable(path, "damaged") from error
+        raise IndexUnavailable(path, DAMAGED) from error
 
 
 def _reason(error: apsw.Error) -> str:
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return "damaged"
+        return DAMAGED
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
     if isinstance(error, apsw.FullError):
         return "the disk is full"
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
-        return "cannot be written here"
+        return UNWRITABLE
     return str(error) or type(error).__name__
 
 
@@ -135,10 +143,13 @@ def quoted(name: str) -> str:
 
 def exists(connection: apsw.Connection) -> bool:
     """Whether the tables have been created."""
-    found = connection.execute(
-        "SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','passages')"
-    ).fetchone()
-    return bool(found and found[0] == 2)
+    tables = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('meta', 'passages')"
+    return bool(connection.execute(tables).get == 2)
+
+
+def is_empty(connection: apsw.Connection) -> bool:
+    """Whether a file holds nothing at all, so that tables may be created in it."""
+    return not connection.execute("SELECT count(*) FROM sqlite_schema").get
 
 
 def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
@@ -146,12 +157,25 @@ def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
     for name in NAMES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(TABLES)
-    connection.executemany("INSERT INTO meta VALUES(?, ?)", list(identity.items()))
+    signature = sign(signing_key(), _SIGNED_AS, _signed(identity))
+    connection.executemany("INSERT INTO meta VALUES(?, ?)", [*identity.items(), (SIGNATURE, signature)])
+
+
+def is_signed(meta: Mapping[str, str]) -> bool:
+    """Whether this user's own programs made an index, by its meta table."""
+    return verify(signing_key(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
+
+
+def _signed(identity: Mapping[str, str]) -> bytes:
+    """What of an identity is signed; how programs are cut may be noted later."""
+    return json.dumps([identity.get(name, "") for name in _SIGNED]).encode()
 
 
 def read_meta(connection: apsw.Connection) -> dict[str, str]:
-    """The texts of the meta table; the scan is bytes, and most of a megabyte."""
-    return dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
+    """The texts of the meta table; the scan is bytes, and most of a megabyte. None of a table not of ours."""
+    with suppress(apsw.SQLError):
+        return dict(connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'"))
+    return {}
 
 
 @contextmanager
@@ -183,7 +207,7 @@ def rollback(connection: apsw.Connection) -> None:
 
 
 def remove_files(path: str) -> None:
-    """Delete an index and its side files."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with suppress(FileNotFoundError):
-            os.unlink(path + suffix)
+    """Delete an index and its side files; of a link the link alone. Raises OSError."""
+    root = root_of(path)
+    for suffix in ("", *base.SIDE_FILES):
+        root.unlink(path + suffix, missing_ok=True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import IndexUnavailable
-from commonplace.index import schema
+from commonplace.index import rules, schema
 from commonplace.notes import languages
 from commonplace.notes.scan import FileState
 
@@ -22,6 +22,7 @@ Key = tuple[str, str]  # collection, path
 # What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
 # which model's are being made beside them, which contexts are embedded with the passages.
 KEPT_META = ("model", "scripts", "staging", "contexts")
+RULES = "rules"  # the part of the identity that names rule sets with their versions
 CODE = "code"  # the part of the identity that matters only where code is indexed
 DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
 
@@ -84,12 +85,14 @@ class SqliteIndex:
         """Open or create the index at `path` (`:memory:` for one that lives as long as this object).
 
         An index of another identity (schema, tokenizer, chunking) is kept and still answers: `rebuild_reason`
-        says why it must be rebuilt. Raises IndexUnavailable.
+        says why it must be rebuilt. `unfit` says why one must not answer: it came from elsewhere, or was
+        redacted by other rules. Raises IndexUnavailable.
         """
         self.path = path
         self.readonly = readonly
         self.identity = dict(identity)
         self.rebuild_reason: str | None = None
+        self.unfit = ""
         self.connection = schema.connect(path, readonly=readonly)
         self._lock = threading.RLock()
         self._own = False  # whether `publish` is to end the transaction that `stage` began
@@ -107,18 +110,29 @@ class SqliteIndex:
 
     def _check_identity(self) -> None:
         if not schema.exists(self.connection):
+            if not schema.is_empty(self.connection):
+                self.unfit = schema.FOREIGN
+                return
             if self.readonly:
-                raise IndexUnavailable(self.path, "cannot be written here")
+                raise IndexUnavailable(self.path, schema.UNWRITABLE)
             with schema.transaction(self.connection):
                 if not schema.exists(self.connection):
                     schema.create(self.connection, self.identity)
             return
         meta = schema.read_meta(self.connection)
+        if not schema.is_signed(meta):
+            self.unfit = schema.FOREIGN
+            return
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
         if CODE in changed and not self._holds_code():
             changed.remove(CODE)  # `affirm` takes it on
+        if RULES in changed:
+            at = changed.index(RULES)
+            changed[at : at + 1] = rules.changed(meta.get(RULES, ""), self.identity[RULES])
         if changed:
             self.rebuild_reason = f"{', '.join(changed)} changed"
+        if rules.REDACTION in changed:
+            self.unfit = self.rebuild_reason or ""
 
     def _holds_code(self) -> bool:
         return any(languages.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
@@ -144,6 +158,13 @@ class SqliteIndex:
         for key, value in about_vectors.items():
             self.set_meta(key, value)
         self.rebuild_reason = None
+
+    def take(self, rows: Iterable[tuple[str, Any, Any]]) -> None:
+        """Take on rows of another index's `meta` and `vectors`. Raises IndexUnavailable."""
+        with self.writing():
+            for table, key, value in rows:
+                columns = "key, value" if table == "meta" else "key, vector"
+                self._statement(f"INSERT OR REPLACE INTO {table}({columns}) VALUES(?, ?)", (key, value))
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -36,6 +36,9 @@ RETRY_S = 30.0  # how often one that searches the files themselves looks whether
 SLOW_SCAN_S, SCAN_HOLDS_S = 0.01, 1.0
 
 
+BEGUN = "the index is being filled by another process: the files themselves were searched"
+
+
 class Store:
     """Owns the open index of one workspace; not thread-safe, its owner holds a lock."""
 
@@ -172,7 +175,7 @@ class Store:
         listings = look(self.sources)
         if index.rebuild_reason is not None:
             found = states(listings)
-            return 0 if self._is_cheap(found) and self._try_sync(found) else len(found)
+            return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
         whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
@@ -186,6 +189,10 @@ class Store:
         changed = [*difference.fresh, *difference.suspect]
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
+            return 0
+        if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
+            self._take(in_memory(self._identity, BEGUN))
+            self._try_sync(found)
             return 0
         return _really_stale(difference, manifest)
 
@@ -390,17 +397,13 @@ def _texts(vectors: Vectors, embedder: Embedder | None, contexts: Mapping[str, s
 def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known]) -> int:
     """How many files differ; one written in the moment it was indexed is compared by its content."""
     known = [(state, manifest[state.key]) for state in difference.suspect]
-    same = [s for s, k in known if k.mtime_ns == 0 and k.size == s.size and _content(s) == k.hash]
+    racy = [(state, one.hash) for state, one in known if one.mtime_ns == 0 and one.size == state.size]
+    if not racy:
+        return difference.stale
+    from commonplace.index.reading import content_of  # most searches find nothing changed
+
+    same = [state for state, content in racy if content_of(state) == content]
     return difference.stale - len(same)
-
-
-def _content(state: FileState) -> str | None:
-    from commonplace.index.reading import content_hash
-
-    try:
-        return content_hash(Path(state.absolute).read_bytes())
-    except OSError:
-        return None
 
 
 def _inode(path: str) -> int:

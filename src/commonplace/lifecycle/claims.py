@@ -6,26 +6,27 @@ written in a way that makes a repetition nothing (`Memory.capture`).
 
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace import paths
+from commonplace import paths, records
 from commonplace.atomic import LockTimeout, locked
+from commonplace.base.root import Root
 from commonplace.errors import CommonplaceError, ConfigError
-from commonplace.lifecycle.spool import append, decode
+from commonplace.lifecycle.spool import KIND, MAX_BYTES, append, decode
 from commonplace.types import Entry
 
 if TYPE_CHECKING:
     from commonplace.lifecycle.spool import Spool
 
 MOST_CLAIMS = 16  # that no note takes; beyond them what waits stays where it is
+MARK_KIND = "claim"
+_LARGEST_MARK = 1000  # bytes
 Write = Callable[[Sequence[Entry]], object]
 
 
@@ -44,16 +45,17 @@ class Drained:
 
 
 class Line(NamedTuple):
-    """A line of a claim, where it ends in the file, and its entry, None for a damaged one."""
+    """A line of a claim, where it ends in the file, and its entry: None for a damaged or foreign one."""
 
     raw: bytes
     end: int
     entry: Entry | None
+    foreign: bool = False
 
     @property
     def day(self) -> str:
-        """The day whose note takes it; empty for a damaged one."""
-        return self.entry.at.date().isoformat() if self.entry else ""
+        """The day whose note takes it; none for a line that no note takes, and why."""
+        return self.entry.at.date().isoformat() if self.entry else "foreign" if self.foreign else ""
 
 
 class Stopped(Exception):
@@ -66,7 +68,7 @@ class Stopped(Exception):
 
 def drain(spool: Spool, write: Write, wait_s: float, batch: int) -> Drained:
     """Write what a spool holds; see `Spool.drain`."""
-    if spool.empty and not spool.refusals.exists():
+    if spool.empty and not spool.workspace.files.is_file(spool.refusals):
         return Drained()
     work = _Drain(spool, write, batch)
     try:
@@ -78,7 +80,7 @@ def drain(spool: Spool, write: Write, wait_s: float, batch: int) -> Drained:
     except CommonplaceError as error:
         return work.report(str(error))
     except OSError as error:
-        return work.report(f"{paths.shown(spool.workspace.spool)}: {paths.reason(error)}")
+        return work.report(f"{paths.shown(spool.workspace.spool)}: {records.trouble(error)}")
 
 
 class _Drain:
@@ -86,6 +88,7 @@ class _Drain:
 
     def __init__(self, spool: Spool, write: Write, batch: int) -> None:
         self._spool, self._write, self._batch = spool, write, batch
+        self._files = spool.workspace.files
         self._written = self._damaged = self._refused = 0
 
     def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
@@ -97,23 +100,37 @@ class _Drain:
         trouble, blocked = "", set[str]()
         for path in self._claims():
             try:
-                self._settle(Claim(path), blocked)
+                self._settle(Claim(self._files, path), blocked)
             except Stopped as stopped:
                 trouble = trouble or str(stopped)
                 blocked.add(stopped.day)
             except OSError as error:
-                trouble = trouble or f"{paths.shown(path)}: {paths.reason(error)}"
+                trouble = trouble or f"{paths.shown(path)}: {records.trouble(error)}"
         return self.report(trouble)
 
     def _claims(self) -> list[Path]:
-        """The claims there are, with a new one of all that waits."""
-        found = claimed(self._spool)
-        if len(found) < MOST_CLAIMS and self._spool.path.exists():
+        """The claims there are, with a new one of all that waits; what can be none is set aside."""
+        found = []
+        for path in claimed(self._spool):
+            if told := self._no_claim(path):
+                records.set_aside(self._files, path, told)
+            else:
+                found.append(path)
+        if len(found) < MOST_CLAIMS and self._files.is_file(self._spool.path):
             new = self._spool.workspace.spool / f"claimed-{time.time_ns():020d}-{os.getpid()}.jsonl"
             with locked(paths.lock_file(self._spool.workspace, "spool")):
-                os.rename(self._spool.path, new)
-            found.append(new)
+                self._files.rename(self._spool.path, new)
+            if not (told := self._no_claim(new)):
+                return [*found, new]
+            records.set_aside(self._files, new, told)
         return found
+
+    def _no_claim(self, path: Path) -> str:
+        """Why a file can be no claim of ours: a link, or larger than a spool may be."""
+        if not self._files.is_file(path):
+            return "is no regular file"
+        larger = self._files.stat(path).st_size > max(MAX_BYTES, self._spool.max_bytes)
+        return "is larger than a spool may be" if larger else ""
 
     def _settle(self, claim: Claim, blocked: set[str]) -> None:
         """Write what of a claim is not in notes yet, then remove it. Raises Stopped."""
@@ -122,6 +139,9 @@ class _Drain:
             run = batches.pop(0)
             if run[0].day in blocked:
                 raise Stopped(run[0].day)
+            if run[0].foreign:
+                self._set_foreign_aside(claim, run)
+                continue
             try:
                 self._put(run)
             except ConfigError:  # nothing that time mends: which of them is it?
@@ -147,47 +167,52 @@ class _Drain:
         self._written += len(entries)
 
     def _set_aside(self, run: Sequence[Line]) -> None:
-        append(self._spool.aside, b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run))
+        append(self._files, self._spool.aside, _joined(run))
         self._damaged += len(run)
+
+    def _set_foreign_aside(self, claim: Claim, run: Sequence[Line]) -> None:
+        place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
+        append(self._files, Path(self._files.absolute(place)), _joined(run))
+        records.say(f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}")
+        claim.advance(run[-1].end)
 
     def _tidy(self) -> None:
         """Take up how many entries were refused, to count anew, and remove marks whose claims are gone."""
-        for mark in self._spool.workspace.spool.glob("claimed-*.done"):
-            if not mark.with_suffix(".jsonl").exists():
-                mark.unlink()
+        folder, files = self._spool.workspace.spool, self._files
+        for name in files.names(folder):
+            claim = f"{name.removesuffix('.done')}.jsonl"
+            if name.endswith(".tmp") or (name.endswith(".done") and not files.is_file(folder / claim)):
+                files.remove(folder / name)
         with suppress(OSError):
-            self._refused = os.path.getsize(self._spool.refusals)
-            os.unlink(self._spool.refusals)
+            self._refused = files.stat(self._spool.refusals).st_size
+            files.unlink(self._spool.refusals)
 
 
 class Claim:
     """A file of entries that is being written down, and a small one beside it that says how far that is."""
 
-    def __init__(self, path: Path) -> None:
-        """Name a claim; how far it is is read now, from the beginning where nothing says so."""
+    def __init__(self, files: Root, path: Path) -> None:
+        """Name a claim; how far it is is read now, from the beginning where nothing of ours says so."""
         self.path, self.mark = path, path.with_suffix(".done")
-        try:
-            with opened(self.mark) as file:
-                self.done = int(file.read())
-        except (OSError, ValueError):
-            self.done = 0
+        self._files, self.done = files, 0
+        with suppress(OSError, ValueError, records.Foreign):
+            told = records.read(files, self.mark, MARK_KIND, limit=_LARGEST_MARK)
+            if told.get("claim") == path.name and isinstance(told.get("done"), int):
+                self.done = told["done"]
 
     def advance(self, done: int) -> None:
         """Note that all before this byte stands in notes."""
-        temporary = self.mark.with_suffix(".tmp")
-        with suppress(FileNotFoundError):
-            temporary.unlink()
-        append(temporary, b"%d" % done)
-        os.replace(temporary, self.mark)
+        told = {"claim": self.path.name, "done": done}
+        self._files.exchange(self.mark, records.seal(MARK_KIND, told), durable=False, alone=True)
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines that are not known to be in notes."""
-        with opened(self.path) as file:
-            end = file.seek(self.done)
+        with self._files.open(self.path) as file:
+            end = file.seek(max(0, self.done))
             for raw in file:
                 end += len(raw)
                 if raw.strip():
-                    yield Line(raw, end, _entry(raw))
+                    yield _line(raw, end)
 
     def batches(self, most: int) -> Iterator[list[Line]]:
         """Yield runs of entries of one day, and runs of damaged lines."""
@@ -202,45 +227,46 @@ class Claim:
 
     def remove(self) -> None:
         """Remove what is written down; a mark that is left says nothing of another claim, as names differ."""
-        self.path.unlink()
-        with suppress(FileNotFoundError):
-            self.mark.unlink()
+        self._files.unlink(self.path)
+        self._files.unlink(self.mark, missing_ok=True)
 
 
 def claimed(spool: Spool) -> list[Path]:
     """Return the claims of a spool, oldest first."""
-    return sorted(spool.workspace.spool.glob("claimed-*.jsonl"))
+    folder = spool.workspace.spool
+    try:
+        names = spool.workspace.files.names(folder)
+    except OSError:
+        return []
+    return [folder / name for name in names if name.startswith("claimed-") and name.endswith(".jsonl")]
 
 
-def left(path: Path) -> int:
+def left(files: Root, path: Path) -> int:
     """Count the entries of a claim that are not known to be in notes."""
     try:
-        return sum(1 for _ in Claim(path).lines())
+        return sum(1 for _ in Claim(files, path).lines())
     except OSError:
         return 0  # written down meanwhile
 
 
-def lines(path: Path) -> int:
+def lines(files: Root, path: Path) -> int:
     """Count the lines of a file; there are none in one that is missing."""
     try:
-        with opened(path) as file:
+        with files.open(path) as file:
             return sum(1 for line in file if line.strip())
     except OSError:
         return 0
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a file of the spool to be read; no link, and nothing that has no end. Raises OSError."""
-    file = open(os.open(path, paths.OPEN_FLAGS), "rb")  # noqa: SIM115  # its reader closes it
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "not a regular file")
-    return file
-
-
-def _entry(raw: bytes) -> Entry | None:
+def _line(raw: bytes, end: int) -> Line:
     try:
         entry = decode(raw)
+    except records.Unsigned:
+        return Line(raw, end, None, foreign=True)
     except ValueError:
-        return None
-    return entry if entry.text.strip() else None
+        return Line(raw, end, None)
+    return Line(raw, end, entry if entry.text.strip() else None)
+
+
+def _joined(run: Sequence[Line]) -> bytes:
+    return b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run)

@@ -12,6 +12,7 @@ from commonplace.types.conversation import Turn
 
 REQUEST_WORDS, ANSWER_WORDS = 50, 70
 MOST_ACTIONS = 8
+_LOOKED_AT = 20_000  # characters of a turn, or of a part of it between code: far more than is shown
 _FENCE = "```"
 _MORE: dict[Language, str] = {"en": "{} more", "zh": "另有 {} 项"}
 _BETWEEN: dict[Language, str] = {"en": "; ", "zh": "；"}
@@ -32,7 +33,8 @@ def extract(turns: Sequence[Turn], language: Language) -> Parts:
 def _said(turn: Turn) -> str:
     """What a turn says, without code; a line that ends without a mark is a sentence."""
     kept = turn.text.split(_FENCE)[::2] if _FENCE in turn.text else [turn.text]
-    return joined(ended(plain(line)) for part in kept for line in part.splitlines())
+    lines = (line for part in kept for line in part[:_LOOKED_AT].splitlines() if line.strip())
+    return joined(ended(plain(line)) for line in lines)
 
 
 def _opening(text: str, most: int) -> str:

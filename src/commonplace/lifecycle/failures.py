@@ -29,7 +29,7 @@ _AWAY = (
 _NO_MATCH = r"\bno (?:matches|match|files?|results?)(?: were)? found|\b0 matches\b|nothing found"
 _CALLED_WRONGLY = (
     r"has not been read yet|been modified since|string to replace (?:was )?not found"
-    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d+) occurrences"
+    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d{1,9}) occurrences"
     r"|inputvalidationerror|invalid (?:tool )?(?:input|arguments?|parameters?)\b"
     r"|missing required (?:argument|parameter)|unknown tool|no such tool"
     r"|failed to find expected lines|no changes to make"

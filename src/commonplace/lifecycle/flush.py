@@ -132,13 +132,15 @@ def _argument(arguments: str) -> str:
 
 def _facts(text: str) -> tuple[str, ...]:
     """The facts of a text, one a line: without marks, headings, fences, and what says that there are none."""
-    found = []
+    found: list[str] = []
     for line in text.splitlines():
-        if line.lstrip().startswith(("#", "```", "~~~")) or _NOTHING.fullmatch(line):
+        if len(found) == MOST_ENTRIES:
+            break
+        if not line.strip() or line.lstrip().startswith(("#", "```", "~~~")) or _NOTHING.fullmatch(line):
             continue
         if fact := _CLOCK.sub("", prose.plain(line)):
             found.append(prose.within(fact, ENTRY_WORDS))
-    return tuple(found[:MOST_ENTRIES])
+    return tuple(found)
 
 
 def news(texts: Sequence[str], note: str) -> list[str]:

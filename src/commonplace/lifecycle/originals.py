@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +12,7 @@ from posixpath import dirname
 from typing import TYPE_CHECKING
 
 from commonplace import paths
-from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.history import applying, runs
 from commonplace.lifecycle.months.planning import ARCHIVE, own_notes
 from commonplace.lifecycle.schedule import due
@@ -31,11 +30,15 @@ _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The originals of a month that are still there; `changed` are those that somebody has edited since."""
+    """The originals of a month that are still there; `changed` are those that somebody has edited since.
+
+    `digests` are the SHA-256 of the bytes of `paths`.
+    """
 
     month: str
     paths: tuple[str, ...]
     changed: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
 
 
 def found(memory: Memory, month: str = "") -> list[Originals]:
@@ -48,16 +51,21 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
         raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
     applying.recover(memory.workspace)
     written = _written(memory.workspace)
-    months: dict[str, list[str]] = {}
+    months: dict[str, dict[str, str]] = {}
     changed: dict[str, list[str]] = {}
     for path in sorted({*written, *_pointed_at(memory)}):
         own = (layout.date_of(path) or "")[:7]
         if not own or (month and own != month) or (data := _data(memory, path)) is None:
             continue
-        same = path not in written or runs.digest(data) in written[path]
-        (months if same else changed).setdefault(own, []).append(path)
+        digest = runs.digest(data)
+        if path not in written or digest in written[path]:
+            months.setdefault(own, {})[path] = digest
+        else:
+            changed.setdefault(own, []).append(path)
     return [
-        Originals(own, tuple(months.get(own, ())), tuple(changed.get(own, ())))
+        Originals(
+            own, tuple(months.get(own, ())), tuple(changed.get(own, ())), tuple(months.get(own, {}).values())
+        )
         for own in sorted({*months, *changed})
     ]
 
@@ -94,12 +102,19 @@ def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None
     """Delete the originals of a month, and drop what refers to them; None where there is nothing.
 
     What stands in the monthly note keeps its day. The run can be undone as any other. Raises Running,
-    FileChanged, NoteUnreadable, with nothing changed.
+    PreviewOutdated where one of them was edited meanwhile, FileChanged, NoteUnreadable, with nothing changed.
     """
     now = now or datetime.now().astimezone()
     gone = originals.paths
 
     def compose(read: Read) -> Sequence[Change]:
+        other = [
+            path
+            for path, digest in zip(gone, originals.digests, strict=True)
+            if runs.digest(read(path)) != digest
+        ]
+        if other:
+            raise PreviewOutdated(other)
         changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
         return [*changes, *(Change(path, read(path), None) for path in gone)]
 
@@ -129,5 +144,5 @@ def _leave(workspace: paths.Workspace, gone: Sequence[str]) -> None:
     for folder in sorted({dirname(path) for path in gone}, key=len, reverse=True):
         while folder:
             with suppress(OSError):
-                os.rmdir(workspace.root / folder)
+                workspace.files.rmdir(folder)
             folder = dirname(folder)

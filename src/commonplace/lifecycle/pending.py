@@ -3,25 +3,27 @@
 A session has a mark in `.commonplace/pending/`, made before its first message counts and moved on only after
 its summary stands in the note. Whoever works on a session holds a lock beside the mark, and a program keeps
 it while the session is open: the kernel frees it when the program dies, so a mark whose lock can be had
-belongs to nobody that lives.
+belongs to nobody that lives. Marks are signed; one that is not ours says nothing.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, records
 from commonplace.atomic import LockTimeout
 from commonplace.errors import CommonplaceError
 from commonplace.sessions import transcript
 
 ENDING = ".json"
+KIND = "pending"
+_LARGEST = 100_000  # bytes of a mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Pending:
 
     def __init__(self, workspace: paths.Workspace) -> None:
         """Bind to a workspace; nothing is made before a session is opened."""
-        self._workspace = workspace
+        self._workspace, self._files = workspace, workspace.files
         self._lock = paths.lock_file(workspace, "pending")
         self._guard = threading.Lock()
         self._locks: dict[str, ExitStack] = {}
@@ -111,28 +113,41 @@ class Pending:
 
     def read(self, session: str) -> Mark | None:
         """Return the mark of a session, None where there is none or it cannot be understood."""
-        mark = _read(self._file(session))
+        mark = self._read(self._file(session))
         return mark if mark is not None and mark.session == session else None
 
     def update(self, session: str, change: Callable[[Mark], Mark]) -> None:
         """Change the mark of a session, a new one where there is none. Raises NoteUnreadable."""
 
-        def compose(data: bytes) -> bytes:
-            known = _parsed(data)
-            mark = change(known if known is not None and known.session == session else Mark(session))
-            return json.dumps(asdict(mark), ensure_ascii=False).encode("utf-8", "replace")
+        def changed(known: dict[str, Any] | None) -> Mapping[str, Any]:
+            mark = None if known is None else _parsed(known)
+            return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
 
-        atomic.replace(self._file(session), compose, lock=self._lock)
+        with atomic.locked(self._lock):
+            records.update(self._files, self._file(session), KIND, changed, limit=_LARGEST)
 
     def marks(self) -> list[Mark]:
         """Return the marks of all sessions, those that were touched first before the others."""
         found = []
-        with suppress(OSError):
-            for file in self._workspace.pending.glob(f"*{ENDING}"):
-                with suppress(OSError):
-                    found.append((file.stat().st_mtime_ns, file.name, file))
-        marks = (_read(file) for _, _, file in sorted(found))
+        for name in self._names():
+            file = self._workspace.pending / name
+            with suppress(OSError):
+                found.append((self._files.stat(file).st_mtime_ns, name, file))
+        marks = (self._read(file) for _, _, file in sorted(found))
         return [mark for mark in marks if mark is not None]
+
+    def _names(self) -> list[str]:
+        try:
+            names = self._files.names(self._workspace.pending)
+        except OSError:
+            return []
+        return [name for name in names if name.endswith(ENDING)]
+
+    def _read(self, file: Path) -> Mark | None:
+        try:
+            return _parsed(records.read(self._files, file, KIND, limit=_LARGEST))
+        except (OSError, ValueError, records.Foreign):
+            return None
 
     def _file(self, session: str) -> Path:
         return self._workspace.pending / f"{transcript.path_of(self._workspace, session).stem}{ENDING}"
@@ -147,6 +162,7 @@ class Pending:
         if session in self._locks:
             return
         held = ExitStack()
+        paths.prepare_derived(self._workspace, self._workspace.pending)
         # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
         with atomic.locked(self._lock):
             try:
@@ -167,19 +183,11 @@ class Pending:
         with self._locks.pop(session), suppress(LockTimeout), atomic.locked(self._lock):
             for ending in (".lock", ".queue"):
                 with suppress(OSError):
-                    file.with_suffix(ending).unlink()
+                    self._files.unlink(file.with_suffix(ending))
 
 
-def _read(file: Path) -> Mark | None:
+def _parsed(found: Mapping[str, Any]) -> Mark | None:
     try:
-        return _parsed(file.read_bytes())
-    except OSError:
-        return None
-
-
-def _parsed(data: bytes) -> Mark | None:
-    try:
-        found = json.loads(data)
         return Mark(
             str(found["session"]),
             str(found["agent"]),
@@ -190,5 +198,5 @@ def _parsed(data: bytes) -> Mark | None:
             bool(found["held"]),
             bool(found["over"]),
         )
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError):
         return None

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from commonplace.index import lexicon
+from commonplace.notes import comments
 from commonplace.notes.redact import redact, strip_private
 from commonplace.search import stopwords, wording
 
@@ -27,7 +28,7 @@ _END = re.compile(
 )
 _CLAUSE = re.compile(r"(?<=[,;:])\s+|(?<=[，、：])|\s+")
 _MARKS = re.compile(r"\A(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+")
-_COMMENT = re.compile(r"<!--.*?-->|<!--|-->", re.DOTALL)
+_COMMENT_MARK = re.compile(r"<!--|-->")
 
 
 def language(texts: Iterable[str]) -> Language:
@@ -44,9 +45,15 @@ def is_in(text: str, language: Language) -> bool:
 
 def words(text: str) -> int:
     """Count words: a run of letters and digits is one, two CJK characters are one."""
+    wide, rest = _counted(text)
+    return math.ceil(wide / 2) + rest
+
+
+def _counted(text: str) -> tuple[int, int]:
+    """How many CJK characters and how many other words stand in a text."""
     wide = sum(map(len, lexicon.cjk_runs(text)))
     rest = re.sub(lexicon.CJK_RUN, " ", text) if wide else text
-    return math.ceil(wide / 2) + len(_WORD.findall(rest))
+    return wide, len(_WORD.findall(rest))
 
 
 def sentences(text: str) -> list[str]:
@@ -61,21 +68,23 @@ def within(text: str, most: int) -> str:
     """
     if words(text) <= most:
         return text
-    kept = ""
+    kept: list[str] = []
+    wide = rest = 0
     for sentence in sentences(text):
-        longer = joined([kept, sentence])
-        if words(longer) > most:
+        more_wide, more = _counted(sentence)
+        wide, rest = wide + more_wide, rest + more
+        if math.ceil(wide / 2) + rest > most:
             break
-        kept = longer
-    return kept or _shortened(text, most)
+        kept.append(sentence)
+    return joined(kept) or _shortened(text, most)
 
 
 def joined(parts: Iterable[str]) -> str:
     """Put sentences one behind the other, with a space where the script has any."""
-    text = ""
+    told: list[str] = []
     for part in filter(None, parts):
-        text += part if not text or text[-1] in "。！？；，、" else f" {part}"
-    return text
+        told += (part,) if not told or told[-1][-1] in "。！？；，、" else (" ", part)
+    return "".join(told)
 
 
 def ended(text: str) -> str:
@@ -86,12 +95,14 @@ def ended(text: str) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    kept = ""
-    at = 0
-    for piece in [*_CLAUSE.finditer(text)]:
-        if words(text[: piece.end()]) > most:
+    at = wide = rest = 0
+    for piece in _CLAUSE.finditer(text):  # no word goes on behind one, so that words add up
+        more_wide, more = _counted(text[at : piece.end()])
+        wide, rest = wide + more_wide, rest + more
+        if math.ceil(wide / 2) + rest > most:
             break
-        kept, at = text[: piece.end()].rstrip(), piece.end()
+        at = piece.end()
+    kept = text[:at].rstrip()
     if not kept:  # one word, or CJK without any mark
         kept = text[:at] or text[: 2 * most]
         while len(kept) > 1 and words(kept) > most:
@@ -104,7 +115,7 @@ def plain(text: str) -> str:
 
     A comment could say of a note who wrote it or what it replaces, which is not for a model to say.
     """
-    safe = redact(strip_private(_COMMENT.sub(" ", text)))[0]
+    safe = redact(strip_private(_COMMENT_MARK.sub(" ", comments.without(text, " "))))[0]
     return _MARKS.sub("", " ".join(safe.split())).strip()
 
 

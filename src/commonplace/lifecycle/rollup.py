@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -159,11 +160,10 @@ def _month(old: Old, plan: Plan, run: Run | None = None, *, refused: str = "", t
 def _keep_closed(workspace: paths.Workspace, modes: Mapping[str, int], path: str) -> None:
     """Let nobody read what was moved who could not read it before, the monthly note included."""
     for name, mode in [*modes.items(), *((path, mode) for mode in modes.values())]:
-        place = workspace.root / name
-        with suppress(OSError):
-            now = stat.S_IMODE(os.stat(place).st_mode)
-            if now & mode != now:
-                os.chmod(place, now & mode)
+        with suppress(OSError), workspace.files.open(name, links=True) as file:
+            now = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if now & mode != now and sys.platform != "win32":
+                os.fchmod(file.fileno(), now & mode)
 
 
 def _indexed(memory: Memory) -> list[str]:

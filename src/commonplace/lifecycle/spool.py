@@ -1,13 +1,13 @@
 """Entries on their way into notes, on disk: any process appends some in no time, one at a time writes them.
 
 `.commonplace/spool/entries.jsonl` is appended to under a lock, a line an entry. Whoever drains it renames it
-first, so that nobody appends to what is being read, and removes it when all of it stands in notes. Nothing
-here imports the engine: a hook process is gone before that would be loaded.
+first, so that nobody appends to what is being read, and removes it when all of it stands in notes. Each line
+is signed: one that is not ours gets into no note. Nothing here imports the engine: a hook process is gone
+before that would be loaded.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -16,9 +16,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from commonplace import paths
+from commonplace import paths, records
 from commonplace.atomic import LOCK_WAIT_S, locked
-from commonplace.errors import NoteUnreadable, OutsideRoots
+from commonplace.base.root import Root
 from commonplace.types import Entry, Provenance
 from commonplace.types.entries import Writer
 
@@ -26,14 +26,8 @@ if TYPE_CHECKING:
     from commonplace.lifecycle.claims import Drained
 
 MAX_BYTES = 64_000_000  # of everything in the folder; some 60,000 entries
-_APPEND = (
-    os.O_RDWR
-    | os.O_APPEND
-    | os.O_CREAT
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+KIND = "spool"
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +71,10 @@ class Spool:
         self.prepare()
         with locked(paths.lock_file(self.workspace, "spool"), timeout_s):
             taken = self._fitting(lines)
-            try:
+            with records.translated(self.path):
                 if taken:
-                    append(self.path, b"".join(taken))
+                    append(self.workspace.files, self.path, b"".join(taken))
                 self._refuse(len(lines) - len(taken))
-            except OSError as error:
-                raise NoteUnreadable(paths.shown(self.path), paths.reason(error)) from error
         return len(taken)
 
     def drain(
@@ -104,10 +96,11 @@ class Spool:
         from commonplace.lifecycle import claims
 
         refused = 0
+        files = self.workspace.files
         with suppress(OSError):
-            refused = os.path.getsize(self.refusals)
-        entries = claims.lines(self.path) + sum(claims.left(path) for path in claims.claimed(self))
-        return Waiting(entries, claims.lines(self.aside), refused)
+            refused = files.stat(self.refusals).st_size
+        entries = claims.lines(files, self.path) + sum(claims.left(files, p) for p in claims.claimed(self))
+        return Waiting(entries, claims.lines(files, self.aside), refused)
 
     @property
     def empty(self) -> bool:
@@ -121,18 +114,18 @@ class Spool:
 
     def prepare(self) -> None:
         """Make the folder, which must lie in the workspace. Raises NoteUnreadable, OutsideRoots."""
-        folder = self.workspace.spool
-        if not folder.is_dir():
-            paths.prepare_derived(self.workspace)
-        if not paths.is_within(os.path.realpath(folder), os.path.realpath(self.workspace.root)):
-            raise OutsideRoots(paths.shown(folder), "a symlink that leaves the workspace")
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(folder), paths.reason(error)) from error
+        folder, files = self.workspace.spool, self.workspace.files
+        if not files.is_folder(folder):
+            paths.prepare_derived(self.workspace, folder)
+        with records.translated(folder):
+            files.make_folder(folder)
 
     def _files(self) -> Iterator[tuple[str, int]]:
-        with suppress(OSError), os.scandir(self.workspace.spool) as entries:
+        with (
+            suppress(OSError),
+            self.workspace.files.listed(self.workspace.spool) as folder,
+            os.scandir(folder) as entries,
+        ):
             for entry in entries:
                 with suppress(OSError):
                     yield entry.name, entry.stat(follow_symlinks=False).st_size
@@ -149,7 +142,7 @@ class Spool:
 
     def _refuse(self, count: int) -> None:
         if count:
-            append(self.refusals, b"." * count, whole_lines=False)
+            append(self.workspace.files, self.refusals, b"." * count, whole_lines=False)
 
 
 def clean(entry: Entry) -> Entry:
@@ -166,20 +159,20 @@ def clean(entry: Entry) -> Entry:
 
 
 def encode(entry: Entry) -> bytes:
-    """Return an entry as one line of JSON."""
+    """Return an entry as one line of JSON, signed."""
     data: dict[str, Any] = {"at": entry.at.isoformat(), "text": entry.text}
     if entry.heading:
         data["heading"] = entry.heading
     if entry.provenance is not None:
         by = entry.provenance
         data["provenance"] = {"by": by.by, "agent": by.agent, "session": by.session, "at": by.at}
-    return json.dumps(data).encode() + b"\n"
+    return records.seal(KIND, data)
 
 
 def decode(line: bytes) -> Entry:
-    """Return the entry of a line. Raises ValueError for one that is cut or damaged."""
-    data = json.loads(line)
-    if not isinstance(data, dict) or not isinstance(data.get("text"), str):
+    """Return the entry of a line. Raises ValueError for a cut or damaged one, `Unsigned` if not ours."""
+    data = records.unseal(KIND, line)
+    if not isinstance(data.get("text"), str):
         raise ValueError("no entry")
     at, heading, by = data.get("at"), data.get("heading", ""), data.get("provenance")
     if not isinstance(at, str) or not isinstance(heading, str):
@@ -192,12 +185,9 @@ def decode(line: bytes) -> Entry:
     return Entry(data["text"], datetime.fromisoformat(at), heading, provenance)
 
 
-def append(path: Path, data: bytes, *, whole_lines: bool = True) -> None:
-    """Append bytes to a file that is no link, all or none; behind a cut line they begin a new one.
-
-    Raises OSError.
-    """
-    descriptor = os.open(path, _APPEND, 0o600)
+def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> None:
+    """Append bytes to a file, all or none; behind a cut line they begin a new one. Raises OSError."""
+    descriptor = root.descriptor(path, _APPEND, make=True)
     try:
         end = os.lseek(descriptor, 0, os.SEEK_END)
         if whole_lines and end:

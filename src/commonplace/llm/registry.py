@@ -22,7 +22,7 @@ KEY_VARIABLE = "COMMONPLACE_LLM_KEY"  # a key for language models, wherever they
 class Provider:
     """A row of the table: who makes a model, and what it takes.
 
-    `factory` is `module:function`, a function of a `Spec`. `extra` is what to install (`commonplace[extra]`),
+    `factory` is `module:function`, a function of a `Spec`. `extra` is the one of ours that it needs,
     `keys` the environment variables that may hold its key, `model` the default model, `local` whether prompts
     stay on this machine.
     """

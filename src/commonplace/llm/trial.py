@@ -107,7 +107,7 @@ def _close(client: Client | None) -> None:
 def remedy(provider: str, model: str, error: CommonplaceError) -> str:
     """Return what mends an error of a provider, a command or one line; empty where nothing is known."""
     if isinstance(error, MissingExtra):
-        return f"pip install 'commonplace[{error.extra}]'"
+        return error.remedy
     if not isinstance(error, ProviderError):
         return ""
     if error.status in _REFUSED:

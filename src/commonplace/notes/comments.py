@@ -46,6 +46,8 @@ _GUESS = re.compile(
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
 _OPENING = re.compile(r"<!(?=--)")
+_ANY = re.compile(r"<!--.*?-->", re.DOTALL)
+_ANY_AND_BLANKS = re.compile(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
 
 
 def take(lines: list[str]) -> dict[int, dict[str, str]]:
@@ -56,6 +58,21 @@ def take(lines: list[str]) -> dict[int, dict[str, str]]:
             found[index + 1] = dict(pair for comment in comments for pair in _pairs(comment))
             lines[index] = _COMMENT.sub("", line).rstrip()
     return found
+
+
+def each(text: str) -> Iterator[re.Match[str]]:
+    """Yield the comments of a text, whatever they say.
+
+    Behind the last end of one no opening is looked at: each would be followed to the end of the text.
+    """
+    return _ANY.finditer(text, 0, text.rfind("-->") + 3)
+
+
+def without(text: str, instead: str = "", *, blanks: bool = False) -> str:
+    """Return a text without its comments; with `blanks` those before one on its line go as well."""
+    end = text.rfind("-->") + 3
+    expression = _ANY_AND_BLANKS if blanks else _ANY
+    return expression.sub(instead, text[:end]) + text[end:] if end > 2 else text
 
 
 def guessed(text: str, lines: Sequence[str]) -> list[int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from commonplace import atomic, paths
 from commonplace.atomic import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.errors import NoteUnreadable
-from commonplace.notes import headings
+from commonplace.notes import front_matter, headings
 from commonplace.notes.redact import private_parts
 
 __all__ = [
@@ -155,7 +155,7 @@ def _standing(text: str, entries: Sequence[tuple[str, str | None]]) -> dict[tupl
         if line.startswith("-"):
             starts.setdefault(line, []).append(number)
     found: dict[tuple[str, str | None], Lines] = {}
-    for key in entries:
+    for key in dict.fromkeys(entries):
         wanted = key[0].split("\n")
         for start in starts.get(wanted[0], ()):
             end = start + len(wanted)
@@ -272,11 +272,8 @@ def _next_fence(fence: str, mark: str, info: str) -> str:
 
 def _body_start(lines: Sequence[str]) -> int:
     """Return the line after the front matter, whose comments look like headings."""
-    if lines and lines[0].rstrip() == "---":
-        for index, line in enumerate(lines[1:500], 1):
-            if line.rstrip() in ("---", "..."):
-                return index + 1
-    return 0
+    front = front_matter.span(lines)
+    return front[1] if front else 0
 
 
 def _codec(data: bytes) -> tuple[bytes, str, str]:

@@ -64,17 +64,17 @@ def _day(year: str, month: str, day: str) -> str | None:
 def init(root: Path) -> list[Path]:
     """Create what a workspace lacks and touch nothing that exists; return what was made.
 
-    Raises NoteUnreadable, OutsideRoots.
+    Raises NoteUnreadable, OutsideRoots, and ConfigError in the clone that this program runs from.
     """
+    paths.check_outside_clone(root)
     workspace = paths.Workspace(root)
-    made: list[Path] = []
+    files, made = workspace.files, list[Path]()
     try:
         if not workspace.memory_dir.is_dir():
-            workspace.memory_dir.mkdir(parents=True)
+            files.make_folder(workspace.memory_dir)
             made.append(workspace.memory_dir)
         if not os.path.lexists(workspace.memory_file):
-            with open(workspace.memory_file, "x", encoding="utf-8", newline="\n") as file:
-                file.write(f"{MEMORY_TITLE}\n")
+            files.create(workspace.memory_file, f"{MEMORY_TITLE}\n".encode())
             made.append(workspace.memory_file)
     except OSError as error:
         raise NoteUnreadable(paths.shown(error.filename or root), paths.reason(error)) from error
@@ -102,8 +102,12 @@ def remember(
     NoteUnreadable.
     """
     from commonplace.notes import files, writes
+    from commonplace.notes.redact import strip_private
 
     _check_heading(section, heading, long_term)
+    if not strip_private(f"{text}\nx").endswith("x"):
+        told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
+        raise ConfigError("text", told)
     provenance = dated(provenance, now)
     body, kinds = own_words(text, provenance, redact)
     if not body.strip():

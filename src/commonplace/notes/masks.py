@@ -55,8 +55,9 @@ def _without_secrets(
     shown: list[str] = []
     secret: list[tuple[str, str]] = []
     inside = False
-    for line, other in zip(lines, redacted, strict=True):
-        if inside and line != other and MARK not in other:
+    rest = _belongs_to_what_is_above(lines, redacted)
+    for line, other, belongs in zip(lines, redacted, rest, strict=True):
+        if inside and belongs:
             secret[-1] = (secret[-1][0], f"{secret[-1][1]}\n{line}")
             continue
         seen = _legible(other)
@@ -65,6 +66,17 @@ def _without_secrets(
         inside = line != other
         shown.append(seen)
     return shown, secret
+
+
+def _belongs_to_what_is_above(lines: Sequence[str], redacted: Sequence[str]) -> list[bool]:
+    """Whether each line may be one more of a secret: gone without a mark, or blank before such a one."""
+    belongs: list[bool] = []
+    following = False
+    for line, other in zip(reversed(lines), reversed(redacted), strict=True):
+        if line or other:
+            following = line != other and MARK not in other
+        belongs.append(following)
+    return belongs[::-1]
 
 
 def _legible(text: str) -> str:

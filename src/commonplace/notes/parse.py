@@ -7,12 +7,11 @@ tilde fences with their nesting rule (a fence closes with at least as many of th
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from functools import cache
 from posixpath import basename, splitext
-from typing import Any
 
-from commonplace.notes import comments, languages
+from commonplace.notes import comments, front_matter, languages
 from commonplace.notes.headings import atx, plain
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
@@ -26,8 +25,6 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
-_FRONT_MATTER_MAX_LINES = 500  # more than this is a document that starts with a rule, not settings
-_LARGEST_BITS = 1024  # Python refuses to write out integers of more than 4,300 digits
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -56,8 +53,8 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         lines.pop()
     if code:
         return Note(path, basename(path), None, "note", tuple(lines))
-    front = _front_matter_range(lines)
-    metadata = _front_matter(lines[1 : front[1] - 1]) if front else {}
+    front = front_matter.span(lines)
+    metadata = front_matter.read(lines[1 : front[1] - 1]) if front else {}
     said = comments.take(lines) if "<!--" in text else {}
     headings, fences = structure(lines, front[1] if front else 0)
     if guesses := comments.guessed(text, lines):
@@ -92,6 +89,7 @@ def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
+    margins: list[int] | None = None  # lines that begin at the margin, from 0; few notes need to know
     for number, line in [(n, s) for n, s in enumerate(lines, 1) if s[:1] in _STRUCTURE and n > skip]:
         if opened:
             if _closes(line, mark):
@@ -100,6 +98,10 @@ def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[
         elif fence := _opens(line):
             opened, mark = number, fence
         elif heading := _heading(lines, number, skip):
+            if line[0] == " ":
+                margins = _margins(lines) if margins is None else margins
+                if _in_list_item(lines, margins, number, skip):
+                    continue
             headings.append(heading)
             skip = number
     if opened:
@@ -126,8 +128,6 @@ def _closes(line: str, mark: str) -> bool:
 def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
     """Return the heading that line `number` makes, ATX, or setext with its text below line `skip`."""
     line = lines[number - 1]
-    if line[0] == " " and _in_list_item(lines, number, skip):
-        return None
     if "#" in line[:4]:
         found = atx(line)
         return Heading(found[0], plain(found[1]), number) if found else None
@@ -139,73 +139,17 @@ def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
     return Heading(1 if under[1][0] == "=" else 2, plain(above.strip()), number - 1)
 
 
-def _in_list_item(lines: Sequence[str], number: int, skip: int) -> bool:
+def _margins(lines: Sequence[str]) -> list[int]:
+    """The lines, from 0, that begin at the margin."""
+    return [index for index, line in enumerate(lines) if line and not line[0].isspace()]
+
+
+def _in_list_item(lines: Sequence[str], margins: Sequence[int], number: int, skip: int) -> bool:
     """Whether an indented line belongs to a list item above it, as the further lines of an entry do."""
-    for before in range(number - 2, max(skip, number - _LONGEST_ITEM) - 1, -1):
-        if lines[before] and not lines[before][0].isspace():
-            return _LIST_ITEM.match(lines[before]) is not None
-    return False
-
-
-def _front_matter_range(lines: Sequence[str]) -> tuple[int, int] | None:
-    """1-based inclusive range of a YAML block that opens the file."""
-    if not lines or lines[0].rstrip() != "---":
-        return None
-    for number, line in enumerate(lines[1:_FRONT_MATTER_MAX_LINES], 2):
-        if line.rstrip() in ("---", "..."):
-            return (1, number)
-    return None
-
-
-def _front_matter(lines: Sequence[str]) -> dict[str, object]:
-    """Read the YAML block; a damaged one is ordinary text, not an error.
-
-    What does not fit the tag before it (`!!bool perhaps`) ends PyYAML's own code in all sorts of errors.
-    """
-    import yaml  # 25 ms, and most notes have no front matter
-
-    try:
-        loaded = yaml.load("\n".join(lines), Loader=_loader())  # noqa: S506 - a safe loader
-        return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError):
-        return {}
-
-
-@cache
-def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
-    """PyYAML's safe loader, but `<<` is a key as any other: a few merged aliases stand for gigabytes."""
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
-    loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
-    return loader
-
-
-def _plain(value: object) -> object:
-    """Reduce a YAML value to text, numbers, booleans and flat lists of text."""
-    if isinstance(value, int) and value.bit_length() > _LARGEST_BITS:
-        return hex(value)[:1000]
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, set):  # has another order in every process
-        value = sorted(value, key=str)
-    if isinstance(value, list | tuple):
-        some = [item for item in value[:100] if item is not None]
-        return [item if isinstance(item, str) else _told(item) for item in some]
-    return _told(value)
-
-
-def _told(value: object) -> str:
-    """Return a value as text; of what is nested only the beginning: a few aliases stand for gigabytes."""
-    if not isinstance(value, list | tuple | set | dict):
-        return str(value)[:1000]
-    from reprlib import Repr
-
-    short = Repr()
-    short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20
-    short.maxstring = short.maxother = short.maxlong = 200
-    return short.repr(value)[:1000]
+    place = bisect_left(margins, number - 1) - 1
+    if place < 0 or margins[place] < max(skip, number - _LONGEST_ITEM):
+        return False
+    return _LIST_ITEM.match(lines[margins[place]]) is not None
 
 
 def _title(metadata: Mapping[str, object], headings: Sequence[Heading], path: str) -> str:

@@ -12,7 +12,7 @@ import string
 from collections.abc import Iterator
 from functools import cache
 
-Span = tuple[int, int, str]
+from commonplace.notes.shapes import Span
 
 _LETTERS = string.ascii_letters + string.digits
 _LOCAL = _LETTERS + "._%+-"
@@ -35,7 +35,7 @@ _WORD = (
 )
 _NUMBERS = (
     # +49 170 1234567, +1 (212) 555-1234
-    rf"(?<![\w+])\+{_DATE}{_IP}(?=[1-9])(?:\(?\d{{1,5}}\)?{_GAP}?){{1,8}}(?<=\d)(?![A-Za-z0-9_])",
+    rf"(?<![\w+])\+{_DATE}{_IP}(?=[1-9])\d(?:\)?{_GAP}?\(?\d){{7,39}}(?![A-Za-z0-9_])",
     # 00 49 170 1234567: with gaps, for zeros stand before many numbers
     rf"{_BEFORE}00{_GAP}?[1-9]\d{{0,2}}(?:{_GAP}\(?\d{{2,10}}\)?){{1,6}}(?<=\d)(?![A-Za-z0-9_])",
     # 138 1234 5678, also with 86 before it
@@ -54,7 +54,7 @@ def find(text: str) -> Iterator[Span]:
     """Find addresses and numbers: start, end and kind of each."""
     if any(sign in text for sign in ("@", "%40", "\\u0040", "&#64;", "＠")):
         yield from _addresses(text)
-    if _compiled(r"\d[^\n]{0,24}\d[^\n]{0,24}\d").search(text):
+    if _compiled(r"\d[^\n\d]{0,24}\d[^\n\d]{0,24}\d").search(text):
         yield from _numbers(text)
 
 

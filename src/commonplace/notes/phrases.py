@@ -7,20 +7,20 @@ digit or, at the end of its clause, what no word has: a sign or a capital inside
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
-from commonplace.notes.assignments import Span
+from commonplace.notes.shapes import Span
 
 _OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur)(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
 _IS = (
-    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet)"
+    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet)|['’]s)"
     r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again))?[ \t]{0,2}:?[ \t]{1,3})[*_\"'`“]{0,3}"
 )
 _IS_ZH = (
     r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t]{0,2}(?:(?:就|还|仍)?是|为|(?:改|设|换)[成为]了?)?"
-    r"(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}[\"'`“「『]?"
+    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?<=[ \t])(?P<gap>))[\"'`“「『]?"
 )
 _VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
 _PIN = (
@@ -30,6 +30,7 @@ _PIN = (
 _NAMES = {
     "password": ("pass", rf"pass(?:wor[dt]|phrase|code)s?{_IS}{_VALUE}"),
     "密码": ("密码", rf"密码{_IS_ZH}{_VALUE}"),
+    "密碼": ("密碼", rf"密碼{_IS_ZH}{_VALUE}"),
     "口令": ("口令", rf"口令{_IS_ZH}{_VALUE}"),
     "pin": ("pin", _PIN),
 }
@@ -39,6 +40,7 @@ _UNIT = re.compile(
 )
 _CLAUSE_ENDS = re.compile(r"[*_\"'`”」』)]{0,3}(?:~~)?[ \t]*(?:$|[.,;:!?。，；！？)）]|<!--)", re.MULTILINE)
 _COUNTED = re.compile(r"\d+(?:[.,]\d+)*%?(?:st|nd|rd|th)?(?:-?[a-z]+)*\Z", re.IGNORECASE)
+_VERSION = re.compile(r"\d\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 _INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
 _LINKS = frozenset(
@@ -58,28 +60,32 @@ _SHAPES = bytes(
 )
 
 
-def names_in(lower: bytes) -> tuple[str, ...]:
-    """Return the names of secrets that a text in lower case may tell, in UTF-8."""
-    return tuple(name for name, (word, _) in _NAMES.items() if word.encode() in lower)
+def names_in(lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of secrets that a text may tell, of whose words `assignments` knows some already.
+
+    `lower` is the text in lower case with a byte for each character.
+    """
+    return tuple(
+        name for name, (word, _) in _NAMES.items() if (b"pin" in lower if word == "pin" else word in words)
+    )
 
 
-def has_card(raw: bytes) -> bool:
-    """Tell whether a text in UTF-8 may hold the number of a card."""
-    shapes = raw.translate(_SHAPES)
-    return any(shape in shapes for shape in (b"0000-0000-0000-0", b"0000-000000-0000", b"0" * 13))
+def has_card(flat: bytes) -> bool:
+    """Tell whether a text, with a byte for each character, may hold the number of a card."""
+    shapes = flat.translate(_SHAPES)
+    return b"0000-0000" in shapes or b"0" * 13 in shapes
 
 
-def find(text: str, lower: str, names: tuple[str, ...]) -> Iterator[Span]:
-    """Find values that a sentence calls a secret; `lower` is the text in lower case, of the same length."""
+def find(text: str, lower: bytes, names: Iterable[str]) -> Iterator[Span]:
+    """Find values that a sentence calls a secret; `lower` is as in `names_in`."""
     for name in names:
         word = _NAMES[name][0]
-        at = lower.find(word)
-        while at >= 0:
-            inside = word == "pin" and "a" <= lower[at - 1 : at] <= "z"  # shopping
-            found = None if inside else _compiled(name).match(text, at)
+        for at in assignments.places(text, lower, word):
+            if word == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
+                continue
+            found = _compiled(name).match(text, at)
             if found and (span := _judged(text, found, name)):
                 yield span
-            at = lower.find(word, at + len(word))
 
 
 def cards(text: str) -> Iterator[Span]:
@@ -112,8 +118,17 @@ def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
         return None
     if name == "pin":
         return start, end, "pin"
+    if found.groupdict().get("gap") is not None:  # nothing but a blank between the word and the value
+        return (start, end, "password") if _stands_alone(text, value, end) else None
     told = _is_made_up(value) or (_CLAUSE_ENDS.match(text, end) is not None and _is_no_word(value))
     return (start, end, "password") if told else None
+
+
+def _stands_alone(text: str, value: str, end: int) -> bool:
+    """Whether a value that no verb leads to ends its clause and is neither a version nor a short number."""
+    if not _CLAUSE_ENDS.match(text, end) or _VERSION.search(value):
+        return False
+    return len(value) >= 6 and (_is_made_up(value) or _is_no_word(value))
 
 
 def _is_made_up(value: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 
 TAG = "recalled-notes"
 # As it was written, and as JSON or HTML write what stands inside them.
@@ -10,11 +12,8 @@ _MARK = re.compile(
     rf"(?:<|&lt;|\\u003c)\s*+(?P<end>(?:\\?/)?)\s*+{TAG}\b(?:(?!<|>|&[lg]t;|\\u003[ce]).)*+(?:>|&gt;|\\u003e)?",
     re.IGNORECASE | re.DOTALL,
 )
-# A block that is closed, or cut off at its end but opened as ours are, inside of JSON too.
-_BLOCK = re.compile(
-    rf"(?is)<\s*{TAG}\b[^<>]*>.*?<\s*/\s*{TAG}\s*>\n?"
-    rf"|<\s*{TAG} note=\\*\"Reference data[^<>]*>.*\Z"
-)
+_OPENING = re.compile(rf"(?i)<\s*+{TAG}\b(?P<ours> note=\\*\"Reference data)?[^<>]*+>")
+_CLOSING = re.compile(rf"(?i)<\s*+/\s*+{TAG}\s*+>\n?")
 _MAX_PASSES = 4
 _BLANK = re.compile(r"\n(?:[ \t]*\n){2,}")
 
@@ -53,5 +52,34 @@ def _without(text: str) -> str:
 
 
 def strip_blocks(text: str) -> str:
-    """Return what somebody said without the blocks in it; who merely names the tag loses no word."""
-    return _BLOCK.sub("", text) if TAG in text.lower() else text
+    """Return what somebody said without the blocks in it; who merely names the tag loses no word.
+
+    A block is closed, or cut off at its end but opened as ours are, inside of JSON too.
+    """
+    if TAG not in text.lower():
+        return text
+    closings = [found.span() for found in _CLOSING.finditer(text)]
+
+    def end(opening: re.Match[str]) -> int:
+        place = bisect_left(closings, (opening.end(), 0))
+        if place < len(closings):
+            return closings[place][1]
+        return len(text) if opening["ours"] else 0
+
+    return without_blocks(text, _OPENING.finditer(text), end)
+
+
+def without_blocks(
+    text: str, openings: Iterable[re.Match[str]], end: Callable[[re.Match[str]], int]
+) -> str:
+    """Return a text without its blocks; `end` tells where one ends that is opened, 0 where nothing ends it.
+
+    For ends that are found once: an expression from opening to end would look for it from each opening on.
+    """
+    kept: list[str] = []
+    at = 0
+    for opening in openings:
+        if opening.start() >= at and (last := end(opening)):
+            kept.append(text[at : opening.start()])
+            at = last
+    return "".join([*kept, text[at:]])

@@ -1,94 +1,27 @@
 """Secrets and private parts, taken out of text before it is written or indexed; line numbers are kept.
 
-The shapes are those of the providers' own documents and of the detectors in Yelp's `detect-secrets`; the
-expressions are ours. Speed decides the design: an index build redacts every note, and nearly all hold no
-secret. So a few substring tests at 1 GB/s decide which scanners run at all, and each scanner starts at one
-rare character. Every repetition but the last of an expression is bounded or possessive, so the time stays
-linear in the text.
+Three ways to know a secret: by its shape (`shapes`, with the table in `detectors`), by the word before it
+(`assignments`), by the sentence that tells it (`phrases`). Speed decides the design: an index build redacts
+every note, and nearly all hold no secret. So a few substring tests at 1 GB/s decide which of them look.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from hashlib import sha256
 
-from commonplace.notes import assignments, phrases
+from commonplace.notes import assignments, detectors, folded, phrases, shapes
+from commonplace.notes.shapes import Span
 
-Span = tuple[int, int, str]
-Row = tuple[str, str, str]
 Finder = Callable[[str], Iterable[Span]]
 
 MARK = "[REDACTED:"
+REVISION = 2  # of the code: to be raised when it finds other secrets by the same rules
+_RULE_TYPES = (str, bytes, int, tuple, list, dict, frozenset, re.Pattern)
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
-# Every token below has a run of 20 such characters, and few notes have one. Mapped to one letter, a run is
-# found by substring search, which skips 20 bytes at a time.
-_RUN = b"a" * 20
-_TO_RUNS = bytes(
-    ord("a") if chr(b).isascii() and (chr(b).isalnum() or b in b"_-") else ord(" ") for b in range(256)
-)
-_DIGIT = re.compile(rb"[0-9]")
-
-# Anchor character -> rows of (kind, fixed-width prefix that ends in the anchor, rest). Tokens do not start
-# inside a word; what can run on stands last, where nothing can fail any more.
-_TOKENS: dict[str, tuple[Row, ...]] = {
-    "A": (
-        ("aws-access-key", "A", r"(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        ("google-api-key", "A", r"Iza[\w-]{35,}"),
-        ("twilio-key", "A", r"C[0-9a-f]{32}(?![A-Za-z0-9])"),
-        ("age-key", "A", r"GE-SECRET-KEY-1[A-Z0-9]{20,}"),
-        ("azure-key", "A", r"ccountKey=[A-Za-z0-9+/]{40,}={0,2}"),
-    ),
-    "S": (
-        ("sendgrid-key", "S", r"G\.[\w-]{16,64}\.[\w-]{20,}"),
-        ("twilio-key", "S", r"K[0-9a-f]{32}(?![A-Za-z0-9])"),
-    ),
-    "_": (
-        ("github-token", "gh[pousr]_", r"[A-Za-z0-9]{30,}"),
-        ("github-token", "github_pat_", r"\w{30,}"),
-        ("npm-token", "npm_", r"[A-Za-z0-9]{30,}"),
-        ("stripe-key", "[sr]k_live_", r"[A-Za-z0-9]{16,}"),
-        ("stripe-key", "whsec_", r"[A-Za-z0-9+/]{24,}"),
-        ("huggingface-token", "hf_", r"[A-Za-z0-9]{30,}"),
-        ("groq-key", "gsk_", r"[A-Za-z0-9]{40,}"),
-        ("shopify-token", "shp(?:at|ca|pa|ss)_", r"[0-9a-fA-F]{32,}"),
-        ("digitalocean-token", "do[opr]_v1_", r"[0-9a-f]{64,}"),
-        ("linear-key", "lin_api_", r"[A-Za-z0-9]{30,}"),
-        ("replicate-token", "r8_", r"[A-Za-z0-9]{30,}"),
-    ),
-    "-": (
-        # Up to four vendor words, then a run that holds a digit: `sk-learn-something` is prose.
-        ("api-key", "sk-", r"(?:[a-z0-9]{1,12}-){0,4}(?=[A-Za-z_]{0,60}\d)\w{16,}[\w-]*"),
-        ("slack-token", "xox[abeoprs]-", r"(?=[\w-]{0,20}\d)[\w-]{15,}"),
-        ("slack-token", "xapp-", r"\d-[\w-]{13,}"),
-        ("gitlab-token", "glpat-", r"[\w-]{20,}"),
-        ("gitlab-token", "gl(?:dt|ft|rt)-", r"[\w-]{20,}"),
-        ("gitlab-token", "gl(?:cbt|imt|ptt|oas)-", r"[\w-]{20,}"),
-        ("gitlab-token", "glsoat-", r"[\w-]{20,}"),
-        ("gitlab-token", "glagent-", r"[\w-]{40,}"),
-        ("pypi-token", "pypi-", r"AgE[Ij][\w-]{30,}"),
-        ("nvidia-key", "nvapi-", r"[\w-]{40,}"),
-        ("api-key", "(?:pplx|tvly)-", r"(?:dev-|prod-)?[A-Za-z0-9]{24,}"),
-    ),
-    ":": tuple(("telegram-token", rf"\d{{{n}}}:", r"AA[\w-]{32,33}(?![\w-])") for n in (8, 9, 10)),
-    ".": (("discord-token", r"[\w-]{24}\.", r"[\w-]{6}\.[\w-]{27,}"),),
-}
-# Header and payload are both JSON objects, so both start with `eyJ`, which is {" in base64.
-_JWT_TAIL = r"\.eyJ[\w=-]{10,}(?:\.[\w=-]*)?"
-_JWT_HEAD = r"eyJ[\w=-]{10,}\Z"
-_JWT_HEAD_MAX = 1000
-_URLS = (
-    ("basic-auth", r"[^\s/:@?#'\"<>]{0,128}:(?![${<%*]|\[REDACTED)([^\s/?#'\"<>]{1,256})(?=@[\w\[])"),
-    ("slack-webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/([\w+/-]{20,})"),
-    ("discord-webhook", r"(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d{1,20}/([\w-]{30,})"),
-)
-_KEY_BEGIN = r"-----? ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-_KEY_CLOSED = r"(?:[^-]|-(?!---))*+-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-_KEY_LINE = (
-    r"[ \t>|\"',+\\]*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
-    r"|[A-Za-z0-9+/\\]{16,}+={0,2}|[A-Za-z0-9+/]{1,15}={1,2})?[ \t\"',+\\]*+\r?(?:\n|\Z)"
-)
-_KEY_RUN = r"[A-Za-z0-9+/]{16}"
 
 _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
 # Everything str.splitlines breaks at: what a replaced span held of these is kept.
@@ -101,17 +34,7 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     The number of lines stays: of a block of several, the first gets the mark and the rest are blanked.
     Redacting twice changes nothing. E-mail addresses, names, hashes and identifiers are not secrets.
     """
-    kinds: list[str] = []
-    for _ in range(_MAX_PASSES):
-        finders = _suspected(text)
-        spans = _merged(span for find in finders for span in find(text)) if finders else []
-        # The marks that strike a line are no part of the secret that it ends in.
-        spans = [(s, e - 2 if text.endswith("~~", s + 1, e) else e, kind) for s, e, kind in spans]
-        if not spans:
-            break
-        kinds += [kind for _, _, kind in spans]
-        text = _replaced(text, spans)
-    return text, tuple(dict.fromkeys(kinds))
+    return _without(text, _secrets)
 
 
 def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
@@ -122,14 +45,48 @@ def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
     """
     from commonplace.notes import personal
 
+    return _without(text, personal.find)
+
+
+def _without(text: str, find: Finder) -> tuple[str, tuple[str, ...]]:
+    """Put marks in place of what is found, in the text as it stands and as it reads."""
     kinds: list[str] = []
     for _ in range(_MAX_PASSES):
-        spans = _merged(personal.find(text))
+        spans = [*find(text)]
+        if view := folded.fold(text):
+            spans += [(*view.span(start, end), kind) for start, end, kind in find(view.text)]
         if not spans:
             break
+        # The marks that strike a line are no part of the secret that it ends in.
+        spans = [(s, e - 2 if text.endswith("~~", s + 1, e) else e, kind) for s, e, kind in _merged(spans)]
         kinds += [kind for _, _, kind in spans]
         text = _replaced(text, spans)
     return text, tuple(dict.fromkeys(kinds))
+
+
+@cache
+def rules_digest() -> str:
+    """Return what `redact` goes by in twelve hexadecimal digits: they change with any rule.
+
+    For what keeps redacted text, such as an index: text redacted by other rules is redacted again. Every
+    row and constant of the modules that find secrets counts, so that none can be forgotten.
+    """
+    rules = [repr(REVISION)]
+    for module in (detectors, shapes, folded, assignments, phrases):
+        for name, value in sorted(vars(module).items()):
+            if not name.startswith("__") and isinstance(value, _RULE_TYPES):
+                rules.append(f"{module.__name__}.{name}={_canonical(value)}")
+    return sha256("\n".join(rules).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _canonical(value: object) -> str:
+    if isinstance(value, re.Pattern):
+        return f"{value.pattern!r} {value.flags}"
+    if isinstance(value, dict):
+        return _canonical(list(value.items()))
+    if isinstance(value, frozenset):
+        return _canonical(sorted(value))
+    return f"[{', '.join(map(_canonical, value))}]" if isinstance(value, (tuple, list)) else repr(value)
 
 
 def holds_secret(text: str) -> bool:
@@ -170,90 +127,33 @@ def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
         yield start, len(text), ""
 
 
-def _suspected(text: str) -> list[Finder]:
-    """Return the scanners that may find something; of overlapping finds the earlier one names the kind."""
-    raw = text.encode("utf-8", "surrogatepass")
-    finders: list[Finder] = []
-    if b"PRIVATE KEY" in raw:
-        finders.append(_private_keys)
-    if runs := _has_token_run(raw):
-        finders += _token_finders()
-        finders.append(_jwts)
-    if (runs or b"@" in raw) and b"://" in raw:
-        finders.append(_urls)
-    lower = raw.lower()
-    words, names = assignments.words_in(text, lower), phrases.names_in(lower)
-    if words or names:
-        # Lower-cased as ASCII, so that every character keeps its place.
-        same = lower.decode("utf-8", "surrogatepass")
-        finders.append(partial(assignments.find, lower=same, words=words))
-        finders.append(partial(phrases.find, lower=same, names=names))
-    if phrases.has_card(raw):
-        finders.append(phrases.cards)
-    return finders
-
-
-def _has_token_run(raw: bytes) -> bool:
-    """Tell whether a long run of token characters holds a digit or is all capitals; long words do not."""
-    mapped = raw.translate(_TO_RUNS)
-    start = mapped.find(_RUN)
-    while start >= 0:
-        end = mapped.find(b" ", start)
-        run = raw[start : end if end >= 0 else len(raw)]
-        if run.isupper() or _DIGIT.search(run):
-            return True
-        start = mapped.find(_RUN, start + len(run))
-    return False
-
-
-@cache
-def _token_finders() -> tuple[Finder, ...]:
-    return tuple(_token_finder(anchor, rows) for anchor, rows in _TOKENS.items())
-
-
-def _token_finder(anchor: str, rows: Sequence[Row]) -> Finder:
-    kinds = [kind for kind, _, _ in rows]
-    tails = "|".join(rf"(?<=(?<![A-Za-z0-9])({prefix})){rest}" for _, prefix, rest in rows)
-    search = re.compile(f"{re.escape(anchor)}(?:{tails})", re.ASCII).finditer
-
-    def find(text: str) -> Iterator[Span]:
-        for found in search(text):
-            group = found.lastindex or 1
-            yield found.start(group), found.end(), kinds[group - 1]
-
-    return find
+def _secrets(text: str) -> Iterator[Span]:
+    """Find secrets; of overlapping finds the earlier one names the kind."""
+    # A byte for each character, so that every place in it is a place in the text.
+    flat = text.encode("ascii", "replace")
+    places = shapes.runs(flat)
+    if b"PRIVATE KEY" in flat or (places and (b"Private-Lines" in flat or b"Static key" in flat)):
+        yield from shapes.private_keys(text)
+    if places:
+        yield from shapes.tokens(text, places)
+        yield from shapes.marked(text, places)
+        if b".eyJ" in flat:
+            yield from shapes.web_tokens(text)
+    lower = flat.lower()
+    if (places or b"@" in flat) and b"://" in flat:
+        yield from shapes.addresses(text)
+    words = assignments.words_in(text, lower, long=bool(places))
+    if words:
+        yield from assignments.find(text, lower, words)
+    if names := phrases.names_in(lower, words):
+        yield from phrases.find(text, lower, names)
+    if phrases.has_card(flat):
+        yield from phrases.cards(text)
 
 
 @cache
 def _exact(expression: str) -> re.Pattern[str]:
     return re.compile(expression, re.ASCII)
-
-
-def _private_keys(text: str) -> Iterator[Span]:
-    """Find blocks with at least one line of key in them, closed or not; prose about keys has none."""
-    for begin in _exact(_KEY_BEGIN).finditer(text):
-        end = begin.end()
-        if closed := _exact(_KEY_CLOSED).match(text, end):
-            end = closed.end()
-        else:
-            while (line := _exact(_KEY_LINE).match(text, end)) and line.end() > end:
-                end = line.end()
-        if _exact(_KEY_RUN).search(text, begin.end(), end):
-            yield begin.start(), end, "private-key"
-
-
-def _jwts(text: str) -> Iterator[Span]:
-    for tail in _exact(_JWT_TAIL).finditer(text):
-        low = max(0, tail.start() - _JWT_HEAD_MAX)
-        if head := _exact(_JWT_HEAD).search(text[low : tail.start()]):
-            yield low + head.start(), tail.end(), "jwt"
-
-
-def _urls(text: str) -> Iterator[Span]:
-    expression = "://(?:" + "|".join(rest for _, rest in _URLS) + ")"
-    for found in _exact(expression).finditer(text):
-        group = found.lastindex or 1
-        yield *found.span(group), _URLS[group - 1][0]
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:

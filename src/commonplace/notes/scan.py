@@ -7,14 +7,15 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from io import BufferedReader
 from stat import S_ISREG
 from typing import NamedTuple
 
+from commonplace.base.root import LIMIT, Root, read_whole
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
-_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _WILD = "*?["
 
 # Bare tuples by folder, since a search makes one for every file it compares.
@@ -55,6 +56,19 @@ class FileState(NamedTuple):
     def key(self) -> tuple[str, str]:
         """Identity of the file in the index."""
         return (self.collection, self.path)
+
+    def open(self) -> BufferedReader:
+        """Open the file, or what a link in its place leads to, as long as that lies in its collection.
+
+        Raises OSError, of which `Unsafe` for a link that leads out now, whatever the scan has seen.
+        """
+        root = Root(self.absolute[: -len(self.path)])
+        return root.open(self.path, links=True)
+
+    def read(self, limit: int = LIMIT) -> bytes:
+        """Return its bytes. Raises OSError, of which `TooLarge` for more than `limit` of them."""
+        with self.open() as file:
+            return read_whole(file, self.path, limit)
 
 
 class Listing(NamedTuple):
@@ -149,33 +163,36 @@ def _below(path: str, folder: str) -> bool:
 
 
 def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
-    """The wanted regular files at or below `start`, by folder."""
-    if start and not _inside(os.path.realpath(f"{root}/{start}"), root):
+    """The wanted regular files at or below `start`, by folder.
+
+    A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
+    """
+    files = Root(root)
+    try:
+        place = files.resolve(start)[len(files.path) :] if start else ""
+    except OSError:
         return []  # a link that leaves the root
-    if start and not os.path.isdir(f"{root}/{start}"):
+    if start and not files.is_folder(place.lstrip("/")):
         return _single(root, start) if wanted(start) else []
     found: list[Folder] = []
     pending = [f"{start}/" if start else ""]
-    while pending:
-        prefix = pending.pop()
-        try:
-            descriptor = os.open(f"{root}/{prefix}", _FOLDER_FLAGS)
-        except OSError:
-            continue  # a folder that vanished or may not be read holds no notes for us
-        endings, rows = wanted.endings(prefix), list[Row]()
-        try:
-            # Through the descriptor the kernel looks up one name for each file, not its whole path.
-            with os.scandir(descriptor) as entries:
-                for entry in entries:
-                    name = entry.name
-                    right = name.endswith(endings) or wanted(prefix + name)
-                    if right and (status := _status(entry, root, prefix)):
-                        rows.append((name, status.st_mtime_ns, status.st_size))
-                    elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
-                        pending.append(f"{prefix}{name}/")
-        finally:
-            os.close(descriptor)
-        found.append((prefix, rows))
+    with files.visiting() as enter:
+        while pending:
+            prefix = pending.pop()
+            endings, rows = wanted.endings(prefix), list[Row]()
+            try:
+                # Through the descriptor the kernel looks up one name for each file, not its whole path.
+                with os.scandir(enter(f"{place}/{prefix[len(start) :]}".lstrip("/"))) as entries:
+                    for entry in entries:
+                        name = entry.name
+                        right = name[0] != "." and (name.endswith(endings) or wanted(prefix + name))
+                        if right and (status := _status(entry, root, prefix)):
+                            rows.append((name, status.st_mtime_ns, status.st_size))
+                        elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
+                            pending.append(f"{prefix}{name}/")
+            except OSError:
+                continue  # a folder that vanished, became a link or may not be read holds no notes for us
+            found.append((prefix, rows))
     return found
 
 
@@ -185,6 +202,8 @@ def _may_hold_notes(folder: str) -> bool:
 
 def _single(root: str, path: str) -> list[Folder]:
     """A glob without wildcards names one file."""
+    if path.rpartition("/")[2].startswith("."):
+        return []
     absolute = f"{root}/{path}"
     try:
         status = os.stat(absolute)

@@ -51,7 +51,7 @@ class Scout:
 
     def hear(self) -> bytes:
         """Wait for the fingerprint of what it found; one that failed found something else than any index."""
-        with open(self._reading, "rb", closefd=False) as pipe:
+        with os.fdopen(self._reading, "rb", closefd=False) as pipe:
             return pipe.read()
 
     def dismiss(self) -> None:
@@ -66,7 +66,7 @@ class Scout:
 def _report(sources: Sequence[Source], writing: int) -> NoReturn:
     """Look and tell, in the process made for it: what belongs to the other is neither flushed nor closed."""
     try:
-        with open(writing, "wb") as pipe:
+        with os.fdopen(writing, "wb") as pipe:
             pipe.write(fingerprint(look(sources)))
     finally:  # errors as well: the other one looks for itself and meets them
         os._exit(0)

@@ -22,6 +22,7 @@ _NAMES = {
     "marks": "marks of sessions",
     "logs": "logs",
     "leftovers": "temporary files",
+    "requests": "what agents asked for",
     "copies": "copies of what editors overwrote",
 }
 _SAID = ("notes", "transcripts", "spool")

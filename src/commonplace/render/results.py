@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from commonplace import estimates, screen
+from commonplace.notes import comments
 from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, Hit
 
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
 INDENT = "  "
-_COMMENT = r"(?s)[ \t]*<!--.*?-->"
 # XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
 NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
@@ -223,7 +225,7 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
 
     Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
     """
-    text = screen.clean(text if limit is None else re.sub(_COMMENT, "", text)).expandtabs(4)
+    text = screen.clean(text if limit is None else comments.without(text, blanks=True)).expandtabs(4)
     lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     drawn: list[tuple[str, int]] = []
@@ -231,8 +233,10 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
         spans = screen.matches(line, pattern)
         hang = screen.hang(line) if width else 0
         for row in screen.rows(line, width, hang) if width else [(0, len(line))]:
-            found = sum(start < row[1] and end > row[0] for start, end in spans)
-            drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, spans, look), found))
+            # Spans come in order, none overlapping: those of a row stand beside each other.
+            first = bisect_right(spans, row[0], key=lambda span: span[1])
+            own = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+            drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, own, look), len(own)))
     return [INDENT + row for row in _window(drawn, limit)]
 
 
@@ -241,7 +245,8 @@ def _window(drawn: Sequence[tuple[str, int]], limit: int | None) -> list[str]:
     shown = [row for row, _ in drawn]
     if limit is None or len(shown) <= limit:
         return shown
-    weights = [sum(found for _, found in drawn[at : at + limit]) for at in range(len(drawn) - limit + 1)]
+    sums = [0, *accumulate(found for _, found in drawn)]
+    weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
     start = weights.index(max(weights))
     shown = shown[start : start + limit]
     if start:

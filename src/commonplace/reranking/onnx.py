@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import paths
+from commonplace.base.root import read_named
 from commonplace.embedding import feeds, folders, runtime
 from commonplace.embedding.folders import Exported
 from commonplace.embedding.loading import Shared
@@ -71,7 +72,7 @@ def shorten(tokenizer: Tokenizer, question: str, most: int) -> str:
 def open_network(exported: Exported) -> Network:
     """Load graph and tokenizer. Raises ProviderError for what cannot be read, fed or understood."""
     try:
-        data = exported.tokenizer.read_bytes()
+        data = read_named(exported.tokenizer)
     except OSError as error:
         told = f"{exported.tokenizer.name} cannot be read ({error.strerror})"
         raise ProviderError(PROVIDER, told) from error

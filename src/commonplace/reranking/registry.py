@@ -19,7 +19,7 @@ GROUP = "commonplace.rerankers"
 class Provider:
     """A row of the table: who makes a reranker, and what it takes.
 
-    `factory` is `module:function`, a function of a `Spec`. `extra` is what to install (`commonplace[extra]`),
+    `factory` is `module:function`, a function of a `Spec`. `extra` is the one of ours that it needs,
     `keys` the environment variables that may hold its key, `model` the default model, `local` whether texts
     stay on this machine.
     """

@@ -106,7 +106,7 @@ def model_of(settings: Settings) -> str:
 def remedy(settings: Settings, error: CommonplaceError) -> str:
     """Return what mends an error of a provider, a command or one line; empty where nothing is known."""
     if isinstance(error, MissingExtra):
-        return f"pip install 'commonplace[{error.extra}]'"
+        return error.remedy
     chosen = settings.reranking
     if chosen.provider == opening.LLM:
         return llm_trial.remedy(settings.llm.provider, settings.llm.model, error)

@@ -18,7 +18,7 @@ from commonplace.types.corrections import Confirmed
 from commonplace.types.revisions import About, Change
 from commonplace.types.statements import Statement
 
-_COMMENT = re.compile(r"[ \t]*<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+_COMMENT = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
 _PREFIX = re.compile(
     r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
 )
@@ -36,11 +36,12 @@ def confirm(
     agent: str = "",
     session: str = "",
     dry_run: bool = False,
+    preview: Confirmed | None = None,
 ) -> Confirmed:
     """Take the marks of a guess away from the statement that a text names, wherever it says the same.
 
     With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
-    NoteUnreadable, with nothing written.
+    NoteUnreadable, PreviewOutdated where a `preview` showed something else, with nothing written.
     """
     now = now or datetime.now().astimezone()
     done: list[tuple[Draft, list[Match], Sequence[Change]]] = []
@@ -48,11 +49,15 @@ def confirm(
     def compose(read: applying.Read) -> Sequence[Change]:
         draft = Draft(Shelf(workspace, settings, read))
         matches = _tentative(draft.shelf, named, owner=by == "owner")
+        tried: dict[str, striking.Raw] = {}
         for match in matches:
+            path = match.statement.path
+            if path not in tried:
+                tried[path] = striking.Raw(striking.split(draft.shelf.raw(path)), path)
             if reject:
                 draft.strike(match, until=f"{now:%Y-%m-%d}", by=by, agent=agent)
             else:
-                _confirm(draft, match.statement)
+                _confirm(draft, tried[path], match.statement)
         done[:] = [(draft, matches, draft.changes())]
         return done[0][2]
 
@@ -64,10 +69,15 @@ def confirm(
         compose(lambda path: applying.read(workspace, path))
         run = None
     else:
-        run = applying.rewrite(workspace, compose, about, now=now, settings=settings.history)
+        run = applying.rewrite(
+            workspace, compose, about, now=now, settings=settings.history,
+            shown=preview.digest if preview else "",
+        )  # fmt: skip
     draft, matches, changes = done[0]
     places = tuple(draft.citation(match.statement) for match in matches)
-    return Confirmed(run.id if run else "", places, reject, diffs.of_changes(changes))
+    said = tuple(finding.shortened(match.statement.text) for match in matches)
+    shown, digest = diffs.of_changes(changes), diffs.digest(changes)
+    return Confirmed(run.id if run else "", places, reject, shown, said, digest)
 
 
 def is_tentative(statement: Statement) -> bool:
@@ -107,14 +117,13 @@ def _prefixed(text: str) -> str | None:
     return text[found.end() :] if found else None
 
 
-def _confirm(draft: Draft, statement: Statement) -> None:
+def _confirm(draft: Draft, raw: striking.Raw, statement: Statement) -> None:
     """Take away what marks a statement; refuse where a heading or the front matter does."""
 
-    def edit(lines: Sequence[str]) -> list[str]:
-        return striking.plainly(lines, statement, _COMMENT, _PREFIX)
+    def unmark(raw: striking.Raw) -> bool:
+        return raw.unmark(statement, _COMMENT, _PREFIX)
 
-    before = striking.split(draft.shelf.raw(statement.path))
-    if edit(before) == before:
+    if not unmark(raw):
         why = "is tentative as its heading or its note says so; change it there"
         raise StatementNotFound(statement.citation, why)
-    draft.edit(statement.path, edit, changed=statement)
+    draft.edit(statement.path, unmark, changed=statement)

@@ -55,11 +55,13 @@ def correct(
     redact: bool = True,
     ask: Ask = lambda text, own: (),
     dry_run: bool = False,
+    preview: Corrected | None = None,
 ) -> Corrected:
     """Strike what a text names wherever the workspace's notes say it, and write the new statement beside it.
 
     `ask` finds what else says nearly the same. Raises StatementNotFound with near misses, ConfigError for a
-    new statement that is none, NoteUnreadable, with nothing written.
+    new statement that is none, NoteUnreadable, PreviewOutdated where a `preview` showed something else, with
+    nothing written.
     """
     body, redacted = _fit(wanted, redact)
     elsewhere = tuple(ask(wanted.old, False))
@@ -76,7 +78,7 @@ def correct(
         else:
             run = applying.rewrite(
                 workspace, compose, lambda: _about(wanted, composed[0].first), now=wanted.now,
-                settings=settings.history,
+                settings=settings.history, shown=preview.digest if preview else "",
             )  # fmt: skip
     except StatementNotFound as error:
         searched = error.near or error.reason != finding.NOWHERE
@@ -91,6 +93,8 @@ def correct(
         redacted,
         found.warnings,
         diffs.of_changes(composed[0].changes),
+        found.said,
+        diffs.digest(composed[0].changes),
     )
 
 
@@ -151,6 +155,7 @@ def _compose(shelf: Shelf, wanted: Correction, body: str, elsewhere: Sequence[Ci
         written,
         (*_similar(shelf, draft, matches, old, standing), *elsewhere)[:MOST_SIMILAR],
         warnings=tuple(shelf.unreadable),
+        said=tuple(finding.shortened(match.statement.text) for match in matches),
     )
     return _Composed(changes, found, anchor.statement.citation)
 

@@ -16,7 +16,7 @@ from commonplace.types.results import cite
 from commonplace.types.revisions import Change
 from commonplace.types.statements import Statement
 
-Edit = Callable[[Sequence[str]], list[str]]
+Edit = Callable[[striking.Raw], object]
 
 
 class _Inserted(NamedTuple):
@@ -38,7 +38,7 @@ class Draft:
         self._shortened: set[tuple[str, int]] = set()
 
     def edit(self, path: str, edit: Edit, changed: Statement | None = None) -> None:
-        """Let the lines of a note become others, as many as before; one statement may then say less."""
+        """Change the lines of a note, which stay as many; one statement may then say less."""
         self._edits.setdefault(path, []).append(edit)
         if changed is not None:
             self._shortened.add((path, changed.first))
@@ -46,10 +46,8 @@ class Draft:
     def strike(self, match: Match, *, until: str, by: str, agent: str, to: str = "") -> None:
         """Strike a statement, or the part of it that is meant."""
 
-        def struck(lines: Sequence[str]) -> list[str]:
-            return striking.struck(
-                lines, match.statement, until=until, by=by, agent=agent, to=to, only=match.part
-            )
+        def struck(raw: striking.Raw) -> None:
+            raw.strike(match.statement, until=until, by=by, agent=agent, to=to, only=match.part)
 
         self.edit(match.statement.path, struck)
         self._struck.setdefault(match.statement.path, []).append(match)
@@ -105,8 +103,11 @@ class Draft:
     def _composed(self, path: str) -> str:
         """A note with its references moved first: those that the edits write are of the notes to come."""
         lines = striking.split(self._moved_references(self.shelf.raw(path)))
-        for edit in self._edits.get(path, ()):
-            lines = edit(lines)
+        if edits := self._edits.get(path):
+            raw = striking.Raw(lines, path)
+            for edit in edits:
+                edit(raw)
+            lines = raw.lines
         inserted = self._inserted.get(path)
         return "".join(striking.with_entry(lines, inserted.after, inserted.lines) if inserted else lines)
 
@@ -127,10 +128,13 @@ class Draft:
     def _check(self, path: str, text: str) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
         found = {s.first: s for s in statements.read(parse(text, path))}
-        struck = self._struck.get(path, [])
+        struck = sorted(self._struck.get(path, ()), key=lambda match: -match.statement.first)
+        covering: Match | None = None  # matches are not within each other, but for what part of one is struck
         for statement in statements.read(parse(self.shelf.raw(path), path)):
+            while struck and struck[-1].statement.first <= statement.first:
+                covering = struck.pop()
             now = found.get(self.moved(path, statement.first))
-            match = next((m for m in struck if _covers(m, statement)), None)
+            match = covering if covering and _covers(covering, statement) else None
             shorter = (path, statement.first) in self._shortened
             as_meant = now is not None and (
                 _is_cut(statement.text, now.text) if shorter else _as_meant(statement, now, match)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.chunking import statements, strikes
@@ -28,6 +30,8 @@ _BARE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 200  # characters of a near miss
+_BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
+_MOST_ROWS = 20  # rows of sentences that are read to see whether they say what their sums do
 _REFERENCE = re.compile(r"(?P<path>[^\n]+?)(?:#L\d{1,9}(?:-L?\d{1,9})?|:\d{1,9}(?:-\d{0,9}|:\d{1,9})?)")
 _DOCID = re.compile(r"#[0-9a-f]{6,32}", re.IGNORECASE)
 
@@ -127,7 +131,7 @@ def matched(statement: Statement, words: Words) -> Match | None:
     alone = wording.read(body)
     if wording.weight(alone.tokens) >= _ALONE and alone.tokens == tokens:
         return Match(statement)
-    if part := next((part for part in _runs(body) if wording.read(part).tokens == tokens), ""):
+    if alone.words.issuperset(tokens) and (part := _run(body, tokens)):
         return Match(statement, part)
     if wording.same(wording.read(text[strikes.lead(text, turn=False) :]), words.said):
         return Match(statement)
@@ -184,12 +188,49 @@ def _wording(text: str) -> tuple[str, ...]:
     return wording.read(text[strikes.lead(text, turn=False) :]).tokens
 
 
-def _runs(text: str) -> Iterator[str]:
-    """Whole sentences of a text, one or several in a row, but not all of them."""
+def _run(text: str, tokens: Sequence[str]) -> str:
+    """The whole sentences of a text, as few as can be but not all, that say these words and no others.
+
+    Every sentence is read once: a row of them says what each does, but that what opens a line (an hour, the
+    mark of a list) is no word there. Rows are compared by sums of their words, and read as one in the end.
+    """
     spans = sentences.spans(text)
-    for size in range(1, len(spans)):
-        for first in range(len(spans) - size + 1):
-            yield text[spans[first][0] : spans[first + size - 1][1]]
+    opening = [wording.read(text[start:end]).tokens for start, end in spans]
+    inside = [
+        first if "\n" in text[before:start] else wording.read(f"x {text[start:end]}").tokens[1:]
+        for first, (start, end), before in zip(opening, spans, [0, *(end for _, end in spans)], strict=False)
+    ]
+    counts = [0, *accumulate(map(len, inside))]
+    sums = _sums(token for words in inside for token in words)
+    wanted = _sums(tokens)
+    rows: list[tuple[int, int]] = []  # how many sentences, from which on
+    for first, words in enumerate(opening):
+        if tuple(tokens[: len(words)]) != words:
+            continue
+        last = bisect_left(counts, counts[first + 1] + len(tokens) - len(words), first + 1)
+        if last == len(counts) or last - first == len(spans):
+            continue
+        there = _difference(sums, counts[first + 1], counts[last])
+        if there == _difference(wanted, len(words), len(tokens)):
+            rows.append((last - first, first))
+    for size, first in sorted(rows)[:_MOST_ROWS]:
+        row = text[spans[first][0] : spans[first + size - 1][1]]
+        if wording.read(row).tokens == tokens:
+            return row
+    return ""
+
+
+def _sums(tokens: Iterable[str]) -> list[int]:
+    """Sums over the first, the first two … of some words, which tell a stretch of them by its two ends."""
+    sums = [0]
+    for token in tokens:
+        sums.append((sums[-1] * _BASE + hash(token)) % _MODULUS)
+    return sums
+
+
+def _difference(sums: Sequence[int], first: int, last: int) -> int:
+    """The sum over a stretch alone (Rabin and Karp, 1987)."""
+    return (sums[last] - sums[first] * pow(_BASE, last - first, _MODULUS)) % _MODULUS
 
 
 def is_verbatim(statement: Statement, words: Words) -> bool:
@@ -222,12 +263,18 @@ def _about(statement: Statement) -> tuple[str, ...]:
 
 def _outermost(matches: Sequence[Match]) -> list[Match]:
     """Leave out what is nested in another match, which goes with it."""
-    whole = [(m.statement.path, m.statement.first, m.statement.end) for m in matches if not m.part]
-    return [
-        match
-        for match in matches
-        if not any(p == match.statement.path and a < match.statement.first <= b for p, a, b in whole)
-    ]
+    ends: dict[str, list[tuple[int, int]]] = {}  # where statements begin; where they and those before end
+    whole = (match.statement for match in matches if not match.part)
+    for path, first, end in sorted((one.path, one.first, one.end) for one in whole):
+        own = ends.setdefault(path, [])
+        own.append((first, max(end, own[-1][1] if own else 0)))
+
+    def is_nested(statement: Statement) -> bool:
+        own = ends.get(statement.path, [])
+        place = bisect_left(own, (statement.first, 0))
+        return place > 0 and statement.first <= own[place - 1][1]
+
+    return [match for match in matches if not is_nested(match.statement)]
 
 
 def _referred(shelf: Shelf, named: str) -> Statement | None:

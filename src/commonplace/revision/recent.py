@@ -6,9 +6,7 @@ only notes that have such lines are taken apart.
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -45,7 +43,7 @@ def _contradicted(workspace: paths.Workspace, text: str, today: date) -> tuple[C
     wanted = [words for words in _wanted(text) if 0 < len(words) <= _LONGEST]
     found: list[Statement] = []
     for path in _near(workspace, today) if wanted else ():
-        data = _read(path)
+        data = _read(workspace, path)
         if likely := _likely(data, wanted):
             found += _against(text, path.relative_to(workspace.root).as_posix(), data, likely, today)
         if len(found) >= MOST:
@@ -72,12 +70,10 @@ def _near(workspace: paths.Workspace, today: date) -> Iterator[Path]:
         yield workspace.daily(today - timedelta(days=days))
 
 
-def _read(path: Path) -> bytes:
+def _read(workspace: paths.Workspace, path: Path) -> bytes:
     """The bytes of a note; none for what is no file of its own, or too large."""
     try:
-        with open(os.open(path, paths.OPEN_FLAGS), "rb") as file:
-            status = os.fstat(file.fileno())
-            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST else b""
+        return workspace.files.read(path, limit=_LARGEST)
     except OSError:
         return b""
 

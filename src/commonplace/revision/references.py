@@ -11,9 +11,9 @@ from commonplace.notes.redact import private_parts
 
 Moved = Callable[[int], str | None]
 
-_CP = re.compile(r"(?P<before>[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).)*+-->", re.IGNORECASE)
+_CP = re.compile(r"(?P<before>(?<![ \t])[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).)*+-->", re.IGNORECASE)
 _SUCCESSOR = re.compile(
-    r"(?P<before>[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).)*?)(?P<after>\s*+-->)",
+    r"(?P<before>(?<![ \t])[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).)*+)-->",
     re.IGNORECASE,
 )
 _NAMES = {"struck-by": "by", "struck-agent": "agent", "superseded-by": "to"}
@@ -52,8 +52,9 @@ def _moved_in(text: str, path: str, moved: Moved) -> str:
         return found["before"] + comments.of_marks(**told) if any(told.values()) else ""
 
     def successor(found: re.Match[str]) -> str:
-        told = reference(found["value"], path, moved)
-        return found["before"] + told + found["after"] if told else ""
+        value = found["value"].rstrip()
+        told = reference(value, path, moved)
+        return f"{found['before']}{told}{found['value'][len(value) :]}-->" if told else ""
 
     return _SUCCESSOR.sub(successor, _CP.sub(mark, text))
 

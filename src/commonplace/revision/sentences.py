@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_END = re.compile(r"[.!?…]+[\"'”’)\]*_~]*(?=\s)|[。！？…]+[”’』」）~]*")
+# Runs of marks are taken from their first one and as a whole: what does not end a sentence is seen once.
+_END = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_~]*+(?=\s)|[。！？…]++[”’』」）~]*+")
+_LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
 _SHORT = re.compile(
     r"(?:^|[\s(\[])(?:e\.g|i\.e|etc|vs|cf|ca|approx|no|nr|fig|mr|mrs|ms|dr|prof|st|inc|ltd|[a-z]|\d{1,3})\.$",
     re.IGNORECASE,
@@ -33,7 +35,12 @@ def spans(text: str) -> list[tuple[int, int]]:
 def _goes_on(text: str, end: re.Match[str], after: int) -> bool:
     if "." not in end[0]:
         return False
-    return text[after].islower() or _SHORT.search(text, 0, end.start() + 1) is not None
+    return text[after].islower() or _abbreviates(text, end.start() + 1)
+
+
+def _abbreviates(text: str, stop: int) -> bool:
+    """Whether a full stop, which is before a place, is that of an abbreviation."""
+    return _SHORT.search(text, max(0, stop - _LONGEST_SHORT), stop) is not None
 
 
 def _next(text: str, at: int) -> int:

@@ -26,15 +26,17 @@ class Shelf:
     def __init__(self, workspace: paths.Workspace, settings: Settings, read: Read) -> None:
         """Bind to what reads a file; the files are listed at once, and read when they are asked for."""
         own = scan.sources(os.fspath(workspace.root), settings)[0]._replace(name=WORKSPACE_COLLECTION)
-        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and 0 < s.size <= _LARGEST]
+        found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
+        told = f"has more than {_LARGEST:,} bytes, so it was not looked through"
+        self.unreadable = [f"{paths.shown(s.path)}: {told}" for s in found if s.size > _LARGEST]
+        found = [s for s in found if s.size <= _LARGEST]
         # A link may be another name of a note that is here: that is changed under one name alone.
         links = {s.path: os.path.realpath(s.absolute) for s in found if os.path.islink(s.absolute)}
         plain = {s.absolute for s in found if s.path not in links}
         kept = {real: path for path, real in links.items() if real not in plain}
         twice = links.keys() - kept.values()
-        self._absolute = {s.path: s.absolute for s in found if s.path not in twice}
-        self.paths = sorted(self._absolute, key=_rank)
-        self.unreadable: list[str] = []
+        self._files = {s.path: s for s in found if s.path not in twice}
+        self.paths = sorted(self._files, key=_rank)
         self._read = read
         self._data: dict[str, bytes | None] = {}
         self._statements: dict[str, list[Statement]] = {}
@@ -55,7 +57,7 @@ class Shelf:
         """The bytes of a note as they lie there, to see whether it is worth reading; none if it cannot be."""
         if path not in self._glances:
             try:
-                with open(self._absolute[path], "rb") as file:
+                with self._files[path].open() as file:
                     self._glances[path] = file.read(_LARGEST)
             except OSError as error:
                 self._glances[path] = b""

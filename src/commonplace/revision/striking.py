@@ -7,7 +7,10 @@ are put around what is shown; what is hidden stays byte for byte where it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.chunking import statements, strikes
@@ -17,7 +20,6 @@ from commonplace.notes.redact import private_parts
 from commonplace.types.statements import Statement
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_COMMENT = re.compile(r"<!--.*?-->")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 _HOUR = re.compile(r"[ \t]*\d\d:\d\d (?=\S)")
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
@@ -39,39 +41,113 @@ def split(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def struck(
-    lines: Sequence[str],
-    statement: Statement,
-    *,
-    until: str,
-    by: str = "owner",
-    agent: str = "",
-    to: str = "",
-    only: str = "",
-) -> list[str]:
-    """Return all lines of a note with a statement struck and what is nested in it; a comment says so.
+class Raw:
+    """The lines of a file that are being changed, with their ends; the note is parsed once for all changes."""
 
-    `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is the
-    next entry. With `only` that stretch of the statement's text alone is struck, of each line its part.
-    Lines without words, and what is struck already, stay as they are; the count of lines stays.
-    """
-    bare = [line.rstrip("\r\n") for line in lines]
-    shown = _shown(bare)
-    note = parse("\n".join(bare), statement.path)
-    found = [s for s in statements.read(note) if statement.first <= s.first <= statement.end]
-    if only:
-        found = found[:1]
-    done = list(bare)
-    for one in found:
-        spans = _words(one, shown)
-        if only:
-            spans = _within(spans, shown, only)
-        for number, (start, end) in spans.items():
-            done[number] = _strike(bare[number], shown[number], start, end)
-    mark = comments.of_marks(until=until, by=by, agent=agent, to=to)
-    first = statement.first - 1
-    done[first] = _marked(done[first], bare[first], shown[first], mark)
-    return [line + raw[len(old) :] for line, old, raw in zip(done, bare, lines, strict=True)]
+    def __init__(self, lines: Sequence[str], path: str) -> None:
+        """Take the lines of the note at `path`."""
+        self._lines, self._path = lines, path
+        self._bare = [line.rstrip("\r\n") for line in lines]
+        self._done = list(self._bare)
+
+    @property
+    def lines(self) -> list[str]:
+        """All lines as they are now, as many as before."""
+        each = zip(self._done, self._bare, self._lines, strict=True)
+        return [line + raw[len(old) :] for line, old, raw in each]
+
+    def strike(
+        self,
+        statement: Statement,
+        *,
+        until: str,
+        by: str = "owner",
+        agent: str = "",
+        to: str = "",
+        only: str = "",
+    ) -> None:
+        """Strike a statement and what is nested in it; a comment says so.
+
+        `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is
+        the next entry. With `only` that stretch of the statement's text alone is struck, of each line its
+        part. Lines without words, and what is struck already, stay as they are.
+        """
+        stated = self._statements
+        place = bisect_left(stated, statement.first, key=lambda one: one.first)
+        while place < len(stated) and stated[place].first <= statement.end:
+            spans = _words(stated[place], self._shown)
+            if only:
+                spans = _within(spans, self._shown, only)
+            for number, (start, end) in spans.items():
+                self._done[number] = _strike(self._bare[number], self._shown(number), start, end)
+            if only:
+                break
+            place += 1
+        mark = comments.of_marks(until=until, by=by, agent=agent, to=to)
+        first = statement.first - 1
+        self._done[first] = _marked(self._done[first], self._bare[first], self._shown(first), mark)
+
+    def unmark(self, statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]) -> bool:
+        """Take some comments of its own, and a prefix, off a statement; whether there were any.
+
+        Comments count on its lines and on those directly below that hold nothing else; private parts stay.
+        """
+        bare = self._bare
+        below = statement.end
+        numbers = [
+            number
+            for number in range(statement.first - 1, min(len(bare), below))
+            if number < statement.last or not self._shown(number).text.strip()
+        ]
+        while below < len(bare) and not self._shown(below).text.strip() and comment.search(bare[below]):
+            numbers.append(below)
+            below += 1
+        before = [self._done[number] for number in numbers]
+        for number in numbers:
+            self._done[number] = comment.sub("", bare[number])
+        first = statement.first - 1
+        words = _words(statement, self._shown, turn=False).get(first)
+        shown = self._shown(first)
+        if words and (found := prefix.match(shown.text, words[0])):
+            start, end = (shown.places[n] for n in (found.start(), min(found.end(), words[1] - 1)))
+            self._done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
+        return before != [self._done[number] for number in numbers]
+
+    @cached_property
+    def _statements(self) -> list[Statement]:
+        return statements.read(parse("\n".join(self._bare), self._path))
+
+    @cached_property
+    def _hidden(self) -> list[tuple[int, int]]:
+        text = "\n".join(self._bare)
+        return [(start, end) for start, end, _ in private_parts(text)] if "<" in text else []
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *accumulate(len(line) + 1 for line in self._bare)]
+
+    @cached_property
+    def _known(self) -> dict[int, _Shown]:
+        return {}
+
+    def _shown(self, number: int) -> _Shown:
+        """What is shown of a line, from 0: all but private parts and whole comments."""
+        if number not in self._known:
+            line, at = self._bare[number], self._starts[number]
+            text: list[str] = []
+            places: list[int] = []
+            done, inside = 0, False
+            place = bisect_right(self._hidden, at, key=lambda span: span[1])
+            while place < len(self._hidden) and (start := self._hidden[place][0] - at) <= len(line):
+                end = self._hidden[place][1] - at
+                text.append(line[done : max(start, done)])
+                places += range(done, start)
+                done = max(done, end)
+                inside = inside or start <= len(line) < end
+                place += 1
+            places += range(done, len(line))
+            self._known[number] = _without_comments("".join([*text, line[done:]]), places, inside)
+        return self._known[number]
 
 
 def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] = ()) -> list[str]:
@@ -94,31 +170,6 @@ def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] 
     return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]
 
 
-def plainly(
-    lines: Sequence[str], statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]
-) -> list[str]:
-    """Return all lines of a note with a statement without some comments of its own, and without a prefix.
-
-    Comments count on its lines and on those directly below that hold nothing else; private parts stay.
-    """
-    bare = [line.rstrip("\r\n") for line in lines]
-    shown = _shown(bare)
-    done = list(bare)
-    for number in range(statement.first - 1, min(len(bare), statement.end)):
-        if number < statement.last or not shown[number].text.strip():
-            done[number] = comment.sub("", bare[number])
-    below = statement.end
-    while below < len(bare) and not shown[below].text.strip() and comment.search(bare[below]):
-        done[below] = comment.sub("", bare[below])
-        below += 1
-    first = statement.first - 1
-    words = _words(statement, shown, turn=False).get(first)
-    if words and (found := prefix.match(shown[first].text, words[0])):
-        start, end = (shown[first].places[n] for n in (found.start(), min(found.end(), words[1] - 1)))
-        done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
-    return [line + raw[len(old) :] for line, old, raw in zip(done, bare, lines, strict=True)]
-
-
 def is_item(line: str) -> bool:
     """Whether a line opens an item of a list."""
     return _ITEM.match(line) is not None
@@ -136,36 +187,24 @@ def with_entry(lines: Sequence[str], after: int, entry: Sequence[str]) -> Iterat
     yield from lines[after:]
 
 
-def _shown(lines: Sequence[str]) -> list[_Shown]:
-    """What is shown of each line: all but private parts and whole comments."""
-    text = "\n".join(lines)
-    hidden = [(start, end) for start, end, _ in private_parts(text)] if "<" in text else []
-    found: list[_Shown] = []
-    at = 0
-    for line in lines:
-        after = at + len(line)
-        while hidden and hidden[0][1] <= at:
-            hidden.pop(0)
-        near = [(start - at, end - at) for start, end in hidden if start < after + 1]
-        places = [n for n in range(len(line)) if not any(start <= n < end for start, end in near)]
-        inside = any(start <= len(line) < end for start, end in near)
-        found.append(_without_comments("".join(line[n] for n in places), places, inside))
-        at = after + 1
-    return found
-
-
 def _without_comments(text: str, places: Sequence[int], inside: bool) -> _Shown:
-    kept = list(range(len(text)))
-    for comment in reversed([*_COMMENT.finditer(text)]):
-        del kept[comment.start() : comment.end()]
-    return _Shown("".join(text[n] for n in kept), tuple(places[n] for n in kept), inside)
+    kept: list[str] = []
+    where: list[int] = []
+    at = 0
+    for found in comments.each(text):
+        kept.append(text[at : found.start()])
+        where += places[at : found.start()]
+        at = found.end()
+    return _Shown("".join([*kept, text[at:]]), (*where, *places[at:]), inside)
 
 
-def _words(statement: Statement, shown: Sequence[_Shown], *, turn: bool = True) -> dict[int, tuple[int, int]]:
+def _words(
+    statement: Statement, shown: Callable[[int], _Shown], *, turn: bool = True
+) -> dict[int, tuple[int, int]]:
     """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
     found: dict[int, tuple[int, int]] = {}
     for number in range(statement.first - 1, statement.last):
-        text = shown[number].text
+        text = shown(number).text
         start = 0
         opening = number == statement.first - 1
         if opening and statement.item.strip() and (item := _ITEM.match(text)):
@@ -181,10 +220,10 @@ def _words(statement: Statement, shown: Sequence[_Shown], *, turn: bool = True) 
 
 
 def _within(
-    spans: dict[int, tuple[int, int]], shown: Sequence[_Shown], only: str
+    spans: dict[int, tuple[int, int]], shown: Callable[[int], _Shown], only: str
 ) -> dict[int, tuple[int, int]]:
     """Keep of each line the part that a stretch of the text takes; nothing where it is not there as it is."""
-    joined = "\n".join(shown[number].text[start:end] for number, (start, end) in spans.items())
+    joined = "\n".join(shown(number).text[start:end] for number, (start, end) in spans.items())
     first = joined.find(only)
     if first < 0:
         return {}

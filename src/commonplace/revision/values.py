@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,7 +15,9 @@ _WORDS = (
 ).split()
 _FIGURES = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _WIDE = "[零〇一二两三四五六七八九十百]"
-_COUNT = rf"(?:\d+|{_WIDE}{{1,4}})"
+# Numbers have an upper end, and runs are taken from their beginning: no text takes longer than its length.
+_DIGITS = r"\d[\d,]{0,30}"
+_COUNT = rf"(?:\d{{1,9}}|{_WIDE}{{1,4}})"
 _MONTH = r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(?:[a-z]{0,6})\.?"
 _MEASURES = "个只条次人名位台页岁元块分小天号层间套份门本辆家款种张把支件年周月"
 # A number that names one of many is no value: room 12, PR #13, 第三章.
@@ -23,7 +26,7 @@ _NAMED = re.compile(
     r"|sprints?|items?|bugs?|tasks?|days?|weeks?|levels?|gates?|tracks?|bus|flights?|builds?|releases?|milestones?"
     r"|quarters?|q|team|group|plan|option|server|node|shard|cluster)[ -]?#?|#)(\d[\w.]*)"
     rf"|\b(?:number|no\.|nr\.?) ?(?:\d[\w.]*|(?:{'|'.join(_WORDS)})\b)"
-    rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d+号[楼线机会]",
+    rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d{{1,9}}号[楼线机会]",
     re.IGNORECASE,
 )
 
@@ -56,10 +59,12 @@ def read(sentence: str) -> Valued:
 
 def _each(told: Sequence[str]) -> frozenset[str]:
     """Values, those that stand there again as others: of "shelf 3 from depot 3" two would change at once."""
-    return frozenset(
-        f"{value}, {told[:place].count(value)}" if value in told[:place] else value
-        for place, value in enumerate(told)
-    )
+    times: Counter[str] = Counter()
+    each = []
+    for value in told:
+        each.append(f"{value}, {times[value]}" if times[value] else value)
+        times[value] += 1
+    return frozenset(each)
 
 
 def number(text: str) -> str:
@@ -130,12 +135,12 @@ _ROWS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
     for kind, pattern, told in (
         (
             "address",
-            r"\bhttps?://[^\s，。；]+|[\w.+-]+@[\w-]+\.\w[\w.]*|\b\d{1,3}(?:\.\d{1,3}){3}\b",
+            r"\bhttps?://[^\s，。；]+|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w[\w.]*+|\b\d{1,3}(?:\.\d{1,3}){3}\b",
             _first,
         ),
-        ("version", r"\bv?(\d+(?:\.\d+){2,})\b|\bv(\d+(?:\.\d+)?)\b", _first),
-        ("percent", rf"(?<![\d.])(\d[\d.,]*)\s?(?:%|percent\b)|百分之({_COUNT})", _first),
-        ("money", r"[$€£¥]\s?(\d[\d.,]*[km]?)|(?<![\d.])(\d[\d.,]*)\s?(?:元|块|dollars\b|euros\b)", _first),
+        ("version", r"\bv?(\d{1,30}(?:\.\d{1,30}){2,30})\b|\bv(\d{1,30}(?:\.\d{1,30})?)\b", _first),
+        ("percent", rf"(?<![\d.])(\d[\d.,]{{0,30}})\s?(?:%|percent\b)|百分之({_COUNT})", _first),
+        ("money", r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)", _first),
         ("clock", r"(?<![\d.:])(\d{1,2})(?::(\d\d))?\s?([ap])\.?m\b", _clock),
         ("clock", r"(?<![\d.:])(\d{1,2}):(\d\d)(?!\d)()", _clock),
         ("clock", rf"(上午|早上|中午|下午|晚上)?({_COUNT})点(半|{_COUNT}分)?(?!钟头|儿)", _wide_clock),
@@ -147,13 +152,13 @@ _ROWS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         ("day", r"\b(mon|tues|wednes|thurs|fri|satur|sun)days?\b", _day),
         ("day", r"(?:周|星期|礼拜)([一二三四五六日天])", _wide_day),
         ("year", r"(?<![\d.-])((?:19|20)\d\d)(?![\d.]|\s?(?:元|块|[a-z]))", _first),
-        ("number", r"(?<![\w.-])(\d[\d,]*(?:\.\d+)?)(?![\d.]*[a-z_-])", _first),
+        ("number", rf"(?<![\w.-])({_DIGITS}(?:\.\d{{1,30}})?)(?![\d.]*[a-z_-])", _first),
         ("number", rf"\b({'|'.join(_WORDS[2:])})\b", _first),
         (
             "number",
             r"(?<!\bthe )(?<!\bno )(?<!\bany )(?<!this )(?<!each )(?<!every )\b(one)(?= (?!of\b)[a-z])",
             _first,
         ),
-        ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d+(?:\.\d+)?)", _first),
+        ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d{{1,30}}(?:\.\d{{1,30}})?)", _first),
     )
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from commonplace import estimates
+from commonplace import estimates, screen
 from commonplace.notes.recalled import TAG
 from commonplace.search.repeats import Told
 from commonplace.types import Hit
@@ -102,14 +103,23 @@ def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
 
 def _shorten(hit: Hit, budget: int) -> Hit | None:
     """Cut the text of a hit, at lines where possible, until the block of it alone fits; None if none does."""
-    while hit.text:
-        shorter, separator, _ = hit.text.rpartition("\n")
-        if separator:
-            hit = replace(hit, text=shorter, end_line=max(hit.start_line, hit.end_line - 1))
-        else:
-            hit = replace(hit, text=hit.text[: len(hit.text) * 3 // 4])
-        if hit.text and _tokens([hit]) <= budget:
-            return hit
+    lines = hit.text.split("\n")
+
+    def of(count: int) -> Hit:
+        last = max(hit.start_line, hit.end_line - (len(lines) - count))
+        return replace(hit, text="\n".join(lines[:count]), end_line=last)
+
+    # The more lines, the more tokens: half of those that are left are looked at each time.
+    most = bisect_left(range(1, len(lines)), True, key=lambda count: _tokens([of(count)]) > budget)
+    while most and not of(most).text:
+        most -= 1
+    if most:
+        return of(most)
+    first = of(1)
+    while text := first.text[: len(first.text) * 3 // 4]:
+        first = replace(first, text=text)
+        if _tokens([first]) <= budget:
+            return first
     return None
 
 
@@ -157,5 +167,5 @@ def _cite(hit: Hit) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text that cannot close the frame it stands in."""
-    return _TAG.sub(rf"‹\1{TAG}", text)
+    """Text that can neither close the frame it stands in nor steer the terminal it may be printed on."""
+    return _TAG.sub(rf"‹\1{TAG}", screen.clean(text))

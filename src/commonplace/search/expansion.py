@@ -40,10 +40,10 @@ _NOT = "the question was not expanded"
 _UNSET = "no language model is set; set one with `commonplace models use --llm PROVIDER/MODEL`"
 _NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_FENCE = re.compile(r"^\s*```.*$", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t\r\f\v]*+```.*$", re.MULTILINE)
 # `lex: …` with what models put around it: bullets, numbers, quotation marks, emphasis.
 _TYPED = re.compile(
-    r"^[\s>*•\d.)(\[\]\"'`_|-]*+(lex|vec|hyde)[\s\"'`*_]*+[:：][\s\"'`*_]*+(.*?)[\s\"'`*_,]*$",
+    r"^[ \t\r\f\v>*•\d.)(\[\]\"'`_|-]*+(lex|vec|hyde)[\s\"'`*_]*+[:：][\s\"'`*_]*+(.*)$",
     re.IGNORECASE | re.ASCII | re.MULTILINE,
 )
 _MOST_ANSWER = 20_000  # characters that are looked at
@@ -165,7 +165,8 @@ def read(answer: str) -> list[tuple[Kind, str]]:
             return list(_typed(json.loads(text)))
         except (ValueError, RecursionError):
             pass  # brackets around lines
-    return [(cast("Kind", kind.lower()), said) for kind, said in _TYPED.findall(text) if said]
+    lines = ((kind.lower(), said.rstrip(" \t\r\f\v\"'`*_,")) for kind, said in _TYPED.findall(text))
+    return [(cast("Kind", kind), said) for kind, said in lines if said]
 
 
 def _typed(data: object) -> Iterator[tuple[Kind, str]]:

@@ -42,7 +42,7 @@ class Told:
     def __init__(self) -> None:
         self.repeated = 0
         self._hits: list[tuple[Hit, Wording]] = []
-        self._sentences: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        self._sentences: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
 
     def rest(self, hit: Hit) -> Hit | None:
         """Return a hit without what is said already; None if nothing is left."""
@@ -73,12 +73,15 @@ class Told:
         self._hits.append((hit, _read(hit.path, hit.text)))
         for text in _sentences(hit):
             if key := _key(text):
-                self._sentences.setdefault(key, []).append((hit.title, *hit.headings))
+                self._sentences.setdefault(key, {})[hit.title, *hit.headings] = None
 
     def _repeats(self, text: str, headings: tuple[str, ...]) -> bool:
         key = _key(text)
-        said = self._sentences.get(key, []) if key else []
-        return any(wording.agree(headings, other, wording.read(text)) for other in said)
+        said = self._sentences.get(key) if key else None
+        if not said:
+            return False
+        words = wording.read(text)
+        return any(wording.agree(headings, other, words) for other in said)
 
 
 def whole_lines(hit: Hit) -> list[str]:
@@ -141,11 +144,14 @@ def _without_repeats(hit: Hit, parts: list[_Part]) -> Hit:
     before = sum(part.text == "\n" for part in parts[:first])
     after = sum(part.text == "\n" for part in parts[last + 1 :])
     kept: list[str] = []
+    end = ""  # the last character that is no blank
     for part in parts[first : last + 1]:
         if not part.repeats:
             kept.append(part.text)
-        elif "".join(kept).rstrip()[-1:] != screen.ELLIPSIS:
+            end = part.text.rstrip()[-1:] or end
+        elif end != screen.ELLIPSIS:
             kept.append(f"{screen.ELLIPSIS} ")
+            end = screen.ELLIPSIS
     text = "\n".join(line.rstrip() for line in "".join(kept).split("\n"))
     start = min(hit.start_line + before, hit.end_line)
     return replace(hit, text=text, start_line=start, end_line=max(start, hit.end_line - after))

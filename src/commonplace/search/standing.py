@@ -33,7 +33,7 @@ def status(workspace: Workspace, settings: Settings, store: Store, model: Questi
         stale=stale,
         index_bytes=index.size_bytes(),
         model=automatic.choose(settings.embedding).shown,
-        warnings=(*store.opened.warnings, *configured.left_alone(), *model.advice()),
+        warnings=(*settings.warnings, *store.opened.warnings, *configured.left_alone(), *model.advice()),
         **counts,
     )
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from commonplace import characters
 from commonplace.index import lexicon
+from commonplace.notes import comments
 from commonplace.search import stopwords
 
 # Shingles are three words, or two CJK characters (about a word). Four of five shared, which a copy with a
@@ -59,7 +60,6 @@ _WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
 _ENDINGS = ("s", "es", "d", "ed", "ing", "ly")  # of one word twice
 _MARKS = r"(?m)^[ \t>]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+)?"
 _CLOCK = r"(?m)^[(\[*`]*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?[)\]*`]*[ \t]*[-–—:|]?[ \t]+(?=(.*))"
-_COMMENT = r"(?s)<!--.*?-->"
 _HEADING = r"(?m)^ {0,3}#{1,6}(?:[ \t].*)?$"
 _SIGN = "[^\\w\\s.,;:!…\"'“”‘’()\\[\\]{}*_`#/\\\\–—\\-·•，。、；：！（）【】《》「」『』]"
 _NUMBER = r"(?:(?<![^\s(])[-−])?\d+(?:[.,:/-]\d+)*"
@@ -83,7 +83,7 @@ def read(text: str) -> Wording:
     if "’" in text:
         text = text.replace("’", "'")
     if "<!--" in text:
-        text = re.sub(_COMMENT, "", text)
+        text = comments.without(text)
     if "#" in text:
         text = re.sub(_HEADING, "", text).strip() or text
     text = re.sub(_MARKS, "", text)

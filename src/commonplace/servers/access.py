@@ -5,16 +5,21 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
+import secrets
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from commonplace import paths
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ConfigError
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
-_SHORTEST = 16  # characters of a token; shorter ones are guessed
+_SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are guessed
 
 
 class Access(NamedTuple):
@@ -44,6 +49,49 @@ def token(file: str, environ: Mapping[str, str] | None = None) -> Secret:
     if found and len(found.reveal()) < _SHORTEST:
         raise ConfigError(where, f"a token has {_SHORTEST} characters at least")
     return found
+
+
+def own_token(path: Path, *, new: bool = False) -> Secret:
+    """Return the token in a file of the user, made where there is none or a `new` one is asked for.
+
+    Only the user may read the file and its folder. Raises ConfigError for a file that others could have read
+    or put there, and where none can be kept.
+    """
+    try:
+        if new or not os.path.lexists(path):
+            _keep(path, secrets.token_urlsafe(32))
+        return Secret(_kept(path))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = paths.reason(error) if isinstance(error, OSError) else "not a token"
+        remedy = "name a file with --token-file, or serve without one (--no-token)"
+        told = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
+        raise ConfigError("serve", told) from error
+
+
+def _keep(path: Path, value: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.chmod(path.parent, 0o700)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with suppress(FileNotFoundError):
+        fresh.unlink()  # of a process that had this number and died
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(fresh, flags, 0o600), "w", encoding="ascii") as file:
+        file.write(f"{value}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
+def _kept(path: Path) -> str:
+    with open(os.open(path, paths.OPEN_FLAGS), "rb") as file:
+        status = os.fstat(file.fileno())
+        value = file.read(_LONGEST + 1).decode("ascii").strip() if stat.S_ISREG(status.st_mode) else ""
+    safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+    if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
+        told = "others may know it" if not safe else "it holds no token"
+        remedy = "make another with `commonplace serve --new-token`"
+        raise ConfigError("serve", f"{paths.shown(path)} is not used: {told}; {remedy}")
+    return value
 
 
 def names(text: str) -> frozenset[str]:

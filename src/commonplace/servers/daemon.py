@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
-import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace import atomic, paths
+from commonplace import atomic, installation, paths
 from commonplace.errors import ConfigError, NoteUnreadable
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
+_LOOK_S = 1.0  # between two looks whether the note of a server still stands
+_FILES = re.compile(r"COMMONPLACE_\w+_(PATH|FILE)")
 _HEALTH_S = 2.0
 
 
 class Running(NamedTuple):
-    """A server: its process, the moment that was started, what `/health` tells of it, where it listens."""
+    """A server: its process, the moment that was started, what `/health` tells of it, where it listens.
+
+    `token` says where its token is found, a file or a variable with a `$` before it; empty where it asks for
+    none.
+    """
 
     pid: int
     started: str
@@ -36,6 +43,7 @@ class Running(NamedTuple):
     host: str
     port: int
     since: str
+    token: str = ""
 
     @property
     def url(self) -> str:
@@ -50,17 +58,69 @@ def _host_in_url(host: str) -> str:
 
 
 @contextmanager
-def registered(folder: Path, running: Running) -> Iterator[None]:
-    """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has."""
-    try:
-        with atomic.locked(folder / LOCK, timeout_s=1.0):
-            _write(folder / STATE, running)
-            try:
-                yield
-            finally:
+def registered(
+    folder: Path, running: Running, restored: Callable[[], None], lost: Callable[[], None]
+) -> Iterator[None]:
+    """Hold the lock of a workspace's server and note who has it. Raises ConfigError where another has.
+
+    Where somebody removes the folder, lock and note are made again and `restored` is called, or `lost` if
+    another server has come first.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(atomic.locked(folder / LOCK, timeout_s=1.0))
+        except atomic.LockTimeout as error:
+            raise _served_already(_noted(folder / STATE)) from error
+        _write(folder / STATE, running)
+        over = threading.Event()
+        watching = threading.Thread(
+            target=_keep_registered, args=(folder, running, held, over, restored, lost), daemon=True
+        )
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
+            found = _noted(folder / STATE)
+            if found is not None and found.id == running.id:
                 (folder / STATE).unlink(missing_ok=True)
-    except atomic.LockTimeout as error:
-        raise _served_already(_noted(folder / STATE)) from error
+
+
+def _keep_registered(
+    folder: Path,
+    running: Running,
+    held: ExitStack,
+    over: threading.Event,
+    restored: Callable[[], None],
+    lost: Callable[[], None],
+) -> None:
+    """Look now and then whether lock and note are still there, and make them again."""
+    lock, own = folder / LOCK, _identity(folder / LOCK)
+    while not over.wait(_LOOK_S):
+        if _identity(lock) == own and (folder / STATE).exists():
+            continue
+        if not folder.parent.is_dir():
+            continue  # the workspace itself is gone, and is not made again
+        try:
+            if _identity(lock) != own:
+                held.enter_context(atomic.locked(lock, timeout_s=0))
+                own = _identity(lock)
+            _write(folder / STATE, running)
+        except atomic.LockTimeout:
+            lost()
+            return
+        except (OSError, NoteUnreadable):
+            continue  # it may be being removed at this moment: the next look tries again
+        restored()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def check_alone(folder: Path) -> None:
@@ -138,11 +198,12 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
     Raises ConfigError with what it said where it ends instead.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "commonplace", *arguments],
+        installation.python("-m", "commonplace", *arguments),
+        cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, DETACHED_VARIABLE: "1"},
+        env={**_environment(), DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -160,6 +221,14 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     said = told[-1] if told else f"it ended with code {process.returncode}"
     raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
+
+
+def _environment() -> dict[str, str]:
+    """The environment for a process in another folder: settings that name files still name the same."""
+    return {
+        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
+        for name, value in installation.environment().items()
+    }
 
 
 def started(pid: int) -> str:
@@ -189,9 +258,11 @@ def _is_held(lock: Path) -> bool:
 
 
 def _write(path: Path, running: Running) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f"{path.name}.{running.pid}")
-    fresh.write_text(json.dumps(running._asdict()), "utf-8")
+    fresh.unlink(missing_ok=True)  # of a process that had this number and died
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    with open(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as file:
+        json.dump(running._asdict(), file)
     os.replace(fresh, path)
 
 

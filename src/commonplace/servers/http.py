@@ -1,33 +1,47 @@
 """The protocol over HTTP: one address for all clients, each request by itself; and the state of health.
 
 Streamable HTTP of the Model Context Protocol. Nothing is kept between two requests, so there are no sessions
-to end, and nothing is told unasked, so there is no stream to open: GET and DELETE are refused.
+to end, and nothing is told unasked, so there is no stream to open: GET and DELETE are refused. A client that
+shows people questions is given the name of a session that says so; what it asks for and needs a yes is
+answered by a stream of events, the question first.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import re
+import secrets
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace import __version__
 from commonplace.servers import access, protocol
 from commonplace.servers.access import Access
+from commonplace.servers.elicitation import Questions
 from commonplace.servers.methods import METHODS
 from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Refusal
 from commonplace.servers.service import Service
 
+if TYPE_CHECKING:
+    from commonplace.agent.answers import Said
+
+MOST_ASKING = 8  # questions to people that wait at once
+SESSION = "mcp-session-id"
+_ELICITS = "asks-a-person-"  # what the name of a session begins with whose client shows people questions
+_LIVES_S = 15.0  # between two signs of life of a stream, so that no proxy ends it
 ENDPOINT, HEALTH = "/mcp", "/health"
 LARGEST = 4 << 20  # bytes of a body
 _UNTOLD = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
@@ -55,8 +69,10 @@ def build(
     without anything that was asked or answered.
     """
 
+    questions = Questions(MOST_ASKING)
+
     async def mcp(request: Request) -> Response:
-        return await _serve(service, request)
+        return await _serve(service, request, questions)
 
     async def health(request: Request) -> Response:
         return JSONResponse(
@@ -123,7 +139,7 @@ def _denial(denied: access.Denied) -> Response:
     return JSONResponse({"error": denied.reason}, denied.status, headers=bearer)
 
 
-async def _serve(service: Service, request: Request) -> Response:
+async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # what a form of a foreign page can send is something else
@@ -136,10 +152,78 @@ async def _serve(service: Service, request: Request) -> Response:
         return Response(status_code=400)
     if body is None:
         return JSONResponse({"error": f"a body has {LARGEST:,} bytes at most"}, 413)
-    status, answer = await run_in_threadpool(_answer, service, body, request)
+    if _may_ask(body, request):
+        return StreamingResponse(_events(service, body, request, questions), media_type="text/event-stream")
+    status, answer = await run_in_threadpool(_answer, service, body, request, questions)
     if answer is None:
         return Response(status_code=202)
-    return Response(protocol.encode(answer), status, media_type="application/json")
+    headers = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if _greets_who_elicits(body, answer) else {}
+    return Response(protocol.encode(answer), status, headers, media_type="application/json")
+
+
+def _greets_who_elicits(body: bytes, answer: object) -> bool:
+    """Whether an answer opens a connection to a client that shows people questions."""
+    if b'"elicitation"' not in body or not (isinstance(answer, dict) and "result" in answer):
+        return False
+    message = protocol.decode(body)
+    if not isinstance(message, dict) or message.get("method") != "initialize":
+        return False
+    return protocol.elicits(message["params"].get("capabilities"))
+
+
+def _may_ask(body: bytes, request: Request) -> bool:
+    """Whether a person may have to be asked before this is answered, and can be."""
+    from commonplace.agent import tools
+
+    named = request.headers.get(SESSION, "").startswith(_ELICITS)
+    if not (named and "text/event-stream" in request.headers.get("accept", "")):
+        return False
+    try:
+        message = protocol.decode(body)
+        _check_headers(message, request.headers.get("mcp-protocol-version", ""), request.headers)
+    except Refusal:
+        return False
+    if not isinstance(message, dict) or message.get("method") != "tools/call" or "id" not in message:
+        return False
+    params = message.get("params")
+    tool = tools.find(str(params.get("name"))) if isinstance(params, dict) else None
+    return tool is not None and tool.asks is not None
+
+
+async def _events(
+    service: Service, body: bytes, request: Request, questions: Questions
+) -> AsyncIterator[bytes]:
+    """Yield the questions to a person and then the answer, as events; nothing is done once nobody listens."""
+    loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
+    over = threading.Event()
+
+    def send(message: object) -> None:
+        loop.call_soon_threadsafe(messages.put_nowait, message)
+
+    def ask(text: str, code: str) -> Said:
+        version = request.headers.get("mcp-protocol-version", "")
+        answer = questions.ask(text, version, send, lambda: not over.is_set())
+        return "cancel" if over.is_set() else answer
+
+    def work() -> None:
+        answer = _answer(service, body, request, questions, ask)[1]
+        if not over.is_set():
+            send(answer)
+
+    # A thread of its own: a person takes longer than those of the pool are to be held.
+    threading.Thread(target=work, name="commonplace-asking", daemon=True).start()
+    try:
+        while True:
+            try:
+                message = await asyncio.wait_for(messages.get(), _LIVES_S)
+            except TimeoutError:
+                yield b": waiting\n\n"
+                continue
+            yield b"event: message\ndata: " + protocol.encode(message) + b"\n\n"
+            if not (isinstance(message, dict) and "method" in message):
+                return
+    finally:
+        over.set()
 
 
 def _accepts_json(header: str) -> bool:
@@ -162,7 +246,13 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts)
 
 
-def _answer(service: Service, body: bytes, request: Request) -> tuple[int, object | None]:
+def _answer(
+    service: Service,
+    body: bytes,
+    request: Request,
+    questions: Questions,
+    ask: Callable[[str, str], Said] | None = None,
+) -> tuple[int, object | None]:
     """The status and the answer to a body; no answer where nothing was asked."""
     message: object = None
     version = request.headers.get("mcp-protocol-version", "")
@@ -174,8 +264,10 @@ def _answer(service: Service, body: bytes, request: Request) -> tuple[int, objec
         _check_headers(message, version, request.headers)
     except Refusal as refusal:
         return _STATUS[refusal.code], protocol.failure(protocol.id_of(message), refusal)
-    connection = Connection(version if version in HANDSHAKE else _UNTOLD)
-    answer = protocol.respond(message, connection, service, METHODS)
+    if questions.hear(message):
+        return 202, None
+    connection = Connection(version if version in HANDSHAKE else _UNTOLD, elicits=ask is not None)
+    answer = protocol.respond(message, connection, service, METHODS, ask)
     return _status(answer, modern=version in MODERN), answer
 
 

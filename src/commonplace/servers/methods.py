@@ -72,6 +72,7 @@ def described(tool: Tool) -> Result:
 
 def _call_tool(service: Service, request: Request) -> Result:
     from commonplace.agent import tools
+    from commonplace.servers import elicitation
 
     name, arguments = request.params.get("name"), request.params.get("arguments")
     if not isinstance(name, str) or tools.find(name) is None:
@@ -80,7 +81,9 @@ def _call_tool(service: Service, request: Request) -> Result:
         arguments = {}
     if not isinstance(arguments, dict):
         raise Refusal(PARAMS, "arguments must be an object")
-    answer = tools.call(service.memory, name, arguments, agent=request.client or service.agent)
+    agent = request.client or service.agent
+    arguments, ask = elicitation.asking(request, arguments)
+    answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask)
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": answer.data, "isError": answer.is_error}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.errors import CommonplaceError
 
 if TYPE_CHECKING:
+    from commonplace.agent.answers import Ask
     from commonplace.servers.service import Service
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -39,23 +40,36 @@ class Refusal(Exception):
         self.code, self.message, self.data = code, message, data
 
 
+class InputRequired(Exception):
+    """A request is answered with a question to the person; it comes once more, with what they said."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__("input required")
+        self.result = result
+
+
 class Connection:
-    """What a handshake settled: the revision that is spoken, and the name of the client."""
+    """What a handshake settled: the revision, the name of the client, whether it asks people."""
 
-    __slots__ = ("client", "version")
+    __slots__ = ("client", "elicits", "version")
 
-    def __init__(self, version: str = "", client: str = "") -> None:
-        self.version, self.client = version, client
+    def __init__(self, version: str = "", client: str = "", *, elicits: bool = False) -> None:
+        self.version, self.client, self.elicits = version, client, elicits
 
 
 class Request(NamedTuple):
-    """A request or, without an id, a notification; `version` is the revision it is made in."""
+    """A request or, without an id, a notification; `version` is the revision it is made in.
+
+    `elicits` says that the client shows a person what a server asks; `ask` does so, where a transport can.
+    """
 
     method: str
     params: Mapping[str, Any]
     version: str
     client: str = ""
     id: int | str | None = None
+    elicits: bool = False
+    ask: Ask | None = None
 
     @property
     def modern(self) -> bool:
@@ -96,11 +110,18 @@ def _no_number(name: str) -> object:
 
 
 def respond(
-    message: object, connection: Connection, service: Service, methods: Mapping[str, Offered]
+    message: object,
+    connection: Connection,
+    service: Service,
+    methods: Mapping[str, Offered],
+    ask: Ask | None = None,
 ) -> object | None:
-    """Answer a message, or each of a batch; None where nothing is to be answered."""
+    """Answer a message, or each of a batch; None where nothing is to be answered.
+
+    `ask` shows the person behind the client a question while its request is being answered.
+    """
     if not isinstance(message, list):
-        return _respond(message, connection, service, methods)
+        return _respond(message, connection, service, methods, ask)
     if connection.version not in BATCHED:
         return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
     if not 0 < len(message) <= MOST_IN_BATCH:
@@ -110,13 +131,17 @@ def respond(
 
 
 def _respond(
-    message: object, connection: Connection, service: Service, methods: Mapping[str, Offered]
+    message: object,
+    connection: Connection,
+    service: Service,
+    methods: Mapping[str, Offered],
+    ask: Ask | None = None,
 ) -> Result | None:
     try:
         request = read(message, connection)
         if request is None:
             return None
-        return answer(request, connection, service, methods)
+        return answer(request._replace(ask=ask), connection, service, methods)
     except Refusal as refusal:
         return failure(id_of(message), refusal)
     except CommonplaceError as error:
@@ -156,8 +181,16 @@ def read(message: object, connection: Connection) -> Request | None:
         raise Refusal(PARAMS, "params must be an object")
     meta = params.get("_meta")
     if isinstance(meta, dict) and VERSION_KEY in meta and method != "initialize":
-        return Request(method, params, _spoken(meta), client_name(meta.get(_CLIENT_KEY)), given)
-    return Request(method, params, connection.version or HANDSHAKE[-1], connection.client, given)
+        asks = elicits(meta.get(CAPABILITIES_KEY))
+        return Request(method, params, _spoken(meta), client_name(meta.get(_CLIENT_KEY)), given, asks)
+    version = connection.version or HANDSHAKE[-1]
+    return Request(method, params, version, connection.client, given, connection.elicits)
+
+
+def elicits(capabilities: object) -> bool:
+    """Whether a client says that it shows people questions, with a form to answer them."""
+    found = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
+    return isinstance(found, dict) and (not found or isinstance(found.get("form"), dict))
 
 
 def _spoken(meta: Mapping[str, Any]) -> str:
@@ -198,7 +231,10 @@ def answer(
     found = methods.get(request.method)
     if found is None or not (found.modern if request.modern else found.handshake):
         raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
-    result = found.run(service, request)
+    try:
+        result = found.run(service, request)
+    except InputRequired as question:
+        result = question.result
     if request.modern:
         result = _stamped(result, found, service)
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
@@ -220,3 +256,4 @@ def greet(request: Request, connection: Connection) -> None:
         raise Refusal(PARAMS, "protocolVersion is missing")
     connection.version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
     connection.client = client_name(request.params.get("clientInfo"))
+    connection.elicits = elicits(request.params.get("capabilities"))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import uvicorn
 from starlette.applications import Starlette
 
+from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ConfigError
 from commonplace.servers import access, daemon, http
 from commonplace.servers.access import Access
@@ -33,12 +34,19 @@ _WAITING = 128  # connections that nobody has taken yet
 
 
 class Address(NamedTuple):
-    """Where to listen, what to ask for, and which further names stand for this machine."""
+    """Where to listen, what to ask for, and which further names stand for this machine.
+
+    The token is that of `token_file`, of the environment, or of `own_token`, a file that is made where it is
+    missing, or `anew`; with none of them nothing is asked for.
+    """
 
     host: str
     port: int
     token_file: str = ""
     hosts: str = ""
+    own_token: str = ""
+    anew: bool = False
+    open: bool = False
 
 
 def serve(
@@ -53,19 +61,32 @@ def serve(
 
     Raises ConfigError where that cannot be, with what would help.
     """
-    token = access.token(address.token_file)
     daemon.check_alone(folder)
+    place = _place(address)
     with listening(address) as (bound, beyond):
-        if beyond and not token:
-            remedy = f"name a file with --token-file, or set {access.TOKEN_VARIABLE}"
+        if beyond and not place:
+            remedy = "serve it with a token, without --no-token and with server.require_token on"
             raise ConfigError("server.host", f"{address.host} is reached from elsewhere: {remedy}")
         host, port = bound.getsockname()[:2]
         since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         pid = os.getpid()
-        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since)
-        allowed = Access(token, access.names(address.hosts), beyond)
-        with daemon.registered(folder, running):
-            log = _log(folder / daemon.LOG if detached else None)
+        running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place)
+
+        def restored() -> None:
+            if detached:
+                _reopen(log)
+                leave_terminal(folder)
+            log.info("noted again at %s: what was noted had been removed", running.url)
+
+        def lost() -> None:
+            log.info("another server serves this workspace: ending")
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        log = logging.getLogger("commonplace.server")
+        with daemon.registered(folder, running, restored, lost):
+            token = _token(address, place)  # here, so that two starts at once do not make two
+            allowed = Access(token, access.names(address.hosts), beyond)
+            _log(folder / daemon.LOG if detached else None)
             app = http.build(service, allowed, log.info, identity=running.id)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
             server = _Server(_configured(app), lambda: tell(running))
@@ -73,6 +94,26 @@ def serve(
             server.run([bound])
             log.info("ended")
     service.close()
+
+
+def _place(address: Address) -> str:
+    """Where clients find the token: a file, or a variable after a `$`; empty where none is asked for."""
+    if address.open:
+        return ""
+    if address.token_file or os.environ.get(access.TOKEN_VARIABLE, "").strip():
+        return address.token_file or f"${access.TOKEN_VARIABLE}"
+    return address.own_token
+
+
+def _token(address: Address, place: str) -> Secret:
+    """The token that clients must send. Raises ConfigError."""
+    if not place:
+        return NO_KEY
+    if address.anew and place != address.own_token:
+        raise ConfigError("serve", f"--new-token makes one of our own, but {place} holds the one that is set")
+    if place == address.own_token:
+        return access.own_token(Path(place), new=address.anew)
+    return access.token(address.token_file)
 
 
 def _configured(app: Starlette) -> uvicorn.Config:
@@ -145,7 +186,7 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _log(path: Path | None) -> logging.Logger:
+def _log(path: Path | None) -> None:
     """The record of requests, and of what goes wrong: in a file that is bounded, or on standard error."""
     handler: logging.Handler
     if path is None:
@@ -158,7 +199,12 @@ def _log(path: Path | None) -> logging.Logger:
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
-    return log
+
+
+def _reopen(log: logging.Logger) -> None:
+    """Let the record go on in a new file: the former one has been removed."""
+    for handler in log.handlers:
+        handler.close()  # it opens its file again for the next line
 
 
 def leave_terminal(folder: Path) -> None:

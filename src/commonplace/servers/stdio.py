@@ -15,16 +15,19 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from commonplace.servers import protocol
+from commonplace.servers.elicitation import Questions
 from commonplace.servers.methods import METHODS, QUICK
 from commonplace.servers.protocol import Connection, Refusal
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    from commonplace.agent.answers import Said
     from commonplace.servers.service import Service
 
 LONGEST = 4 << 20  # bytes of a line; a query or an entry has some thousand
 WORKERS = 4
+MOST_ASKING = 8  # questions to a person that wait at once
 MOST_WAITING = 256  # messages; a client that sends more does not read the answers
 DRAIN_S = 10.0  # for what is still being answered when the input ends
 TERMINATED, INTERRUPTED = 143, 130  # 128 + the signal, as shells report it
@@ -92,6 +95,8 @@ class Server:
         self._asked: set[_Request] = set()  # not by id: a client may use one again as soon as it is answered
         self._changed = threading.Condition()
         self._writing = threading.Lock()
+        self._questions = Questions(MOST_ASKING)
+        self._over = False
         self._warmed = False
 
     def serve(self, source: IO[bytes]) -> None:
@@ -103,6 +108,7 @@ class Server:
                 self._refuse(Refusal(protocol.INVALID, f"a message has {LONGEST:,} bytes at most"))
             elif line.strip():
                 self._take(line)
+        self._over = True
 
     def drain(self, deadline_s: float) -> bool:
         """Wait for what is being answered; tell whether all of it was."""
@@ -117,6 +123,8 @@ class Server:
             message = protocol.decode(line)
         except Refusal as refusal:
             self._refuse(refusal)
+            return
+        if self._questions.hear(message):
             return
         if isinstance(message, list) or _takes_time(message):
             self._put_off(message)
@@ -149,7 +157,7 @@ class Server:
         while True:
             request = self._queue.get()
             try:
-                answer = self._respond(request.message) if request.wanted else None
+                answer = self._respond(request.message, request) if request.wanted else None
                 if request.wanted:
                     self._send_unless_none(answer)
             finally:
@@ -158,8 +166,24 @@ class Server:
                     self._asked.discard(request)
                     self._changed.notify_all()
 
-    def _respond(self, message: object) -> object | None:
-        return protocol.respond(message, self._connection, self._service, METHODS)
+    def _respond(self, message: object, request: _Request | None = None) -> object | None:
+        def ask(text: str, code: str) -> Said:
+            return self._ask(text, request) if request is not None else "cancel"
+
+        return protocol.respond(message, self._connection, self._service, METHODS, ask)
+
+    def _ask(self, text: str, request: _Request) -> Said:
+        """Ask the person behind the client; another thread may answer what else comes meanwhile."""
+        with self._changed:
+            self._workers -= 1
+        try:
+            answer = self._questions.ask(
+                text, self._connection.version, self._send, lambda: request.wanted and not self._over
+            )
+            return answer if request.wanted else "cancel"
+        finally:
+            with self._changed:
+                self._workers += 1
 
     def _cancel(self, message: dict[str, object]) -> None:
         """Forget a request: a running one is not interrupted, but nobody is told what it finds."""

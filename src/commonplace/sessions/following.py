@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import config, paths
+from commonplace.base.root import Root
 from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.config.table import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
@@ -91,9 +92,9 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     found = known.get(session) or _by_end(known, session)
     source = _source(memory, found)
     inner = _inner(found)
-    file = paths.contain(Path(source.root, inner), [Path(source.root)])
+    paths.contain(Path(source.root, inner), [Path(source.root)])
     try:
-        with open(file, "rb") as opened:
+        with Root(source.root).open(inner, links=True) as opened:
             places = deque(reading.turns(opened, inner, found.format), maxlen=last)
     except OSError as error:
         raise NoteUnreadable(paths.shown(session), paths.reason(error)) from error
@@ -111,7 +112,7 @@ def _told(state: FileState) -> str:
     if state.format != formats.AUTO:
         return state.format
     try:
-        with open(state.absolute, "rb") as file:
+        with state.open() as file:
             found = reading.format_of(file, state.path)
     except OSError:
         return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,9 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from commonplace import estimates, paths
+from commonplace import estimates, paths, records
 from commonplace.atomic import locked
-from commonplace.errors import ConfigError, NoteUnreadable, OutsideRoots
+from commonplace.base.root import Root, Unsafe
+from commonplace.errors import ConfigError, OutsideRoots
 from commonplace.sessions.cleaning import cleaned
 from commonplace.transcripts import lines, ours
 from commonplace.types.conversation import Turn
@@ -30,11 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_CHARACTERS = 200
 _TURN_TOKENS = 4  # what surrounds a message on its way to a model
-_APPEND = (
-    os.O_RDWR | os.O_APPEND | os.O_CREAT
-    | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)  # fmt: skip
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 
 class Transcript:
@@ -45,7 +41,7 @@ class Transcript:
         self.session = session
         self.path = path_of(workspace, session)
         self._lock = paths.lock_file(workspace, "sessions")
-        self._root = workspace.root
+        self._root = workspace.files
         self._fsync = fsync
         self._unsynced = self._made = False
 
@@ -104,10 +100,9 @@ class Transcript:
             return
         with _translated(self.path):
             with suppress(FileNotFoundError):  # deleted meanwhile: nothing of it is to last
-                _force(self.path, os.O_RDWR)
+                _force(self._root, self.path)
             if self._made:  # its name must last as well
-                with suppress(OSError):  # not every system can do this with a folder
-                    _force(self.path.parent, os.O_RDONLY)
+                self._root.sync(self.path.parent)
         self._unsynced = self._made = False
 
     def close(self) -> None:
@@ -128,33 +123,28 @@ class Transcript:
     def _file(self) -> Iterator[int]:
         """The file, opened anew each time: what another program put in its place is what is appended to."""
         with _translated(self.path):
-            self.path.parent.mkdir(exist_ok=True)
-            _check_inside(self.path, self._root)
-            descriptor = os.open(self.path, _APPEND, 0o600)
+            descriptor = self._root.descriptor(self.path, _APPEND, make=True)
             try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise NoteUnreadable(paths.shown(self.path), "not a regular file")
                 yield descriptor
             finally:
                 os.close(descriptor)
 
     def _backwards(self) -> Iterator[Turn]:
         with _translated(self.path):
-            _check_inside(self.path, self._root)
             try:
-                descriptor = os.open(self.path, paths.OPEN_FLAGS)
+                file = self._root.open(self.path)
             except FileNotFoundError:
                 return
-            with open(descriptor, "rb") as file:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise NoteUnreadable(paths.shown(self.path), "not a regular file")
+            with file:
                 yield from _turns(file)
 
 
 def sessions(workspace: paths.Workspace) -> list[str]:
     """Return the ids of the sessions with a transcript, that written to last first."""
     found = []
-    with suppress(OSError), os.scandir(folder(workspace)) as entries:
+    with (
+        suppress(OSError), workspace.files.listed(folder(workspace)) as listed, os.scandir(listed) as entries,
+    ):  # fmt: skip
         for entry in entries:
             with suppress(OSError):
                 if entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
@@ -209,22 +199,20 @@ def _write(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _force(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
+def _force(root: Root, path: Path) -> None:
+    descriptor = root.descriptor(path, os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _check_inside(path: Path, root: Path) -> None:
-    if not paths.is_within(os.path.realpath(path.parent), os.path.realpath(root)):
-        raise OutsideRoots(paths.shown(path), "a symlink that leaves the workspace")
-
-
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    with records.translated(path):
+        try:
+            yield
+        except Unsafe as error:
+            if error.filename == os.fspath(path):
+                raise
+            raise OutsideRoots(paths.shown(path), records.trouble(error)) from error

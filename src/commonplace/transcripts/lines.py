@@ -6,18 +6,32 @@ import codecs
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator
 from typing import IO
 
 _BLOCK = 1 << 16
 LONGEST = 32 << 20  # bytes; a longer line is no message, and is passed over
-_LARGEST = 256 << 20  # characters of one element of a list
+LARGEST = 32 << 20  # characters of one element of a list, or of an object that is the whole file
+MOST_VALUES = 1_000_000  # in one of them: `[],` are three characters, and a hundred bytes once they are read
+MOST_ELEMENTS = 1_000_000  # of a list
 _BETWEEN = re.compile(r"[\s,]*")
+
+
+class TooLarge(ValueError):
+    """More than a transcript holds: reading it would fill the memory."""
+
+
+def check_values(text: str | bytes) -> None:
+    """Raise TooLarge for JSON that stands for more values than a conversation has."""
+    marks = (b",", b"[", b"{") if isinstance(text, bytes) else (",", "[", "{")
+    if len(text) > MOST_VALUES and sum(map(text.count, marks)) > MOST_VALUES:  # type: ignore[arg-type]
+        raise TooLarge(f"an element holds more than {MOST_VALUES:,} values")
 
 
 def forwards(file: IO[bytes], size: int | None = None, longest: int = LONGEST) -> Iterator[bytes]:
     """Yield the lines of a file, or of its next `size` bytes, without their ends; too long ones as empty."""
-    left = _LARGEST << 20 if size is None else size
+    left = sys.maxsize if size is None else size
     while left > 0 and (line := file.readline(min(left, longest))):
         left -= len(line)
         whole = line.endswith(b"\n") or len(line) < longest
@@ -47,22 +61,28 @@ def backwards(file: IO[bytes]) -> Iterator[bytes]:
 
 
 def elements(file: IO[bytes]) -> Iterator[object]:
-    """Yield the elements of a JSON list one by one, up to where it is cut off or damaged."""
+    """Yield the elements of a JSON list one by one, up to where it is cut off or damaged. Raises TooLarge."""
     decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
-    text, place, wanted, opened = "", 0, _BLOCK, False
-    while len(text) - place < _LARGEST:
+    text, place, wanted, opened, count = "", 0, _BLOCK, False, 0
+    while True:
+        if len(text) - place >= LARGEST:
+            raise TooLarge(f"an element has more than {LARGEST >> 20} MiB")
         data = file.read(wanted)
         text, place = text[place:] + decode(data, not data), 0
         if not opened and (text := text.lstrip()):
             if text[0] != "[":
                 return
             place, opened = 1, True
+        check_values(text)
         for value, end in _whole(text, place):
             yield value
-            place = end
+            place, count = end, count + 1
+            if count > MOST_ELEMENTS:
+                raise TooLarge(f"it has more than {MOST_ELEMENTS:,} elements")
         if not data:
             return
-        wanted = max(_BLOCK, len(text) - place)  # an element is tried again only when twice of it is there
+        left = len(text) - place
+        wanted = max(_BLOCK, min(left, LARGEST - left))  # tried again only when twice of it is there
 
 
 def _whole(text: str, place: int) -> Iterator[tuple[object, int]]:

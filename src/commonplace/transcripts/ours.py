@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import cast, get_args
 
+from commonplace.transcripts import lines
 from commonplace.types.conversation import Call, Speaker, Turn
 
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
@@ -32,9 +33,13 @@ def line(turn: Turn) -> bytes:
 
 
 def parsed(raw: bytes) -> object:
-    """Return the value on a line, None for a cut or damaged one; NULs of a power cut are passed over."""
+    """Return the value on a line, None for one that is cut, damaged or no message by its size.
+
+    NULs of a power cut are passed over.
+    """
     raw = raw.strip(b"\0 \t\r\n")
     try:
+        lines.check_values(raw)
         value: object = json.loads(raw) if raw else None
     except (ValueError, RecursionError):
         return None

@@ -6,17 +6,21 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 
 from __future__ import annotations
 
+import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from posixpath import basename, splitext
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, cast
 
+from commonplace.errors import NoteUnreadable
 from commonplace.notes.layout import date_of
 from commonplace.notes.redact import redact
+from commonplace.paths import shown
 from commonplace.transcripts import content, formats, lines, ours
 from commonplace.transcripts.content import Conversation, Value
 from commonplace.transcripts.formats import Format
@@ -25,7 +29,12 @@ from commonplace.types import Heading, Note
 from commonplace.types.conversation import Turn
 
 _HEAD = 200  # values from which a format is told
-_LARGEST = 256 << 20  # bytes of an object that is the whole file
+_HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is told
+# Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.
+_MOST_FILES = 1_000  # files of conversations
+_LARGEST_DIRECTORY = 4 << 20  # bytes that name what is in it, some 50,000 files
+_LARGEST_UNPACKED = 1 << 30  # bytes of all conversations
+_RATIO, _UNPACKED_ANYWAY = 40, 8 << 20  # times the size of the archive; bytes that a small one may hold
 _CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json")  # in an archive
 _LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
@@ -40,10 +49,12 @@ class Place(NamedTuple):
 def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note:
     """Read a transcript as the note at `path`; `name` is its format or `auto`, `size` how much to read.
 
-    What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note.
+    What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note. Raises
+    NoteUnreadable for an archive that is damaged, and for what would fill the memory.
     """
     if not _by_lines(file, path):
-        return _archive(file, path, name)
+        with _translated(path):
+            return _archive(file, path, name)
     pen, rendered = Pen(), []
     values = (ours.parsed(raw) for raw in lines.forwards(file, size))
     for turn in _turns(values, name):
@@ -52,14 +63,14 @@ def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note
 
 
 def turns(file: IO[bytes], path: str, name: str) -> Iterator[Place]:
-    """Yield the messages of a transcript, tool results included."""
+    """Yield the messages of a transcript, tool results included. Raises NoteUnreadable as `note` does."""
     if _by_lines(file, path):
         values = (ours.parsed(raw) for raw in lines.forwards(file))
         for number, turn in enumerate(_turns(values, name), 1):
             if turn is not None:
                 yield Place(number, turn)
         return
-    with _unpacked(file) as inner:
+    with _translated(path), _unpacked(file, path) as inner:
         for one in _conversations(inner, name):
             yield from (Place(0, turn) for turn in one.turns)
 
@@ -68,8 +79,11 @@ def format_of(file: IO[bytes], path: str) -> Format | None:
     """Tell the format of a file from what stands at its beginning."""
     if _by_lines(file, path):
         return formats.told(map(ours.parsed, islice(lines.forwards(file), _HEAD)))
-    with _unpacked(file) as inner:
-        return formats.told(islice(chain.from_iterable(map(_elements, inner)), _HEAD))
+    try:
+        with _translated(path), _unpacked(file, path) as inner:
+            return formats.told(islice(chain.from_iterable(map(_elements, inner)), _HEAD))
+    except NoteUnreadable:
+        return None
 
 
 def _by_lines(file: IO[bytes], path: str) -> bool:
@@ -96,10 +110,26 @@ def _told(values: Iterator[object]) -> tuple[Format | None, Iterator[object]]:
     """The format that the first values tell, and all values; no more of them are held than it takes."""
     head: list[object] = []
     for value in islice(values, _HEAD):
-        head.append(value)
-        if found := formats.told((value,)):
+        found = formats.told((value,))
+        head.append(value if found or not _is_heavy(value) else None)
+        if found:
             return found, chain(head, values)
     return None, chain(head, values)
+
+
+def _is_heavy(value: object) -> bool:
+    """Whether a value takes so much memory that many of its kind cannot be held."""
+    weight, waiting = 0, [value]
+    while waiting and weight < _HEAVY:
+        one = waiting.pop()
+        if isinstance(one, str):
+            weight += 1 + len(one) // 100
+        elif isinstance(one, list | dict):
+            weight += 1 + len(one)
+            waiting += islice(one.values() if isinstance(one, dict) else one, _HEAVY)
+        else:
+            weight += 1
+    return weight >= _HEAVY
 
 
 def _archive(file: IO[bytes], path: str, name: str) -> Note:
@@ -107,7 +137,7 @@ def _archive(file: IO[bytes], path: str, name: str) -> Note:
     headings: list[Heading] = []
     days: set[str] = set()
     pen = Pen()
-    with _unpacked(file) as inner:
+    with _unpacked(file, path) as inner:
         for one in _conversations(inner, name):
             pen = Pen()
             spoken = list(filter(None, map(pen.line, one.turns)))
@@ -130,10 +160,25 @@ def _note(path: str, pen: Pen, rendered: list[str], day: str, headings: Sequence
     return Note(path, title, date, "session", tuple(text.split("\n")) if rendered else (), tuple(headings))
 
 
+class _Unreadable(Exception):
+    """Why an archive cannot be read, in words."""
+
+
 @contextmanager
-def _unpacked(file: IO[bytes]) -> Iterator[list[IO[bytes]]]:
+def _translated(path: str) -> Iterator[None]:
+    """Say in one error what keeps a file of conversations from being read."""
+    try:
+        yield
+    except (_Unreadable, lines.TooLarge) as error:
+        raise NoteUnreadable(shown(path), str(error)) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+        raise NoteUnreadable(shown(path), "the archive is damaged; export or copy it again") from error
+
+
+@contextmanager
+def _unpacked(file: IO[bytes], path: str) -> Iterator[list[IO[bytes]]]:
     """The file itself or, of an archive, the files of conversations in it: large exports have several."""
-    if not zipfile.is_zipfile(file):
+    if not path.lower().endswith(".zip") and not zipfile.is_zipfile(file):
         file.seek(0)
         yield [file]
         return
@@ -143,11 +188,55 @@ def _unpacked(file: IO[bytes]) -> Iterator[list[IO[bytes]]]:
 
 def _packed(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
     try:
-        archive = stack.enter_context(zipfile.ZipFile(file))
-        named = sorted(one for one in archive.namelist() if _CONVERSATIONS.fullmatch(basename(one)))
-        return [stack.enter_context(archive.open(one)) for one in named]
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError):  # damaged, or locked with a password
-        return []
+        archive = stack.enter_context(zipfile.ZipFile(cast(IO[bytes], _Directory(file))))
+        parts = [one for one in archive.infolist() if _CONVERSATIONS.fullmatch(basename(one.filename))]
+        if not parts:
+            raise _Unreadable("the archive holds no conversations.json")
+        if len(parts) > _MOST_FILES:
+            raise _Unreadable(f"the archive holds more than {_MOST_FILES:,} files of conversations")
+        most = min(_LARGEST_UNPACKED, max(_UNPACKED_ANYWAY, _RATIO * file.seek(0, os.SEEK_END)))
+        opened = [archive.open(one) for one in sorted(parts, key=lambda one: one.filename)]
+    except (NotImplementedError, RuntimeError) as error:  # another compression, or locked with a password
+        raise _Unreadable(f"the archive cannot be unpacked ({error})") from error
+    rest = _Rest(most)
+    return [cast(IO[bytes], _Part(stack.enter_context(one), rest)) for one in opened]
+
+
+class _Directory:
+    """An archive, of which no more is read at once than its directory may have."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.seek, self.tell, self._read = file.seek, file.tell, file.read
+        self.seekable = file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._read(min(size, _LARGEST_DIRECTORY + 1) if size >= 0 else _LARGEST_DIRECTORY + 1)
+        if len(data) > _LARGEST_DIRECTORY:
+            raise _Unreadable(f"the archive's directory has more than {_LARGEST_DIRECTORY >> 20} MiB")
+        return data
+
+
+class _Rest:
+    """How many bytes may still be unpacked, of all files of an archive together."""
+
+    def __init__(self, size: int) -> None:
+        self.size = self.most = size
+
+
+class _Part:
+    """A packed file, counted as it is unpacked: what it says of its own size is not believed."""
+
+    def __init__(self, file: IO[bytes], rest: _Rest) -> None:
+        self._file, self._rest = file, rest
+        self.seek = file.seek
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self._rest.size -= len(data)
+        if self._rest.size < 0:
+            most = f"{self._rest.most >> 20} MiB"
+            raise _Unreadable(f"the archive unpacks to more than {most}; unpack it, and follow what is in it")
+        return data
 
 
 def _conversations(files: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
@@ -165,19 +254,17 @@ def _conversations(files: Sequence[IO[bytes]], name: str) -> Iterator[Conversati
 
 
 def _elements(file: IO[bytes]) -> Iterator[object]:
-    """The elements of a list, one by one; those of an object that keeps them under a known key.
-
-    Where an archive is damaged, what stood before is all there is.
-    """
-    try:
-        if file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-            file.seek(0)
-            yield from _inside(ours.parsed(file.read(_LARGEST).removeprefix(b"\xef\xbb\xbf")))
-        else:
-            file.seek(0)
-            yield from lines.elements(file)
-    except (zipfile.BadZipFile, zlib.error, EOFError):
+    """The elements of a list, one by one; those of an object that keeps them under a known key."""
+    opened = file.read(64)
+    file.seek(0)
+    if not opened.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        yield from lines.elements(file)
         return
+    data = file.read(lines.LARGEST + 1)
+    if len(data) > lines.LARGEST:
+        raise lines.TooLarge(f"it is one value of more than {lines.LARGEST >> 20} MiB")
+    lines.check_values(data)
+    yield from _inside(ours.parsed(data.removeprefix(b"\xef\xbb\xbf")))
 
 
 def _inside(value: object) -> list[object]:

@@ -16,6 +16,7 @@ class Corrected:
     `run` is empty where nothing was written yet (`dry_run`). `struck` are the statements that were struck,
     `written` is where the new one stands, empty for none; `similar` say nearly the same and still stand.
     `redacted` are the kinds of secrets that the new one lost, `diff` is what changed as it may be shown.
+    `said` is how each struck statement begins, `digest` tells what changed from everything else.
     """
 
     run: str
@@ -25,6 +26,8 @@ class Corrected:
     redacted: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     diff: str = ""
+    said: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,5 @@ class Confirmed:
     statements: tuple[str, ...]
     rejected: bool = False
     diff: str = ""
+    said: tuple[str, ...] = ()
+    digest: str = ""

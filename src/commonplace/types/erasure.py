@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from commonplace.types.revisions import Run
@@ -20,6 +20,7 @@ Where = Literal[
     "marks",
     "logs",
     "leftovers",
+    "requests",
     "copies",
 ]
 
@@ -29,12 +30,14 @@ class Selection:
     """One thing to forget.
 
     `value` is a path or `#docid` (note), `path#L3-L9` or `path:3` (lines), words (text), a name (person, with
-    further names in `also`), an id (session).
+    further names in `also`), an id (session). `lines` are the lines of a note as they were seen, without
+    their ends: where others stand there by now, these are looked for.
     """
 
     kind: SelectionKind
     value: str
     also: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,8 @@ class Trace:
 class Erasure:
     """What a forgetting removes (`dry_run`) or has removed, what it cannot reach, and what is still found.
 
-    `run` is its entry in the record of generated changes, None where no note changed.
+    `run` is its entry in the record of generated changes, None where no note changed. `basis` is what
+    `Memory.forget` reads of a preview that it is given: exactly what was shown, as JSON. It holds the words.
     """
 
     places: tuple[Erased, ...]
@@ -92,6 +96,7 @@ class Erasure:
     left: tuple[Trace, ...] = ()
     run: Run | None = None
     dry_run: bool = False
+    basis: bytes = field(default=b"", repr=False)
 
     @property
     def complete(self) -> bool:

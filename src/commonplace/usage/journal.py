@@ -104,7 +104,7 @@ class Journal:
 
     def opened(self, excerpts: Sequence[Excerpt]) -> None:
         """Record that lines of notes were read, where questions have been. Never raises."""
-        if not (self.records and excerpts and self.path.exists()):
+        if not (self.records and excerpts and _is_there(self.path)):
             return
         now = time.time()
         rows = [(now, self._agent, e.path, e.start_line, e.end_line, e.docid) for e in excerpts]
@@ -120,7 +120,7 @@ class Journal:
 
         Raises NoteUnreadable.
         """
-        if not self.path.exists():
+        if not _is_there(self.path):
             return 0
         with patient(self.path) as database, database.transaction() as connection:
             before = connection.total_changes()
@@ -136,8 +136,8 @@ class Journal:
         from commonplace.database import DAMAGED, shrink
 
         with suppress(OSError):
-            os.unlink(self._tally)
-        if not self.path.exists():
+            paths.root_of(self._tally).unlink(self._tally)
+        if not _is_there(self.path):
             return 0
         with patient(self.path) as database:
             try:
@@ -191,8 +191,9 @@ class Journal:
 
     def _count_missed(self) -> None:
         with suppress(OSError):
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-            descriptor = os.open(self._tally, flags, 0o600)
+            tally = self._tally
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            descriptor = paths.root_of(tally).descriptor(tally, flags)
             try:
                 os.write(descriptor, b".")
             finally:
@@ -219,10 +220,15 @@ def place(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Pat
 
 def missed(path: Path) -> int:
     """Return how many questions and openings could not be recorded in a file since it was cleared."""
+    tally = _tally(path)
     try:
-        return os.path.getsize(_tally(path))
+        return paths.root_of(tally).stat(tally).st_size
     except OSError:
         return 0
+
+
+def _is_there(path: Path) -> bool:
+    return paths.root_of(path).is_file(path)
 
 
 def _tally(path: Path) -> Path:

@@ -258,6 +258,7 @@ def test_files_and_folders_are_as_they_were(
     programs: Programs, workspace: paths.Workspace, home: Path, by: str
 ) -> None:
     programs("systemctl", "launchctl")
+    paths.signing_key()  # which stays
     before = tree(home)
     installing.install(workspace, "04:05", by)
     once = tree(home)
@@ -301,6 +302,7 @@ def test_what_is_refused_leaves_nothing(
     programs: Programs, workspace: paths.Workspace, home: Path, by: str
 ) -> None:
     state = programs("systemctl", "launchctl")
+    paths.signing_key()  # which stays
     before = tree(home)
     (state / "refuses").touch()
     with pytest.raises(ConfigError, match=by):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,8 @@ _STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
 class Candidate:
     """A statement that may be kept: what it says, the day of its note, its kind and its worth (1 to 10).
 
-    `asked` is how many different questions found it and were followed by a look at it.
+    `asked` is how many different questions found it and were followed by a look at it. `exposed` says that an
+    agent, a tool or a summary says it, in a session that took in what strangers write or that has no name.
     """
 
     statement: Statement
@@ -57,6 +58,7 @@ class Candidate:
     kind: Kind
     importance: int = 5
     asked: int = 0
+    exposed: bool = False
 
     @property
     def label(self) -> str:
@@ -107,12 +109,20 @@ def of_note(
     labels = Counter(turns.speaker(statement.text) for statement in told)
     spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
     answers = _answers(note, told)
+    strange = {one.said.get("session", "") for one in told if one.said.get("by") == "untrusted"} | {""}
     made = (
         _candidate(note, statement, day, today, lines, spoken)
         for statement in told
         if statement.first not in answers
     )
-    return [candidate for candidate in made if candidate]
+    return [replace(one, exposed=_is_exposed(one.statement, strange)) for one in made if one]
+
+
+def _is_exposed(statement: Statement, strange: Collection[str]) -> bool:
+    """Whether a stranger may have planted it: a machine wrote it in one of these sessions."""
+    said = statement.said
+    machine = said.get("by", "owner") != "owner" or not _SUMMARIES.isdisjoint(statement.headings)
+    return machine and said.get("session", "") in strange
 
 
 def _answers(note: Note, told: Sequence[Statement]) -> set[int]:

@@ -148,12 +148,31 @@ def _added(found: Accepted, ground: Ground) -> str:
     if not section:
         return f"no such section: {wanted[:60]}"
     object.__setattr__(found, "section", section)
-    return _unsupported(found)
+    return _unsupported(found, ground)
 
 
-def _unsupported(found: Accepted) -> str:
+def _unsupported(found: Accepted, ground: Ground) -> str:
     reason = support.missing(found.operation.text, [(c.text, c.day) for c in found.sources])
-    return f"not supported: {reason}" if reason else ""
+    return f"not supported: {reason}" if reason else _unwitnessed(found, ground)
+
+
+def _unwitnessed(found: Accepted, ground: Ground) -> str:
+    """Why what strangers may have planted with an agent is not kept yet: nobody else, no second day says it.
+
+    No list of words tells it from a fact; the owner, a session that read no stranger's words, or a second day
+    does.
+    """
+    if not any(source.exposed for source in found.sources):
+        return ""
+    others: list[support.Source] = [(c.text, c.day) for c in ground.sources.values() if not c.exposed]
+    others += [(target.text, ground.today) for target in found.targets if found.operation.op == "merge"]
+    exposed = [(c.text, c.day) for c in ground.sources.values() if c.exposed]
+    text = found.operation.text
+    if others and not support.missing(text, others):
+        return ""
+    by_day = [[one for one in exposed if one[1] == day] for day in {day for _, day in exposed}]
+    saying = sum(not support.missing(text, [*others, *told]) for told in by_day)
+    return "" if saying > 1 else "is said by an agent alone that read what strangers write, on one day"
 
 
 def _superseded(found: Accepted, ground: Ground) -> str:
@@ -168,7 +187,7 @@ def _superseded(found: Accepted, ground: Ground) -> str:
         return "says what it replaces"
     if not succession.replaces(found.operation.text, target.text):
         return "is about something else than what it replaces"
-    return _unsupported(found)
+    return _unsupported(found, ground)
 
 
 def _expired(found: Accepted, ground: Ground) -> str:
@@ -213,7 +232,7 @@ def _merged(found: Accepted, ground: Ground) -> str:
     told: list[support.Source] = [(c.text, c.day) for c in found.sources]
     told += [(target.text, ground.today) for target in found.targets]
     reason = support.missing(found.operation.text, told)
-    return f"not supported: {reason}" if reason else ""
+    return f"not supported: {reason}" if reason else _unwitnessed(found, ground)
 
 
 # --- the words ----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ ARCHIVE = "memory/archive.md"
 ARCHIVE_TITLE = "# Archive"
 AGENT = "consolidate"
 _PENDING = "cp-pending-"
+_PLACE = re.compile(rf"to=({_PENDING}\d{{1,9}}) ")
 _BOX = re.compile(r"\A\[[ xX]\][ \t]+")
 
 
@@ -132,7 +133,7 @@ def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
 
 def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
     """Strike what is replaced, merged or over, and put what takes its place right below it."""
-    lines = striking.split(draft.memory)
+    raw = striking.Raw(striking.split(draft.memory), draft.path)
     added: dict[int, list[str]] = {}  # below which line of before
     places: dict[str, int] = {}
     for number, item in enumerate(accepted):
@@ -141,9 +142,7 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
         first = item.targets[0].statement
         for target in item.targets:
             to = f"{_PENDING}{number}" if target is not item.targets[0] else ""
-            lines = striking.struck(
-                lines, target.statement, until=today.isoformat(), by="agent", agent=AGENT, to=to
-            )
+            raw.strike(target.statement, until=today.isoformat(), by="agent", agent=AGENT, to=to)
         if item.operation.op != "expire":
             added[first.end] = striking.beside(
                 first, item.operation.text, since=_since(item, today), from_=_references(item, draft.path)
@@ -151,7 +150,7 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
             if not striking.is_item(added[first.end][0]):
                 added[first.end].insert(0, "")  # or both were one paragraph
             places[f"{_PENDING}{number}"] = first.end
-    _insert(draft, lines, added, places)
+    _insert(draft, raw.lines, added, places)
 
 
 def _insert(
@@ -172,8 +171,10 @@ def _insert(
             text += [f"{entry}{ending}" for entry in added[number]]
     draft.memory = "".join(text)
     draft.moved(draft.path, lambda line: f"{draft.path}#L{now[line]}" if line in now else None)
-    for name, below in sorted(places.items(), key=lambda pair: -len(pair[0])):
-        draft.memory = draft.memory.replace(f"to={name} ", f"to={draft.path}#L{stands[below]} ")
+    draft.memory = _PLACE.sub(
+        lambda found: f"to={draft.path}#L{stands[places[found[1]]]} " if found[1] in places else found[0],
+        draft.memory,
+    )
 
 
 def _add(draft: Draft, item: Accepted) -> None:

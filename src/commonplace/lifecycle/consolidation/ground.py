@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -36,17 +37,17 @@ class Contradiction:
 def targets(then: Page, now: Page) -> dict[str, Entry]:
     """The entries that labels meant when the plan was asked for, as they stand now: by their words."""
     found: dict[str, Entry] = {}
-    taken: set[int] = set()
+    standing: dict[tuple[str, str], list[Entry]] = {}
+    for other in now.labelled:
+        standing.setdefault((other.text, other.section), []).append(other)
     for entry in then.labelled:
-        same = [
-            other for other in now.labelled
-            if (other.text, other.section) == (entry.text, entry.section)
-            and other.statement.first not in taken
-        ]  # fmt: skip
-        if same:
-            nearest = min(same, key=lambda other: abs(other.statement.first - entry.statement.first))
+        same = standing.get((entry.text, entry.section), [])
+        at = bisect_left(same, entry.statement.first, key=lambda other: other.statement.first)
+        near = same[max(0, at - 1) : at + 1]
+        if near:
+            nearest = min(near, key=lambda other: abs(other.statement.first - entry.statement.first))
             found[entry.label] = nearest
-            taken.add(nearest.statement.first)
+            same.remove(nearest)
     return found
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import date
+from itertools import islice
 
 from commonplace.lifecycle.consolidation import checks, sameness
 from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.consolidation.standing import Entry, Page
 from commonplace.search import wording
+
+
+# Characters of entries that are compared at most: all that a page of some hundreds holds, each with each.
+_MOST_COMPARED = 5_000_000
+_GLANCE = 10  # what it counts to see that two cannot be the same
 
 
 def of(page: Page, today: date) -> list[Operation]:
@@ -17,10 +25,12 @@ def of(page: Page, today: date) -> list[Operation]:
     operations = [operation for operation in found if operation]
     over = {operation.targets[0] for operation in operations}
     merged: set[str] = set()
-    rest = [entry for entry in free if entry.label not in over]
-    for number, entry in enumerate(rest):
-        same = [other for other in rest[number + 1 :] if other.label not in merged and _same(entry, other)]
-        if entry.label in merged or not same:
+    alike = _Alike([entry for entry in free if entry.label not in over])
+    for number, entry in enumerate(alike.entries):
+        if entry.label in merged:
+            continue
+        same = [other for other in alike.behind(number) if other.label not in merged]
+        if not same:
             continue
         group = [entry, *same]
         merged |= {one.label for one in group}
@@ -39,10 +49,32 @@ def _expiry(entry: Entry, today: date) -> Operation | None:
     return None
 
 
-def _same(entry: Entry, other: Entry) -> bool:
-    """Whether two entries say the same, in nearly the same words or in another order."""
-    if entry.section != other.section:
-        return False
-    if wording.same(wording.read(entry.text), wording.read(other.text)):
-        return True
-    return sameness.says(entry.text, other.text) and sameness.says(other.text, entry.text)
+class _Alike:
+    """Entries of a page by what is the same in any two that say the same, so that few are compared."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = entries
+        self._said = [wording.read(entry.text) for entry in entries]
+        self._left = _MOST_COMPARED
+        self._turned: dict[object, list[int]] = {}  # entries of a section by what turns them,
+        self._keys: dict[object, list[int]] = {}  # and by all that they say
+        for number, (entry, said) in enumerate(zip(entries, self._said, strict=True)):
+            self._turned.setdefault((entry.section, said.signs), []).append(number)
+            if keys := sameness.keys(entry.text):
+                self._keys.setdefault((entry.section, keys), []).append(number)
+
+    def behind(self, number: int) -> list[Entry]:
+        """The entries behind one that say the same, in nearly the same words or in another order."""
+        entry, said = self.entries[number], self._said[number]
+        keys = self._keys.get((entry.section, sameness.keys(entry.text)), [])
+        found = set(keys[bisect_right(keys, number) :])
+        turned = self._turned[entry.section, said.signs]
+        for other in islice(turned, bisect_right(turned, number), None):
+            if self._left < 0:
+                break
+            self._left -= _GLANCE
+            if wording.may_be_same(said, self._said[other]):
+                self._left -= len(entry.text) + len(self.entries[other].text)
+                if wording.same(said, self._said[other]):
+                    found.add(other)
+        return [self.entries[other] for other in sorted(found)]

@@ -43,7 +43,7 @@ class Consolidation:
     `run` is the record of what was written, None where nothing was; `diff` shows what was or would be.
     `proposals` are what may be done without a model, for review. `archived` are the texts moved out of
     MEMORY.md, `orphans` generated entries whose sources are gone. `candidates` were found and `left_out` of
-    them not shown to the model.
+    them not shown to the model. `digest` tells what was or would be written from everything else.
     """
 
     run: Run | None = None
@@ -57,6 +57,7 @@ class Consolidation:
     candidates: int = 0
     left_out: int = 0
     warnings: tuple[str, ...] = ()
+    digest: str = ""
 
 
 @dataclass(slots=True)
@@ -91,12 +92,13 @@ def consolidate(
     now: datetime | None = None,
     dry_run: bool = False,
     accept: bool = False,
+    preview: Consolidation | None = None,
 ) -> Consolidation:
     """Refine the notes of the last `days` into MEMORY.md, by the plan of a model if there is one.
 
     Without one, or where it fails, what can be proposed is shown, and written with `accept` alone. A dry
     run writes nothing, not even a lock. Raises `due.Running` where another process consolidates,
-    NoteUnreadable, OutsideRoots.
+    NoteUnreadable, OutsideRoots, PreviewOutdated where a `preview` showed something else.
     """
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
@@ -104,7 +106,8 @@ def consolidate(
         seen = "" if dry_run else stack.enter_context(due.held(memory.workspace))
         planned = _planned(memory, llm, days, now)
         writes = not dry_run and (planned.by_model or accept)
-        run, outcome = _carried_out(memory, planned, days, now, writes=writes)
+        shown = preview.digest if preview else ""
+        run, outcome = _carried_out(memory, planned, days, now, writes=writes, shown=shown)
         result = _result(planned, run, outcome)
         if not dry_run:
             failed = llm is not None and bool(planned.warnings)
@@ -187,7 +190,7 @@ def _planned(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Plan
 
 
 def _carried_out(
-    memory: Memory, planned: _Planned, days: int, now: datetime, *, writes: bool
+    memory: Memory, planned: _Planned, days: int, now: datetime, *, writes: bool, shown: str
 ) -> tuple[Run | None, _Outcome]:
     outcome = _Outcome()
 
@@ -205,7 +208,9 @@ def _carried_out(
         by="agent",
         agent=composing.AGENT,
     )
-    run = applying.rewrite(memory.workspace, compose, about, now=now, settings=memory.settings.history)
+    run = applying.rewrite(
+        memory.workspace, compose, about, now=now, settings=memory.settings.history, shown=shown
+    )
     if run is not None:
         try:
             memory.sync(embed=False)
@@ -281,6 +286,7 @@ def _result(planned: _Planned, run: Run | None, outcome: _Outcome) -> Consolidat
     return Consolidation(
         run=run,
         diff=diffs.of_changes(outcome.changes),
+        digest=diffs.digest(outcome.changes),
         accepted=tuple(outcome.checked.accepted),
         rejected=tuple(outcome.checked.rejected),
         proposals=() if planned.by_model else tuple(item.operation for item in outcome.checked.accepted),

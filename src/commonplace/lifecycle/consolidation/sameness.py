@@ -32,7 +32,7 @@ _NEGATIONS = frozenset("not no never without cannot 不 没 无 未 别".split()
 
 def says(text: str, other: str) -> bool:
     """Whether a text says all that the other says: each of its words, numbers and dates, denied or not."""
-    one, two = _keys(text), _keys(other)
+    one, two = keys(text), keys(other)
     if not two or bool(one & _NEGATIONS) != bool(two & _NEGATIONS):
         return False
     return two <= one
@@ -40,14 +40,14 @@ def says(text: str, other: str) -> bool:
 
 def about_one_thing(text: str, other: str) -> bool:
     """Whether two texts share enough of their words to be about one thing."""
-    one, two = ({key for key in _keys(t) if not key[0].isdigit()} for t in (text, other))
+    one, two = ({key for key in keys(t) if not key[0].isdigit()} for t in (text, other))
     shared = len(one & two)
     return bool(shared) and shared >= _ABOUT * min(len(one), len(two))
 
 
 @lru_cache(4096)
-def _keys(text: str) -> frozenset[str]:
-    """What a text says: words without endings, numbers, dates, pairs of CJK characters."""
+def keys(text: str) -> frozenset[str]:
+    """Return what a text says: words without endings, numbers, dates, pairs of CJK characters."""
     found: set[str] = set()
     for sentence in words.read(text):
         before = ""

@@ -175,7 +175,9 @@ def _strikes(statement: Statement) -> bool:
 def _private_lines(text: str) -> set[int]:
     """The lines that hold anything of a private part."""
     found: set[int] = set()
+    line, done = 1, 0
     for start, end, _ in private_parts(text):
-        first = text.count("\n", 0, start) + 1
-        found.update(range(first, first + text.count("\n", start, end) + 1))
+        first = line + text.count("\n", done, start)
+        line, done = first + text.count("\n", start, end), end
+        found.update(range(first, line + 1))
     return found

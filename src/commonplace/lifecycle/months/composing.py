@@ -16,6 +16,7 @@ from commonplace.lifecycle.months.blocks import Block, Daily
 from commonplace.lifecycle.months.leaving import Left
 from commonplace.lifecycle.months.repeats import Repeat
 from commonplace.lifecycle.months.sections import Line, Origin
+from commonplace.notes import comments
 from commonplace.notes.parse import parse
 from commonplace.search import wording
 from commonplace.search.wording import Wording
@@ -23,7 +24,6 @@ from commonplace.search.wording import Wording
 STANDING = "stands there already"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LIST = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
-_COMMENT = re.compile(r"[ \t]*<!--.*?-->")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,15 @@ def _doubled(label: str, found: Sequence[Block], standing: Sequence[Block]) -> I
     entries = [(block, wording.read(block.told)) for block in under if block.kind == "entry"]
     rest = "\n\n".join("\n".join(block.lines) for block in under if block.kind == "rest")
     lists = {_said(blocks): blocks for blocks in _lists(under).values()}
-    below = _lists(found)
+    twins = {
+        block.first: other
+        for own in _lists(found).values()
+        for block, other in zip(own, lists.get(_said(own), ()), strict=False)
+    }
     for block in found:
         if block.lead:
-            own = below.get(block.lead, [])
-            others = lists.get(_said(own), [])
-            if others and block in own:
-                yield Left(block, STANDING, others[own.index(block)])
+            if other := twins.get(block.first):
+                yield Left(block, STANDING, other)
         elif block.kind == "rest" and (text := "\n".join(block.lines).strip()) and text in rest:
             yield Left(block, STANDING)
         elif block.kind == "entry" and (other := _like(block, entries)):
@@ -121,7 +123,7 @@ def _said(blocks: Sequence[Block]) -> tuple[tuple[str, ...], ...]:
 
 def _bare(block: Block) -> list[str]:
     """The lines of an entry without what is said of it."""
-    return [bare for line in block.lines if (bare := _COMMENT.sub("", line).rstrip())]
+    return [bare for line in block.lines if (bare := comments.without(line, blanks=True).rstrip())]
 
 
 def _follow(places: dict[Origin, int], left: Left) -> None:
@@ -173,8 +175,8 @@ def _lead_end(lines: Sequence[Line], start: int, end: int) -> int:
 
 def _added(lines: list[Line], start: int, end: int, more: Sequence[Line]) -> list[Line]:
     """Insert lines behind what is not blank between two places."""
-    while more and not more[-1][0].strip():
-        more = more[:-1]
+    last = next((n for n in range(len(more), 0, -1) if more[n - 1][0].strip()), 0)
+    more = more[:last]
     if not more:
         return lines
     while end > start and not lines[end - 1][0].strip():
@@ -190,5 +192,5 @@ def heading_above(lines: Sequence[str], number: int) -> tuple[int, str]:
     """The line and the text of the heading of a day that a line, from 1, stands under; 0 for none."""
     for place in range(number, 0, -1):
         if lines[place - 1].startswith("## "):
-            return place, " ".join(_COMMENT.sub("", lines[place - 1][3:]).split())
+            return place, " ".join(comments.without(lines[place - 1][3:], blanks=True).split())
     return 0, ""

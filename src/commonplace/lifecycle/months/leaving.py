@@ -45,7 +45,7 @@ class _Standing:
 def choose(days: Iterable[tuple[str, Sequence[Block]]]) -> list[Left]:
     """Return what is left out of the blocks of days, which come in their order."""
     left: list[Left] = []
-    standing: list[_Standing] = []
+    standing: dict[object, list[_Standing]] = {}
     for day, blocks in days:
         for block in blocks:
             if block.entry is None or not block.safe:
@@ -53,7 +53,9 @@ def choose(days: Iterable[tuple[str, Sequence[Block]]]) -> list[Left]:
             if why := _worthless(block):
                 left.append(Left(block, why))
                 continue
-            left += _repeated(standing, _Standing(block, day, wording.read(block.told)))
+            said = wording.read(block.told)
+            alike = standing.setdefault((block.below, said.signs), [])  # all that may say the same
+            left += _repeated(alike, _Standing(block, day, said))
     return left
 
 
@@ -70,8 +72,7 @@ def _repeated(standing: list[_Standing], new: _Standing) -> list[Left]:
     """Add an entry to those that stand; return the one that says nothing more beside it and another."""
     if new.block.leads:
         return []
-    near = (other for other in standing if other.block.below == new.block.below)
-    alike = [other for other in near if says_same(other.block, new.block, other.said, new.said)]
+    alike = [other for other in standing if says_same(other.block, new.block, other.said, new.said)]
     if alike and alike[-1].day == new.day:
         return [Left(new.block, REPEATED, alike[-1].block)]
     standing.append(new)

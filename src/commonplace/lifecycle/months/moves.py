@@ -60,7 +60,7 @@ def _outside_private(text: str, change: Callable[[str], str]) -> str:
 
 def _whole(note: Moved, text: str) -> str:
     """Lead references of comments to a note without lines to where its first line is."""
-    before = r"<!--\s*(?:cp\s*:[^>]*?(?:from=|to=|,)|superseded-by\s*:\s*)"
+    before = r"<!--\s*(?:cp\s*:[^<>]*?(?:from=|to=|,)|superseded-by\s*:\s*)"
     expression = rf"({before})(?:\./)?{re.escape(note.path)}(?=[\s,]|-->)"
     return re.sub(expression, lambda found: found[1] + note.whole, text) if note.whole else text
 

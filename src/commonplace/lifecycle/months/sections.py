@@ -18,7 +18,6 @@ Origin = tuple[str, int]  # path of a note, and a line of it, from 1
 Line = tuple[str, Origin | None]
 _DAY_ONLY = re.compile(r"[\W\d_年月日]*")
 _ATX = re.compile(r" {0,3}#{1,6}(?=[ \t]|$)")
-_COMMENT = re.compile(r"<!--.*?-->")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _PLAIN_KEYS = frozenset({"title", "date", "created"})
 _LEAST_LEVEL, _DEEPEST = 3, 6
@@ -37,7 +36,7 @@ def heading(daily: Daily, note: Note, found: Sequence[Block], taken: Collection[
     title = _title(found)
     label = _label(daily, note, title)
     said = comments.of_front_matter(note.metadata)
-    told = [*_told(said), *(_COMMENT.findall(title.lines[0]) if title else ())]
+    told = [*_told(said), *(found[0] for found in comments.each(title.lines[0] if title else ""))]
     if told and label in taken:
         label = f"{label} ({basename(daily.path)})"
     last = len(note.lines)

@@ -4,13 +4,13 @@
 
     {"at": "2026-02-13T03:30:00+01:00", "result": "2 added", "seen": "5f1c…", "tried": "2026-02-13T…"}
 
-Whatever is doubtful (no record, a damaged one, a clock set back) makes it due: one too many changes nothing.
+Whatever is doubtful (no record, a damaged or a foreign one, a clock set back) makes it due: one too many
+changes nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, records
 from commonplace.errors import CommonplaceError
 from commonplace.history import runs
 from commonplace.notes import scan
@@ -27,6 +27,7 @@ from commonplace.notes import scan
 if TYPE_CHECKING:
     from commonplace.memory import Memory
 
+KIND = "consolidated"
 LOCK = "consolidate"
 # A night is not always 24 hours long, nor does a timer start to the second: a run that was a bit late must
 # not make the next one wait for a night more.
@@ -98,20 +99,18 @@ def note_run(memory: Memory, now: datetime, result: str, *, seen: str = "", fail
     known = replace(record(workspace) or Record(), result=told, tried=at)
     if not failed:
         known = replace(known, at=at, seen=seen or digest(workspace))
-    data = json.dumps(asdict(known), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
     paths.prepare_derived(workspace)
-    atomic.replace(workspace.consolidated, lambda _: data, lock=paths.lock_file(workspace, f"{LOCK}d"))
+    with atomic.locked(paths.lock_file(workspace, f"{LOCK}d")):
+        records.update(workspace.files, workspace.consolidated, KIND, lambda _: asdict(known), limit=_LARGEST)
 
 
 def record(workspace: paths.Workspace) -> Record | None:
-    """Return what is written down of the last one; an empty record for nothing, None for a damaged one."""
+    """Return what is written down of the last one; empty for nothing, None for a damaged or foreign one."""
     try:
-        with open(workspace.consolidated, "rb") as file:
-            told = json.loads(file.read(_LARGEST))
-        found = Record(**told)
+        found = Record(**records.read(workspace.files, workspace.consolidated, KIND, limit=_LARGEST))
     except FileNotFoundError:
         return Record()
-    except (OSError, ValueError, TypeError, RecursionError):
+    except (OSError, ValueError, TypeError, records.Foreign):
         return None
     whole = all(isinstance(value, str) for value in asdict(found).values())
     return found if whole and (not found.at or moment(found.at)) else None

@@ -10,12 +10,11 @@ import hashlib
 import os
 import re
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
-from commonplace import paths
+from commonplace import installation, paths
 from commonplace.errors import ConfigError
 
 DEFAULT_TIME = "03:30"
@@ -58,10 +57,10 @@ def of(workspace: paths.Workspace, at: str = DEFAULT_TIME, environ: Mapping[str,
     found = _TIME.fullmatch(at)
     if found is None:
         raise ConfigError("at", f"{at!r} is no time of day; write it as {DEFAULT_TIME}")
-    values = os.environ if environ is None else environ
+    values = installation.environment(environ)
     told = ((name, values.get(name, "")) for name in CARRIED)
     name = f"commonplace-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
-    command = (sys.executable, "-P", "-m", "commonplace", "-w", root, "consolidate", "--if-due")
+    command = tuple(installation.python("-m", "commonplace", "-w", root, "consolidate", "--if-due"))
     carried = tuple((key, value) for key, value in told if value and value.isprintable())
     return Job(name, root, f"{int(found[1]):02}:{found[2]}", command, carried)
 

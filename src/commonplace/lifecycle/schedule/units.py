@@ -1,30 +1,33 @@
 """Files that a system reads what to start from: put there whole, and taken away with folders made for them.
 
 `.commonplace/schedule.json` holds the folders that were made, so that removing leaves what was there before.
+It is signed: a foreign one would have folders removed.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from commonplace import atomic, paths
+from commonplace import atomic, paths, records
+from commonplace.base.root import Root
 from commonplace.errors import NoteUnreadable
 
+KIND = "schedule"
 _STATE = "schedule.json"
+_LARGEST = 1_000_000  # bytes of the state, and of a file of a starter
 
 
 def read(path: Path) -> bytes | None:
     """Return the bytes of a file, None for none. Raises NoteUnreadable."""
     try:
-        return path.read_bytes()
+        return Root(path.parent).read(path.name, limit=_LARGEST, links=True)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
 
 
 def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[Path, bytes | None]:
@@ -48,7 +51,7 @@ def _leave(workspace: paths.Workspace) -> None:
         with suppress(OSError):
             os.rmdir(folder)
     with suppress(OSError):
-        os.unlink(workspace.derived / _STATE)
+        workspace.files.unlink(workspace.derived / _STATE)
 
 
 def _missing(folder: Path) -> list[str]:
@@ -58,13 +61,14 @@ def _missing(folder: Path) -> list[str]:
 
 def _noted(workspace: paths.Workspace) -> list[str]:
     try:
-        told = json.loads((workspace.derived / _STATE).read_bytes())
+        told = records.read(workspace.files, workspace.derived / _STATE, KIND, limit=_LARGEST)
         return [str(folder) for folder in told["folders"]]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, records.Foreign):
         return []
 
 
 def _note(workspace: paths.Workspace, folders: list[str]) -> None:
     paths.prepare_derived(workspace)
-    data = json.dumps({"folders": folders}).encode() + b"\n"
-    atomic.replace(workspace.derived / _STATE, lambda _: data, lock=paths.lock_file(workspace, "schedule"))
+    with atomic.locked(paths.lock_file(workspace, "schedule")):
+        state = workspace.derived / _STATE
+        records.update(workspace.files, state, KIND, lambda _: {"folders": folders}, limit=_LARGEST)

@@ -1,0 +1,41 @@
+"""The rules that decide what an index holds, as its identity names them, each with a version.
+
+They stand apart from the rules themselves, so that a search that finds nothing changed need not load them.
+Whoever changes what a rule makes of a note raises its number here: the index is then made anew, and the
+vectors of texts that stay are kept. `tests/index/test_rules.py` tells which number a change calls for.
+"""
+
+from __future__ import annotations
+
+import json
+
+from commonplace.chunking.settings import ChunkSettings
+from commonplace.index import lexicon, schema
+from commonplace.notes.redact import rules_digest
+
+# Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
+VERSIONS = {
+    "markdown": 1,  # notes.parse, notes.headings: title, day, kind and front matter of a note, private parts
+    "comments": 1,  # notes.comments, chunking.annotated, chunking.struck: what is said of a passage
+    "turns": 1,  # chunking.turns: how much of a section is conversation
+}
+REDACTION = "redaction"
+
+
+def identity(chunk: ChunkSettings) -> dict[str, str]:
+    """What the content of any index depends on, besides the notes and how programs are cut."""
+    return {
+        "schema": schema.VERSION,
+        "tokenizer": f"{lexicon.VERSION}:{lexicon.TOKENIZER}",
+        "chunking": chunk.fingerprint,
+        "rules": json.dumps({REDACTION: rules_digest()} | VERSIONS),
+    }
+
+
+def changed(noted: str, now: str) -> list[str]:
+    """Name the rules that differ between two identities' `rules`."""
+    try:
+        before, after = dict(json.loads(noted)), dict(json.loads(now))
+    except (ValueError, TypeError):
+        return ["rules"]
+    return [name for name in after if before.get(name) != after[name]]

@@ -1,0 +1,117 @@
+"""Front matter: which lines of a note are settings, and what they say, within bounds; never an error.
+
+What is larger, deeper or refers to itself more often than any settings do is text, and nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+MOST_LINES = 500  # more than this is a document that starts with a rule
+MOST_BYTES = 64 << 10
+DEEPEST = 50  # collections within each other: libyaml builds them by recursion, and ends the process at 40,000
+MOST_ALIASES = 50  # each may stand for all that was said before
+_LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
+_OPENERS = "[{-?:"  # every collection begins with one of these
+
+
+def span(lines: Sequence[str]) -> tuple[int, int] | None:
+    """Return the first and last line (1-based) of a YAML block that opens a note; newlines may end in `\\r`."""
+    if not lines or lines[0].rstrip() != "---":
+        return None
+    for number, line in enumerate(lines[1:MOST_LINES], 2):
+        if line.rstrip() in ("---", "..."):
+            return (1, number)
+    return None
+
+
+def excess(lines: Sequence[str]) -> str:
+    """Say why the lines between the marks are no settings, empty where they may be.
+
+    Bounds are looked at before anything is built; a few counts tell that nearly all are within them.
+    """
+    text = "\n".join(lines)
+    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        return f"larger than {MOST_BYTES >> 10} KB"
+    if sum(map(text.count, _OPENERS)) <= DEEPEST and text.count("*") <= MOST_ALIASES:
+        return ""
+    import yaml
+
+    depth = aliases = 0
+    try:
+        for event in yaml.parse(text, Loader=_loader()):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            aliases += isinstance(event, yaml.AliasEvent)
+            if depth > DEEPEST:
+                return f"nested more than {DEEPEST} times"
+            if aliases > MOST_ALIASES:
+                return f"of more than {MOST_ALIASES} aliases"
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return ""  # damaged, which `read` finds as well
+    return ""
+
+
+def read(lines: Sequence[str]) -> dict[str, object]:
+    """Read the lines between the marks; of what is damaged or beyond the bounds nothing is settings.
+
+    What does not fit the tag before it (`!!bool perhaps`) ends PyYAML's own code in all sorts of errors.
+    """
+    import yaml  # 25 ms, and most notes have no front matter
+
+    if excess(lines):
+        return {}
+    try:
+        loaded = yaml.load("\n".join(lines), Loader=_loader())  # noqa: S506 - a safe loader
+        return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError):
+        return {}
+
+
+@cache
+def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
+    """PyYAML's safe loader, but `<<` is a key as any other, and a number too long to be one is text."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
+    loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
+    loader.add_constructor("tag:yaml.org,2002:int", _number(base.construct_yaml_int))
+    loader.add_constructor("tag:yaml.org,2002:float", _number(base.construct_yaml_float))
+    return loader
+
+
+def _number(construct: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
+    def construct_short(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
+        text = loader.construct_scalar(node)
+        return construct(loader, node) if len(text) <= _LONGEST_NUMBER else text
+
+    return construct_short
+
+
+def _plain(value: object) -> object:
+    """Reduce a YAML value to text, numbers, booleans and flat lists of text."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, set):  # has another order in every process
+        value = sorted(value, key=str)
+    if isinstance(value, list | tuple):
+        some = [item for item in value[:100] if item is not None]
+        return [item if isinstance(item, str) else _told(item) for item in some]
+    return _told(value)
+
+
+def _told(value: object) -> str:
+    """Return a value as text; of what is nested only the beginning: a few aliases stand for gigabytes."""
+    if not isinstance(value, list | tuple | set | dict):
+        return str(value)[:1000]
+    from reprlib import Repr
+
+    short = Repr()
+    short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20
+    short.maxstring = short.maxother = short.maxlong = 200
+    return short.repr(value)[:1000]

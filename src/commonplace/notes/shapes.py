@@ -1,0 +1,184 @@
+"""Secrets found by their shape: the rows of `detectors`, JSON web tokens, private keys, addresses.
+
+An index build looks at every note, and nearly all hold no secret. Every token has a long run of the
+characters that tokens are made of, with a digit or a capital in it, and prose has few such runs: they are
+found by substring search, 16 characters at a time. Only around them one expression looks for the prefixes
+of all rows, and only behind a prefix its own rows are tried. Time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+
+from commonplace.notes.detectors import ADDRESSES, INSIDE, SHAPES, Shape
+
+Span = tuple[int, int, str]
+
+_RUN = b"a" * 16
+_TO_RUNS = bytes(
+    ord("a") if chr(b).isascii() and (chr(b).isalnum() or b in b"_-+/") else ord(" ") for b in range(256)
+)
+_TELLING = re.compile(rb"[0-9A-Z]")
+_REACH = 48  # characters before a run in which its prefix may stand: dp.st.production.…
+_INSIDE = {row.mark: row for row in INSIDE}
+_BEHIND = 240  # characters behind a mark inside a token
+
+_LEAST_KINDS = 3  # different characters of a token: xxxxxxxxxxxxxxxx is a placeholder
+_PLACEHOLDER = re.compile(
+    r"[-_.]?(?:your|my[-_]|xxx|example|placeholder|changeme|redacted|replace|insert|dummy|fake[-_]|0123456789abcdef\Z)",
+    re.IGNORECASE,
+)
+_LONGEST_WORD = 28
+_LETTERS_LEAST = 10  # different letters of a token of one case
+_JUDGED = 200  # characters of a token that say whether it is made up
+
+# Header and payload are both JSON objects, so both start with `eyJ`, which is {" in base64.
+_JWT_TAIL = r"\.eyJ[\w=-]{10,}(?:\.[\w=-]*)?"
+_JWT_HEAD_MAX = 1000
+_JWT_HEAD_LEAST = 13
+_JWT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-="
+
+_KEY_NAME = r"(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)"
+_KEY_BEGIN = rf"-----? ?BEGIN {_KEY_NAME} ?-{{4,5}}"
+_KEY_CLOSED = rf"(?:[^-]|-(?!---))*+-{{4,5}} ?END {_KEY_NAME} ?-{{4,5}}"
+_KEY_LINE = (
+    r"[ \t>|\"',+\\]*+(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash):[^\n]*+"
+    r"|[A-Za-z0-9+/\\]{16,}+={0,2}|[A-Za-z0-9+/]{1,15}={1,2})?[ \t\"',+\\]*+\r?(?:\n|\Z)"
+)
+_KEY_RUN = r"[A-Za-z0-9+/]{16}"
+# PuTTY writes the lines of a key without any mark around them.
+_PUTTY = r"Private-Lines: \d{1,3}[ \t]*\r?\n(?:[ \t>]*[A-Za-z0-9+/]{1,100}={0,2}[ \t]*(?:\r?\n|\Z)){1,400}+"
+
+
+def runs(flat: bytes) -> list[tuple[int, int]]:
+    """Return where a text may hold tokens, in order; `flat` is the text with a byte for each character."""
+    mapped = flat.translate(_TO_RUNS)
+    found = []
+    start = mapped.find(_RUN)
+    while start >= 0:
+        end = mapped.find(b" ", start + len(_RUN))
+        end = end if end >= 0 else len(flat)
+        if end - start >= _LONGEST_WORD or _TELLING.search(flat, start, end):
+            found.append((start, end))
+        start = mapped.find(_RUN, end)
+    return found
+
+
+def tokens(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    """Find tokens by their prefixes in and before the runs of a text."""
+    search = _prefixes().search
+    at = 0
+    for start, end in places:
+        at = max(at, start - _REACH)
+        while prefix := search(text, at, end):
+            at = prefix.end()
+            for length, expression, shape in _rows(prefix[0]):
+                body = expression.match(text, prefix.start() + length)
+                if not body:
+                    continue
+                at = max(at, body.end())
+                if shape.free or is_made_up(body[0]):
+                    yield prefix.start(), body.end(), shape.kind
+                    break
+
+
+def is_made_up(body: str) -> bool:
+    """Tell what was drawn at random from words and from the placeholders of documents."""
+    body = body[:_JUDGED]
+    if len(set(body)) < _LEAST_KINDS or _PLACEHOLDER.match(body):
+        return False
+    if any(map(str.isdigit, body)):
+        return True
+    # Of letters alone a quarter must be capitals: CamelCase has fewer, and MIXED_CASE nothing else. But no
+    # word is as long as a token that has no hyphen in it.
+    capitals = sum(map(str.isupper, body))
+    mixed = len(body) <= 4 * capitals and any(map(str.islower, body))
+    return mixed or (len(body) >= _LONGEST_WORD and body.isalpha() and len(set(body)) >= _LETTERS_LEAST)
+
+
+@cache
+def _rows(prefix: str) -> Sequence[tuple[int, re.Pattern[str], Shape]]:
+    """Return the rows that a prefix begins, those of the longest prefix first."""
+    rows = [
+        (len(own), re.compile(shape.rest, re.ASCII), shape)
+        for shape in SHAPES
+        for own in shape.prefixes.split()
+        if prefix.startswith(own)
+    ]
+    return sorted(rows, key=lambda row: -row[0])
+
+
+@cache
+def _prefixes() -> re.Pattern[str]:
+    """Return one expression for the prefixes of all rows, as a tree: it looks at each character once."""
+    tree: dict[str, dict] = {}  # type: ignore[type-arg]
+    for shape in SHAPES:
+        for prefix in shape.prefixes.split():
+            node = tree
+            for character in prefix:
+                node = node.setdefault(character, {})
+            node[""] = {}
+    return re.compile(f"(?<![A-Za-z0-9]){_branches(tree)}")
+
+
+def _branches(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]
+    ends = "" in tree
+    branches = [re.escape(letter) + _branches(rest) for letter, rest in tree.items() if letter]
+    if not branches:
+        return ""
+    joined = branches[0] if len(branches) == 1 and not ends else f"(?:{'|'.join(branches)})"
+    return joined + ("?" if ends else "")
+
+
+def marked(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
+    """Find tokens by what stands inside them, at the runs of a text."""
+    search = _compiled("|".join(re.escape(row.mark) for row in INSIDE)).search
+    at = 0
+    for start, end in places:
+        at = max(at, start - _REACH)
+        while mark := search(text, at, end + _REACH):
+            at = mark.start() + 1
+            row = _INSIDE[mark[0]]
+            if found := _compiled(row.expression).search(text, max(0, at - 1 - row.before), at + _BEHIND):
+                yield *found.span(found.lastindex or 0), row.kind
+                at = max(at, found.end() - 1)
+
+
+def web_tokens(text: str) -> Iterator[Span]:
+    """Find JSON web tokens."""
+    for tail in _compiled(_JWT_TAIL).finditer(text):
+        before = text[max(0, tail.start() - _JWT_HEAD_MAX) : tail.start()]
+        head = before[len(before.rstrip(_JWT_LETTERS)) :]
+        begin = head.find("eyJ")
+        if begin >= 0 and len(head) - begin >= _JWT_HEAD_LEAST:
+            yield tail.start() - len(head) + begin, tail.end(), "jwt"
+
+
+def private_keys(text: str) -> Iterator[Span]:
+    """Find blocks with at least one line of key in them, closed or not; prose about keys has none."""
+    for begin in _compiled(_KEY_BEGIN).finditer(text):
+        end = begin.end()
+        if closed := _compiled(_KEY_CLOSED).match(text, end):
+            end = closed.end()
+        else:
+            while (line := _compiled(_KEY_LINE).match(text, end)) and line.end() > end:
+                end = line.end()
+        if _compiled(_KEY_RUN).search(text, begin.end(), end):
+            yield begin.start(), end, "private-key"
+    for found in _compiled(_PUTTY).finditer(text):
+        yield *found.span(), "private-key"
+
+
+def addresses(text: str) -> Iterator[Span]:
+    """Find passwords and secret paths in addresses."""
+    expression = "://(?:" + "|".join(rest for _, rest in ADDRESSES) + ")"
+    for found in _compiled(expression).finditer(text):
+        group = found.lastindex or 1
+        yield *found.span(group), ADDRESSES[group - 1][0]
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.ASCII)

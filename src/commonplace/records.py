@@ -1,0 +1,320 @@
+"""Records are ours or they are data: what makes the program act carries the signature of its user's key.
+
+A folder of notes may come from somebody else, with a `.commonplace/` in it that says what was begun, what is
+to be forgotten and what waits to be written. A record is a JSON object with a member `signature` over its
+kind and all the rest. One without it, or with another, is never acted upon: who writes there next moves it,
+as it is, to the same path below `.commonplace/foreign/`, and says so; `commonplace trust` signs it and moves
+it back. A record that is replayed in another folder of the same user is not recognised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from commonplace import paths
+from commonplace.base import signature
+from commonplace.base.root import LIMIT, Root, TooLarge, Unsafe
+from commonplace.errors import NoteUnreadable
+
+FOREIGN_FOLDER = "foreign"
+MEMBER = "signature"
+UNSIGNED = "was not written by your commonplace, or by an earlier version of it"
+ADOPT = "`commonplace trust` shows it"
+_AGAIN = re.compile(r"~\d+\Z")  # what ends a name that was set aside before
+
+Treatment = Literal["signed", "lines", "bound", "data", "database", "lock"]
+
+
+class Place(NamedTuple):
+    """A kind of file below `.commonplace/` and how it is treated; `pattern` matches its whole path.
+
+    `signed` is a record, `lines` a file with a record on each line, `bound` a file whose digest stands in a
+    record. `data` makes the program do nothing, a `database` is opened hardened, a `lock` is only held.
+    """
+
+    kind: str
+    pattern: str
+    treatment: Treatment
+
+
+PLACES = (
+    Place("history", r"history/[^/]+/run\.json", "signed"),
+    Place("history", r"history/[^/]+/\d+\.(?:before|after)", "bound"),
+    Place("erasing", r"erasing/[^/]+\.json", "signed"),
+    Place("spool", r"spool/(?:entries|claimed-[^/]+)\.jsonl", "lines"),
+    Place("claim", r"spool/claimed-[^/]+\.done", "signed"),
+    Place("spool", r"spool/(?:damaged\.jsonl|refused)", "data"),
+    Place("pending", r"pending/[^/]+\.json", "signed"),
+    Place("injected", r"injected/[^/]+\.json", "signed"),
+    Place("consolidated", r"consolidated\.json", "signed"),
+    Place("schedule", r"schedule\.json", "signed"),
+    Place("batches", r"batches\.json", "signed"),
+    Place("request", r"requests/[^/]+\.json", "signed"),
+    Place("writes", r"writes/[^/]+\.json", "signed"),
+    Place("writes", r"writes/[^/]+\.kept", "bound"),
+    Place("overwritten", r"overwritten/[^/]+", "data"),
+    Place("server", r"server\.json", "data"),
+    Place("log", r"(?:schedule|server)\.log", "data"),
+    Place("usage", r"usage\.missed", "data"),
+    Place("database", r"(?:index|ledger|usage)\.sqlite(?:-wal|-shm|-journal)?", "database"),
+    Place("lock", r"(?:locks|pending)/[^/]+\.(?:lock|queue)", "lock"),
+    Place("ignore", r"\.gitignore", "data"),
+    Place("foreign", rf"{FOREIGN_FOLDER}/.*", "data"),
+)
+
+
+class Foreign(NoteUnreadable):
+    """A record that is not this user's; nothing that it says is done."""
+
+    def __init__(self, path: str, reason: str = UNSIGNED) -> None:
+        super().__init__(path, f"{reason}; {ADOPT}")
+
+
+class Unsigned(ValueError):
+    """A JSON object without the signature of this user."""
+
+
+def place_of(name: str) -> Place | None:
+    """Return what a file is by its path below `.commonplace/`; None for one that is nothing of ours."""
+    return next((place for place in PLACES if re.fullmatch(place.pattern, name, re.DOTALL)), None)
+
+
+# --- one record -----------------------------------------------------------------------------------------
+
+
+def seal(kind: str, value: Mapping[str, Any], *, indent: int | None = None) -> bytes:
+    """Return a record as JSON with its signature, on one line unless it is indented; it ends with a break."""
+    signed = {**value, MEMBER: signature.sign(paths.signing_key(), kind, _canonical(value))}
+    return json.dumps(signed, indent=indent).encode() + b"\n"
+
+
+def unseal(kind: str, data: bytes) -> dict[str, Any]:
+    """Return what a record says. Raises `Unsigned`, and ValueError for bytes that are no JSON object."""
+    try:
+        value = json.loads(data.decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("no JSON object")
+    mark = value.pop(MEMBER, "")
+    if not signature.verify(paths.signing_key(), kind, _canonical(value), mark):
+        raise Unsigned(UNSIGNED)
+    return value
+
+
+def _canonical(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def read(root: Root, path: Path, kind: str, *, limit: int = LIMIT) -> dict[str, Any]:
+    """Return what the record in a file says.
+
+    Raises `Foreign` for one that is not ours, as a link, a fifo or a file that is too large is not;
+    ValueError for a damaged one, OSError for one that is missing or cannot be read.
+    """
+    try:
+        return unseal(kind, root.read(path, limit=limit))
+    except Unsafe as error:
+        raise Foreign(paths.shown(path), f"is {paths.reason(error)}") from error
+    except TooLarge as error:
+        raise Foreign(paths.shown(path), f"is {paths.reason(error)}") from error
+    except Unsigned as error:
+        raise Foreign(paths.shown(path)) from error
+
+
+def update(
+    root: Root,
+    path: Path,
+    kind: str,
+    change: Callable[[dict[str, Any] | None], Mapping[str, Any]],
+    *,
+    limit: int = LIMIT,
+) -> None:
+    """Replace a record by what `change` makes of it, under a lock that the caller holds and all writers take.
+
+    `change` is given None where there is none, or none of ours: a foreign one is set aside. Raises
+    NoteUnreadable, with the old record in place.
+    """
+    known = None
+    with translated(path):
+        try:
+            known = read(root, path, kind, limit=limit)
+        except Foreign as error:
+            set_aside(root, path, error.reason)
+        except (FileNotFoundError, ValueError):
+            pass
+        root.exchange(path, seal(kind, change(known)), alone=True)
+
+
+@contextmanager
+def translated(path: Path | str) -> Iterator[None]:
+    """Turn the system's errors with a file into NoteUnreadable, with what helps against a link."""
+    try:
+        yield
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), trouble(error)) from error
+
+
+def trouble(error: OSError) -> str:
+    """Return what is wrong with a file, and its remedy where it is a link, a fifo or the like."""
+    special = isinstance(error, Unsafe | TooLarge)
+    return f"{paths.reason(error)}{f'; remove {paths.shown(error.filename)}' if special else ''}"
+
+
+# --- what is not ours -----------------------------------------------------------------------------------
+
+
+def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
+    """Move what is no record of ours to the same place below `foreign/`, unread, and say so once.
+
+    A link is moved itself. What cannot be moved stays: nothing acts upon it there either. Outside of
+    `.commonplace/`, in a folder of the user's own, nothing is done.
+    """
+    name = _below(root, path)
+    if name is None:
+        return
+    target = free(root, f"{FOREIGN_FOLDER}/{name}")
+    shown = paths.shown(f"{paths.DERIVED_FOLDER}/{name}")
+    told = reason.removesuffix(f"; {ADOPT}")
+    try:
+        root.rename(path, f"{paths.DERIVED_FOLDER}/{target}")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        say(f"{shown} {told}; nothing in it is done, but it cannot be set aside ({trouble(error)})")
+    else:
+        say(f"{shown} {told}; set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}")
+
+
+def say(message: str) -> None:
+    """Warn whoever runs this program; once in its life for each message."""
+    if message not in _said:
+        import logging
+
+        _said.add(message)
+        logging.getLogger("commonplace.records").warning("commonplace: warning: %s", message)
+
+
+_said: set[str] = set()
+
+
+def free(root: Root, name: str) -> str:
+    """Return a name below `.commonplace/` that nothing has yet, made of this one."""
+    place, count = name, 0
+    with suppress(OSError):
+        while root.stat(f"{paths.DERIVED_FOLDER}/{place}"):
+            count += 1
+            place = f"{name}~{count}"
+    return place
+
+
+def foreign(root: Root) -> list[str]:
+    """Return what was set aside, by its path below `foreign/`; a run is one, with all its files."""
+    return [name for name in _walk(root, FOREIGN_FOLDER) if name]
+
+
+def unsigned(root: Root) -> list[str]:
+    """Return the records that are not ours and stand where ours do, by their paths below `.commonplace/`."""
+    return [name for name in _walk(root, "") if _is_unsigned(root, name)]
+
+
+def describe(root: Root, name: str) -> str:
+    """Return what is set aside under a name in a line: the kind of thing it is, or what it says."""
+    at = _record(root, f"{FOREIGN_FOLDER}/{name}")
+    try:
+        text = root.read(f"{paths.DERIVED_FOLDER}/{at}").decode("utf-8", "replace")
+    except OSError as error:
+        return paths.reason(error)
+    return " ".join(text.split())
+
+
+def adopt(root: Root, name: str) -> None:
+    """Sign what was set aside under a name, and move it back to where it stood.
+
+    Raises NoteUnreadable for what is no record, and where another has its place by now.
+    """
+    own = _AGAIN.sub("", name)
+    place, source = place_of(_record(root, own, f"{FOREIGN_FOLDER}/{name}")), f"{FOREIGN_FOLDER}/{name}"
+    at = _record(root, source)
+    shown = paths.shown(f"{paths.DERIVED_FOLDER}/{source}")
+    if place is None or place.treatment not in ("signed", "lines"):
+        raise NoteUnreadable(shown, "is no record of commonplace; delete it")
+    if free(root, own) != own:
+        raise NoteUnreadable(shown, f"{paths.DERIVED_FOLDER}/{paths.shown(own)} is there; remove one of them")
+    with translated(shown):
+        data = root.read(f"{paths.DERIVED_FOLDER}/{at}")
+        try:
+            sealed = _sealed(place, data)
+        except (ValueError, RecursionError) as error:
+            raise NoteUnreadable(shown, "is damaged; delete it") from error
+        root.exchange(f"{paths.DERIVED_FOLDER}/{at}", sealed, alone=True)
+        root.rename(f"{paths.DERIVED_FOLDER}/{source}", f"{paths.DERIVED_FOLDER}/{own}")
+        root.sync(os.path.dirname(f"{paths.DERIVED_FOLDER}/{own}"))
+
+
+def _sealed(place: Place, data: bytes) -> bytes:
+    if place.treatment == "lines":
+        return b"".join(_sealed_line(place.kind, line) for line in data.splitlines(keepends=True))
+    value = json.loads(data.decode("utf-8", "surrogatepass"))
+    if not isinstance(value, dict):
+        raise ValueError("no JSON object")
+    return seal(place.kind, {name: one for name, one in value.items() if name != MEMBER})
+
+
+def _sealed_line(kind: str, line: bytes) -> bytes:
+    try:
+        return _sealed(Place(kind, "", "signed"), line)
+    except (ValueError, RecursionError):
+        return line
+
+
+def _walk(root: Root, base: str) -> Iterator[str]:
+    """The paths of records below a folder: files there and one level down, and the folders of runs."""
+    top = f"{paths.DERIVED_FOLDER}/{base}" if base else paths.DERIVED_FOLDER
+    for name in _names(root, top):
+        if name == FOREIGN_FOLDER and not base:
+            continue
+        if root.is_folder(f"{top}/{name}"):
+            yield from (f"{name}/{inner}" for inner in _names(root, f"{top}/{name}"))
+        else:
+            yield name
+
+
+def _is_unsigned(root: Root, name: str) -> bool:
+    at = _record(root, name)
+    place = place_of(at)
+    if place is None or place.treatment != "signed":
+        return False
+    try:
+        read(root, Path(root.absolute(f"{paths.DERIVED_FOLDER}/{at}")), place.kind)
+    except Foreign:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
+
+
+def _record(root: Root, name: str, source: str = "") -> str:
+    """The file that holds the record of a name: of a run, the one in its folder."""
+    inside = root.is_folder(f"{paths.DERIVED_FOLDER}/{source or name}")
+    return f"{name}/run.json" if inside else name
+
+
+def _names(root: Root, path: str) -> Sequence[str]:
+    try:
+        return root.names(path)
+    except OSError:
+        return ()
+
+
+def _below(root: Root, path: Path) -> str | None:
+    try:
+        return path.relative_to(Path(root.path, paths.DERIVED_FOLDER)).as_posix()
+    except ValueError:
+        return None

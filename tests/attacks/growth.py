@@ -1,0 +1,90 @@
+"""How long a function takes as its text doubles: CPU time of this thread, cut off where it runs away."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NamedTuple
+
+FIRST, LAST = 4 << 10, 1 << 20  # characters
+ENOUGH_S = 0.4  # a call that takes this long tells enough: no larger text is tried
+TELLING_S = 0.02  # what takes less is noise
+RATIO = 3.2  # a doubling that takes more than this many times as long; 4 is the square
+PER_MB_S = 2.0
+LONGEST_S = 8.0
+
+
+class Endless(BaseException):
+    """A call was cut off; no `except Exception` catches it."""
+
+
+class Growth(NamedTuple):
+    """Seconds by size, growing, and what is wrong with them (empty for nothing)."""
+
+    seconds: dict[int, float]
+    fault: str = ""
+
+    @property
+    def per_mb(self) -> float:
+        """Seconds a megabyte takes, by the largest size."""
+        size, seconds = max(self.seconds.items())
+        return seconds * (1 << 20) / size
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Cut off what takes more CPU time; expressions look for signals as they search."""
+
+    def cut_off(number: int, frame: FrameType | None) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGVTALRM, cut_off)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def seconds(call: Callable[[], object], longest_s: float = LONGEST_S) -> float:
+    """CPU seconds of a call; `longest_s` where it was cut off."""
+    gc.collect(0)
+    start = time.thread_time()
+    try:
+        with limited(longest_s):
+            call()
+    except Endless:
+        return longest_s
+    return time.thread_time() - start
+
+
+def measure(parser: Callable[[str], object], text: Callable[[int], str]) -> Growth:
+    """Double the text until a call takes long; tell of what grows faster than its text, or takes too long."""
+    taken: dict[int, float] = {}
+    size = FIRST
+    while size <= LAST:
+        hostile = text(size)
+        taken[size] = seconds(lambda hostile=hostile: parser(hostile))  # type: ignore[misc]
+        if taken[size] > TELLING_S and _fault(taken):  # once more: somebody else may have been running
+            taken[size] = min(taken[size], seconds(lambda hostile=hostile: parser(hostile)))  # type: ignore[misc]
+        if taken[size] >= ENOUGH_S:
+            break
+        size *= 2
+    return Growth(taken, _fault(taken))
+
+
+def _fault(taken: dict[int, float]) -> str:
+    sizes = sorted(taken)
+    size, last = sizes[-1], taken[sizes[-1]]
+    if last > 0.1 and last * (1 << 20) / size > PER_MB_S:
+        return f"{last * (1 << 20) / size:.1f} s a megabyte ({last:.2f} s at {size >> 10} KB)"
+    if len(sizes) >= 3 and last > 2 * TELLING_S:
+        one, two, three = (taken[size] for size in sizes[-3:])
+        if two > RATIO * max(one, TELLING_S / 10) and three > RATIO * two:
+            return f"grows with the square: {one:.3f}, {two:.3f}, {three:.3f} s up to {size >> 10} KB"
+    return ""

@@ -1,0 +1,153 @@
+"""Every command on every folder that somebody else has made: nothing outside it changes, nothing is obeyed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click.testing
+import pytest
+
+from commonplace.cli.application import cli
+
+from . import folders
+
+LIMIT_S = 20
+COMMANDS = [
+    line.split("|")
+    for line in """
+status
+search|deploy
+recall|deploy
+get|MEMORY.md
+ls
+timeline|2026-02-13
+prompt|deploy|--session|s1
+log
+sessions|list
+sessions|show|s1
+schedule|status
+usage
+costs
+doctor|--offline
+trust
+consolidate|--estimate
+forget|--dry-run|--text|zebra
+undo|--dry-run
+sync
+remember|Green tea in the morning.
+correct|Nothing but rain.|Sun at last.|--yes
+confirm|Aged white tea after lunch.
+summarize|s1
+consolidate
+consolidate|--accept
+rollup|--older-than|1d
+undo|--yes
+log|20260213-033000
+forget|--text|zebra|--yes
+forget|--resume
+forget|--session|s1|--yes
+usage|--clear|--yes
+status
+search|deploy
+""".strip().split("\n")
+]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+
+
+class TooSlowError(AssertionError):
+    """A command did not end."""
+
+
+@contextmanager
+def limited(command: list[str]) -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise TooSlowError(" ".join(command))
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(root: Path, command: list[str]) -> click.testing.Result:
+    with limited(command):
+        return click.testing.CliRunner().invoke(cli, ["-w", str(root), *command])
+
+
+def texts(root: Path) -> str:
+    notes = [path for path in [*root.glob("*.md"), *root.glob("memory/*.md")] if path.is_file()]
+    return "\n".join(path.read_text() for path in notes)
+
+
+@pytest.fixture(autouse=True)
+def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+
+
+def attacked(root: Path, victim: Path) -> list[str]:
+    """Run every command; return what is wrong with how they end."""
+    before = folders.state(victim)
+    wrong = []
+    for command in COMMANDS:
+        result = run(root, command)
+        line = " ".join(command)
+        if isinstance(result.exception, TooSlowError):
+            pytest.fail(f"{line}: did not end")
+        if result.exit_code not in (0, 1, 2, 3) or "Traceback" in result.output:
+            wrong.append(f"{line}: {result.exit_code} {result.output[-300:]}")
+        if not isinstance(result.exception, SystemExit | None):
+            wrong.append(f"{line}: {result.exception!r}")
+        if command[0] in ("search", "get", "recall", "status", "ls") and result.exit_code:
+            wrong.append(f"{line}: no answer but {result.output[-300:]}")
+        if folders.state(victim) != before:
+            pytest.fail(f"{line}: changed something of the owner's")
+    return wrong
+
+
+@pytest.mark.parametrize("build", folders.ROWS, ids=folders.named(folders.ROWS))
+def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder) -> None:
+    root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
+    build(root, victim)
+    assert attacked(root, victim) == []
+    assert folders.PLANTED not in texts(root)
+    assert "Lin signs it off." in texts(root)
+    assert "Green tea in the morning." in texts(root)
+
+
+@pytest.mark.parametrize("build", folders.CLOSED, ids=folders.named(folders.CLOSED))
+def test_a_folder_in_which_nothing_can_be_written(tmp_path: Path, build: folders.Builder) -> None:
+    root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
+    build(root, victim)
+    assert attacked(root, victim) == []
+    assert "Lin signs it off." in texts(root)
+
+
+def test_what_is_set_aside_is_said_once_and_taken_back_by_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = folders.workspace(tmp_path / "notes")
+    folders.erasing(root, tmp_path)
+    folders.begun(root, tmp_path)
+    assert run(root, ["sync"]).exit_code == 0
+    assert [message.count("commonplace trust") for message in caplog.messages] == [1, 1]
+    assert "not signed by you" in run(root, ["status"]).output
+    assert run(root, ["doctor", "--offline"]).output.count("not signed by you") == 2
+    assert f"history/{folders.RUN}" in run(root, ["trust"]).output
+    caplog.clear()
+    assert run(root, ["sync"]).exit_code == 0
+    assert caplog.messages == []
+    assert folders.PLANTED not in texts(root)  # nothing is signed where nobody can be asked
+    monkeypatch.setattr("commonplace.cli.session.is_terminal", lambda stream: True)
+    answer = click.testing.CliRunner().invoke(
+        cli, ["-w", str(root), "trust", f"history/{folders.RUN}"], input="y\n"
+    )
+    assert answer.exit_code == 0, answer.output
+    assert run(root, ["sync"]).exit_code == 0
+    assert folders.PLANTED in texts(root)  # whoever says yes means it

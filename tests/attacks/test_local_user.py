@@ -1,0 +1,113 @@
+"""Another user of this machine: a server that is reached over loopback serves only whom its owner lets in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from commonplace import paths
+from commonplace.servers import daemon
+from commonplace.servers.daemon import Running
+
+from ..cli.conftest import command, environment
+from ..cli.conftest import workspace as workspace  # three notes
+
+OTHER = 54_321  # a user that owns nothing
+# Reads each file it is given and asks the server without a token and with wrong ones; says what came of it.
+PROGRAM = """
+import json, os, sys
+from http.client import HTTPConnection
+os.setgroups([]); os.setgid({uid}); os.setuid({uid})
+address, port, *places = sys.argv[1:]
+found = []
+for place in places:
+    try:
+        found.append(open(place).read())
+    except OSError as error:
+        found.append(type(error).__name__)
+statuses = []
+call = {{"name": "memory_write", "arguments": {{"text": "Planted."}}}}
+body = json.dumps({{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}})
+for header in ("", "Bearer ", "Bearer x", "Bearer " + "0" * 43, "Basic eDp4"):
+    connection = HTTPConnection(address, int(port), timeout=20)
+    headers = {{"Content-Type": "application/json", **({{"Authorization": header}} if header else {{}})}}
+    connection.request("POST", "/mcp", body, headers)
+    statuses.append(connection.getresponse().status)
+    connection.close()
+print(json.dumps([found, statuses]))
+"""
+
+
+@pytest.fixture
+def served(workspace: Path) -> Iterator[Running]:
+    """A server in the background, of a workspace that everybody may look into."""
+    for folder in (workspace, *workspace.parents):
+        if folder.stat().st_uid == os.geteuid() and len(folder.parts) > 2:
+            folder.chmod(folder.stat().st_mode | 0o055)
+    subprocess.run(
+        command("-w", workspace, "serve", "--daemon", "--port", "0"), check=True, env=environment(), timeout=90,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    folder = paths.server_folder(paths.Workspace(workspace))
+    found = daemon.find(folder)
+    assert found is not None
+    yield found
+    daemon.stop(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can become another user")
+def test_another_user_reads_no_token_and_calls_nothing(served: Running, workspace: Path) -> None:
+    token = paths.server_token(paths.Workspace(workspace))
+    for folder in (token.parent.parent, *token.parent.parent.parents):
+        if len(folder.parts) > 2:
+            folder.chmod(folder.stat().st_mode | 0o055)  # the folder of tokens itself is closed
+    places = (
+        token, token.parent, workspace / ".commonplace" / daemon.STATE, Path(f"/proc/{served.pid}/environ"),
+    )  # fmt: skip
+    before = sorted(path.read_bytes() for path in workspace.rglob("*.md"))
+    # A Python that the other user may start: that of this environment may lie in a closed folder.
+    python = next(p for p in ("/usr/bin/python3", sys.executable) if os.access(p, os.X_OK))
+    done = subprocess.run(
+        [python, "-c", PROGRAM.format(uid=OTHER), served.host, str(served.port), *map(str, places)],
+        capture_output=True, text=True, timeout=60, cwd="/", env={},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found, statuses = json.loads(done.stdout)
+    assert found == ["PermissionError"] * len(places)
+    assert statuses == [401] * 5
+    assert sorted(path.read_bytes() for path in workspace.rglob("*.md")) == before
+
+
+def test_a_workspace_from_elsewhere_brings_no_token(workspace: Path) -> None:
+    """A planted note of a server, tokens, and settings: none of them decides what is asked for."""
+    planted = "planted-by-somebody-else"
+    derived = workspace / ".commonplace"
+    derived.mkdir(exist_ok=True)
+    (derived / "token").write_text(planted)
+    noted = {**Running(1, "1", "x", "127.0.0.1", 1, "now")._asdict(), "token": str(derived / "token")}
+    (derived / daemon.STATE).write_text(json.dumps(noted))
+    settings = workspace / "commonplace.toml"
+    settings.write_text(f'[server]\nrequire_token = false\ntoken_file = "{derived / "token"}"\n')
+    start = command("-w", workspace, "serve", "--daemon", "--port", "0")
+    done = subprocess.run(start, capture_output=True, text=True, env=environment(), timeout=90)
+    folder = paths.server_folder(paths.Workspace(workspace))
+    try:
+        if done.returncode == 0:  # such settings of a workspace are refused, or left out
+            found = daemon.find(folder)
+            assert found is not None
+            connection = HTTPConnection(found.host, found.port, timeout=20)
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {planted}"}
+            connection.request("POST", "/mcp", "{}", headers)
+            assert connection.getresponse().status == 401
+            connection.close()
+        else:
+            assert "server." in done.stderr
+    finally:
+        daemon.stop(folder)

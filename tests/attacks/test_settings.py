@@ -1,0 +1,180 @@
+"""Settings that come with a folder: they put no file into prompts or the index that is not a note, text or code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace import Memory, config, paths
+from commonplace.agent.context import ContextBuilder
+from commonplace.cli.application import cli
+from commonplace.config import foreign
+from commonplace.errors import ConfigError
+from commonplace.notes import languages
+
+SECRET = "qzx-launch-phrase"
+FILES = (
+    ".env", ".git/config", ".git/note.md", ".ssh/id_rsa", ".netrc", "id_rsa", "server.key", "server.pem", "secrets.toml",
+    ".config/a.md", "docs/.hidden/a.md", "docs/.hidden.md", "keys.json", "docs/.env", "passwords.yaml", "deploy.ini",
+)  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of somebody else's, in which the owner has put secrets."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    folder = tmp_path / "notes"
+    for name in ("MEMORY.md", "memory/2026-02-13.md", "docs/a.md", "docs/a.py", *FILES):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"# Note\n\nThe {SECRET if name in FILES else 'deploy'} is in {name}.\n")
+    return folder
+
+
+def run(root: Path, *words: str) -> Result:
+    return CliRunner().invoke(cli, ["-w", str(root), *words])
+
+
+def indexed(root: Path) -> list[str]:
+    with Memory.open(root) as memory:
+        memory.sync()
+        return sorted(f"{hit.collection}:{hit.path}" for hit in memory.search(SECRET, limit=100).hits)
+
+
+def block(root: Path) -> str:
+    with Memory.open(root) as memory:
+        return ContextBuilder(memory).build("what is the launch phrase").text
+
+
+def lines(*names: str) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
+
+
+GLOBS = (*FILES, "*", "**", "**/*", "*.*", "**/.*", ".*/**", "**/.*/*.md", ".git/", "./.env", "docs//.env", "*[v]", "*.e[n]v", ".git/*.md", "*.pem")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        f"[index]\ninclude = {lines(*GLOBS)}",
+        f"[prompt]\nfiles = true\nbudget = 9000\nfile_tokens = 9000\nfile_names = {lines(*FILES)}",
+        f"[agents.x.prompt]\nfiles = true\nfile_names = {lines(*FILES)}\n[agents.x.index]\ninclude = {lines(*GLOBS)}",
+        f'[collections.c]\npath = "."\nglob = {lines(*GLOBS)}',
+        *(
+            f'[collections.c]\npath = "{path}"\nglob = ["**/*.md", "*", "config"]'
+            for path in (".git", "./.git", ".ssh", "docs/.hidden", "docs/../.git", ".config", "./")
+        ),
+    ],
+)
+def test_nothing_secret_gets_in(root: Path, settings: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT", "x")
+    (root / "commonplace.toml").write_text(settings)
+    assert indexed(root) in ([], ["c:c/docs/.hidden.md"])  # hidden notes below a folder that may be read
+    assert [
+        line for line in block(root).splitlines() if SECRET in line and "docs/.hidden.md" not in line
+    ] == []
+    with Memory.open(root) as memory:
+        warnings = memory.sync().warnings
+        assert any("left out" in told and "commonplace.toml" in told for told in warnings), warnings
+        assert set(memory.settings.warnings) <= set(memory.status().warnings)
+    assert "left out" in run(root, "sync").stderr
+
+
+@pytest.mark.parametrize("link", ["linked", "docs/linked"])
+def test_a_link_to_a_hidden_folder_is_no_collection(root: Path, link: str) -> None:
+    (root / link).symlink_to(root / ".git")
+    (root / "commonplace.toml").write_text(f'[collections.c]\npath = "{link}"\n')
+    assert indexed(root) == []
+
+
+@pytest.mark.parametrize("name", ["AGENTS.md", "docs/agents.md"])
+def test_a_link_to_a_hidden_file_gets_into_no_prompt(root: Path, name: str) -> None:
+    (root / name).symlink_to(root / ".env")
+    (root / "commonplace.toml").write_text(f"[prompt]\nfiles = true\nfile_names = {lines(name)}\n")
+    assert SECRET not in block(root)
+
+
+def test_what_the_owner_names_stays(root: Path) -> None:
+    file = config.user_file()
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        f'[prompt]\nfiles = true\nfile_names = ["docs/.hidden.md"]\n[index]\ninclude = ["deploy.ini"]\n'
+        f'[workspaces."{root}".collections.c]\npath = "{root}"\nglob = ["keys.json", ".git/*.md"]\n'
+    )
+    assert indexed(root) == ["c:c/.git/note.md", "c:c/keys.json", "memory:deploy.ini"]
+    assert SECRET in block(root)
+    with Memory.open(root) as memory:
+        assert memory.sync().warnings == ()
+
+
+def test_notes_and_code_may_be_named_by_a_folder(root: Path) -> None:
+    (root / "commonplace.toml").write_text(
+        '[index]\ninclude = ["MEMORY.md", "docs/*.md"]\n[prompt]\nfile_names = ["docs/a.md"]\n'
+        '[collections.code]\npath = "docs"\nglob = ["*.py", "**/*.ts", "*.txt"]\n'
+    )
+    settings = config.load(root)
+    assert (settings.warnings, settings.index.include, settings.prompt.file_names) == (
+        (), ("MEMORY.md", "docs/*.md"), ("docs/a.md",),
+    )  # fmt: skip
+    assert settings.collections["code"].glob == ("*.py", "**/*.ts", "*.txt")
+
+
+def test_what_is_left_is_used_and_nothing_left_sets_nothing(root: Path) -> None:
+    (root / "commonplace.toml").write_text(
+        '[index]\ninclude = [".env", "docs/*.md"]\n[prompt]\nfile_names = [".env"]\n'
+    )
+    settings = config.load(root)
+    assert settings.index.include == ("docs/*.md",)
+    assert settings.prompt.file_names == ("AGENTS.md", "SOUL.md", "USER.md")
+    assert settings.warnings[0] == (
+        f"index.include: .env in {root / 'commonplace.toml'} is left out: settings that come with a folder may name "
+        "only notes, text and code, nothing hidden; to allow it: commonplace config set index.include …, which sets it "
+        "in your own config.toml"
+    )
+    assert run(root, "config", "set", "prompt.file_names", ".env").exit_code == 0
+    assert config.load(root).prompt.file_names == (".env",)
+
+
+def test_what_the_commands_write_can_be_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workspace's file gets what it may name; the rest goes into the user's, or is refused."""
+    refused = run(root, "config", "set", "--in-workspace", "index.include", "*.md", "*.ini")
+    assert refused.exit_code == 1
+    assert "'*.ini' may not be named by a workspace's file" in refused.stderr
+    monkeypatch.chdir(root)
+    for name, path, glob in (("a", "docs", "*.md"), ("b", "docs", "*.ini"), ("c", ".config", "*.md")):
+        collection = config.add_collection(root, name, path, glob=[glob])
+        assert (collection.outside, collection.glob) == (name != "a", (glob,))
+    assert config.load(root).warnings == ()
+
+
+def test_the_doctor_names_what_is_left_out(root: Path) -> None:
+    from commonplace.diagnosis import case, settings
+
+    (root / "commonplace.toml").write_text("[index]\ninclude = ['.env']\n")
+    ground = case.Case(root, paths.Workspace(root), dict(os.environ))
+    (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
+    assert finding.remedy == "commonplace config set index.include …, which sets it in your own config.toml"
+
+
+def test_the_kinds_of_code_are_those_that_are_read() -> None:
+    assert set(foreign.CODE) == set(languages.SUFFIXES)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["..", ".", "a", ".git", ".env", "*", "**", "*.md", "x.md", ".x.md", "[.]e.md"]),
+        max_size=5,
+    )
+)
+def test_no_spelling_of_a_hidden_place_is_allowed(parts: list[str]) -> None:
+    name = "/".join(parts)
+    try:
+        (spelled,) = config.loading.keys.globs("k", [name], "")  # type: ignore[attr-defined]
+    except ConfigError:
+        return
+    if any(part.startswith(".") for part in spelled.split("/")):
+        assert not foreign.may_name(spelled, foreign.OF_COLLECTIONS)

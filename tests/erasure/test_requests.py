@@ -1,0 +1,84 @@
+"""What agents ask to have forgotten: kept for a week, for the owner alone, gone with what it asks for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.agent.tools import call
+from commonplace.erasure import requests
+from commonplace.errors import ConfigError
+from commonplace.types import Erasure, Selection
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text('- Mira has the blue "vase".\n- Bo has a kiln.\n')
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as opened:
+        yield opened
+
+
+def test_what_is_asked_for_comes_back_as_it_was(memory: Memory) -> None:
+    selection = Selection("person", "Mira \udc80", ("米拉",))
+    preview = memory.forget(Selection("person", "Mira"), dry_run=True)
+    kept = requests.keep(memory.workspace, selection, preview, agent="helper", session="s")
+    (found,) = requests.listed(memory.workspace)
+    assert (found.selection, found.agent, found.session) == (selection, "helper", "s")
+    assert found.preview.basis == preview.basis
+    assert requests.find(memory.workspace, "1") == requests.find(memory.workspace, kept.code) == found
+    path = requests.folder(memory.workspace) / f"{kept.code}.json"
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    again = requests.keep(memory.workspace, selection, preview, agent="helper")
+    assert again.code == kept.code
+    requests.remove(memory.workspace, kept)
+    with pytest.raises(ConfigError, match="--pending"):
+        requests.find(memory.workspace, kept.code)
+
+
+def test_after_a_week_it_is_gone_and_so_is_one_of_a_wrong_clock(memory: Memory) -> None:
+    now = datetime.now().astimezone()
+    for days in (-8, -6, 8):
+        requests.keep(
+            memory.workspace, Selection("text", f"{days}"), Erasure(()), now=now + timedelta(days=days)
+        )
+    assert [one.selection.value for one in requests.listed(memory.workspace, now)] == ["-6"]
+    assert len(list(requests.folder(memory.workspace).iterdir())) == 1
+
+
+def test_what_is_no_request_is_removed_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
+    kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
+    folder = requests.folder(memory.workspace)
+    outside = tmp_path / "outside.json"
+    outside.write_bytes((folder / f"{kept.code}.json").read_bytes())
+    (folder / "00000000.json").symlink_to(outside)
+    for number, data in enumerate([b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"kind": 1}']):
+        (folder / f"1111111{number}.json").write_bytes(data)
+    (folder / "name.json").write_text("{}")
+    assert [one.code for one in requests.listed(memory.workspace)] == [kept.code]
+    assert outside.exists()
+
+
+def test_nobody_is_flooded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MOST", 3)
+    for number in range(3):
+        requests.keep(memory.workspace, Selection("text", f"{number}"), Erasure(()))
+    with pytest.raises(ConfigError, match="wait for the owner already"):
+        requests.keep(memory.workspace, Selection("text", "one more"), Erasure(()))
+    requests.keep(memory.workspace, Selection("text", "1"), Erasure(()))
+
+
+def test_what_is_forgotten_otherwise_takes_the_request_along(memory: Memory) -> None:
+    for what in ("vase", "kiln"):
+        assert call(memory, "memory_forget", {"what": f"{what}", "kind": "text"}).data["approve"]
+    done = memory.forget(Selection("text", "vase"))
+    assert done.complete, done.left
+    assert [place.path for place in done.places if place.where == "requests"]
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]

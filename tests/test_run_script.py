@@ -1,0 +1,87 @@
+"""`./run`: from any folder and through links, commands act where they are called, tests and checks in the clone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CLONE = Path(__file__).parents[1]
+# Says where it was started, with what; a program of `python -`, as the script asks for groups, is read.
+PYTHON = '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\necho "$PWD|$*"\n'
+SPREAD = "--numprocesses=auto --maxprocesses=4 --dist=loadfile"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone whose environments stand, with a Python that only says what it was asked."""
+    folder = tmp_path / "my clone"
+    folder.mkdir()
+    for name in ("run", "pyproject.toml"):
+        shutil.copy2(CLONE / name, folder)
+    (folder / "tests").mkdir()
+    (folder / "tests" / "test_one.py").touch()
+    for name in (".venv", ".venv-mcp1", ".venv-mcp2"):
+        python = folder / name / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(PYTHON)
+        python.chmod(0o755)
+        stamp = "printf ''" if name != ".venv" else "pwd && cat pyproject.toml run"
+        subprocess.run(
+            ["/bin/sh", "-c", f"{{ {stamp}; }} | cksum | tr ' ' '-' >'{name}/stamp'"], cwd=folder, check=True
+        )
+    return folder
+
+
+def run(program: Path | str, cwd: Path, *arguments: str) -> list[str]:
+    environment = {**os.environ, "PWD": str(cwd)}
+    done = subprocess.run(
+        [str(program), *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_a_command_acts_on_the_folder_it_is_called_from(clone: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "my notes"
+    elsewhere.mkdir()
+    links = tmp_path / "bin"
+    links.mkdir()
+    (links / "absolute").symlink_to(clone / "run")
+    (links / "relative").symlink_to("absolute")
+    (tmp_path / "folder").symlink_to(clone)
+    for program in (clone / "run", links / "absolute", links / "relative", tmp_path / "folder" / "run"):
+        assert run(program, elsewhere, "init", "a b") == [f"{elsewhere}|-P -m commonplace init a b"]
+    assert run("../my clone/run", elsewhere, "demo") == [f"{elsewhere}|-P -m commonplace demo"]
+    assert run("./run", clone, "demo") == [f"{clone}|-P -m commonplace demo"]
+
+
+def test_tests_and_checks_are_those_of_the_clone(clone: Path, tmp_path: Path) -> None:
+    assert run(clone / "run", tmp_path, "check") == [f"{clone}|-m ruff check .", f"{clone}|-m mypy"]
+    assert run(clone / "run", tmp_path, "test") == [f"{clone}|-m pytest {SPREAD}"]
+
+
+@pytest.mark.parametrize("arguments", [["--slow"], ["--slow", "-x"], ["-k", "words"], ["-n", "2"]])
+def test_options_alone_leave_the_tests_spread(clone: Path, arguments: list[str]) -> None:
+    assert run("./run", clone, "test", *arguments) == [f"{clone}|-m pytest {SPREAD} {' '.join(arguments)}"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["tests/test_one.py"], ["tests/test_one.py::test_it", "--slow"], ["--slow", "tests"], ["--pdb"]],
+)
+def test_tests_that_are_named_run_in_one_process(clone: Path, arguments: list[str]) -> None:
+    assert run("./run", clone, "test", *arguments) == [f"{clone}|-m pytest {' '.join(arguments)}"]
+
+
+def test_a_folder_that_is_gone_is_one_line(clone: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"cd '{gone}' && rmdir '{gone}' && exec '{clone}/run' init"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == "run: error: the folder you are in is gone"
