@@ -124,9 +124,8 @@ def remember(workspace: paths.Workspace, text: str) -> Sequence[str]:
     return layout.remember(workspace, text, now=datetime(2026, 2, 13, 12)).warnings
 
 
-@pytest.mark.parametrize("without", ["", "exchange"])
-@pytest.mark.parametrize("first", [False, True])
-def test_killed_at_any_step_of_a_write(tmp_path: Path, without: str, first: bool) -> None:
+@pytest.mark.parametrize(("first", "without"), [(True, ""), (False, ""), (False, "exchange")])
+def test_killed_at_any_step_of_a_write(tmp_path: Path, first: bool, without: str) -> None:
     start = paths.Workspace(tmp_path / "start")
     start.memory_dir.mkdir(parents=True)
     if not first:
@@ -139,7 +138,7 @@ def test_killed_at_any_step_of_a_write(tmp_path: Path, without: str, first: bool
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, b"lived\n"), done.stderr.decode()
     places = sorted((tmp_path / "dead").iterdir())
-    assert len(places) > 20
+    assert len(places) > 10
     for place in places:
         workspace = paths.Workspace(place)
         assert read(workspace) in (old, (old or "# 2026-02-13\n\n") + "- 12:00 the line of who dies\n"), place
@@ -177,8 +176,7 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
             os._exit(0)
         assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
         editor.write("- theirs\n")
-    remember(workspace, "three")
-    (told,) = writes.check(workspace)
+    (told,) = remember(workspace, "three")
     assert "lacks a line that another program saved while it was replaced (- theirs)" in told
     (copy,) = (tmp_path / ".commonplace" / "overwritten").iterdir()
     assert copy.read_text() == "- theirs\n"
@@ -188,7 +186,7 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
 def test_thousands_of_writes_leave_no_litter(tmp_path: Path) -> None:
     workspace = paths.Workspace(tmp_path)
     workspace.memory_dir.mkdir()
-    for number in range(3000 if SLOW else 300):
+    for number in range(3000 if SLOW else 150):
         remember(workspace, f"line {number} " + "x" * 100)
     folder = tmp_path / ".commonplace" / "writes"
     assert len(list(folder.iterdir())) <= 3

@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 from commonplace import Memory, config, paths
+from commonplace.base import swap
 from commonplace.costs.ledger import Ledger
 from commonplace.embedding.cache import VectorCache, key
 from commonplace.erasure import indexed, scanning
@@ -608,15 +609,15 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
     write(root / "MEMORY.md", "# Memory", "", "- Mira likes tea.")
     (root / "letter.txt").write_text("Dear Mira")
     memory.sync()
-    real = os.replace
+    real = swap.exchange
 
-    def replace(source: str | Path, target: str | Path, **folders: int) -> None:
-        if os.fspath(target) in (os.fspath(root / "MEMORY.md"), "MEMORY.md"):
+    def exchange(folder: int | None, one: str, other: str, **named: bool) -> bool:
+        if other == "MEMORY.md":
             raise PermissionError(errno.EPERM, "Operation not permitted")
-        real(source, target, **folders)
+        return real(folder, one, other, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, "replace", replace)
+        patched.setattr(swap, "exchange", exchange)
         erasure = memory.forget(Selection("person", "Mira"), now=NOW)
     assert text(memory, "memory/2026-02-13.md") == "# 2026-02-13\n\n- It rained.\n- Bo called.\n"
     assert [place.citation for place in erasure.places if place.where == "notes"] == [

@@ -48,7 +48,6 @@ STEPS: tuple[Step, ...] = (
     files.logs,
     files.leftovers,
     files.requests,
-    files.copies,
 )
 
 
@@ -100,6 +99,7 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
     waiting = files.spool(ground, told, change=False)
     places = [*waiting, *chosen.composed.places]
     basis = previewing.basis(chosen.wanted, places)
+    places += files.copies(ground, told, change=False)
     for step in STEPS:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
@@ -176,7 +176,9 @@ def _erase(
     Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
     """
     work = _Work(ground, path, told)
+    copies = files.copies(ground, told, change=False)
     work.entries_and_notes(now)
+    work.do(lambda: work.without_copies(copies))
     for step in STEPS:
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
     work.do(work.index)
@@ -250,6 +252,11 @@ class _Work:
         told = "cannot be changed: {}; then: commonplace forget --resume"
         self.troubles += [Trace(path, 0, told.format(reason)) for path, reason in self.blocked.items()]
         return found
+
+    def without_copies(self, copies: list[Erased]) -> list[Erased]:
+        """Clean the copies of notes, and those that changing the notes has made, which are no further places."""
+        files.copies(self.ground, self.wanted, change=True)
+        return copies
 
     def _changed(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
         """Change some notes, all or none, in one run that keeps no bytes."""

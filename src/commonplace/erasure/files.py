@@ -160,19 +160,18 @@ def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
 
 
 def copies(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Take it out of the copies of what editors overwrote; records of our own writes that hold it go.
+    """Take it out of the copies of what editors overwrote, and out of what is kept of our own last writes.
 
     Raises NoteUnreadable.
     """
     door = ground.workspace.files
-    keys = tuple(map(writes.key_of, wanted.notes))
     found: list[Erased] = []
     with _locked(ground, "notes", change=change):
         for folder in (writes.FOLDER, writes.COPIES):
             for path in [f"{folder}/{name}" for name in door.names(folder)]:
                 try:
                     data = door.read(path)
-                    rest = _rest(path, data, wanted, keys)
+                    rest = _rest(path, data, wanted)
                     if rest == data:
                         continue
                     found.append(Erased("copies", path))
@@ -185,14 +184,17 @@ def copies(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     return found
 
 
-def _rest(path: str, data: bytes, wanted: Wanted, keys: tuple[str, ...]) -> bytes:
-    """What is left of a copy; nothing of one of a forgotten note, nor of a record that holds any of it."""
-    if any(key in path for key in keys):
+def _rest(path: str, data: bytes, wanted: Wanted) -> bytes:
+    """What is left of a copy; nothing of one of a forgotten note, nor of our own records of changed ones."""
+    gone = [*wanted.notes, *(known.path for known in wanted.known if not path.endswith(".md"))]
+    if any(writes.key_of(note) in path for note in gone):
         return b""
-    if path.endswith(".md"):
-        cut = cutting.cut(path, data, wanted)
-        return cut.data or b"" if cut else data
-    return b"" if wanted.found(unescaped(data.decode("utf-8", "replace"))) else data
+    if path.endswith((".json", ".new")):
+        return b"" if wanted.found(unescaped(data.decode("utf-8", "replace"))) else data
+    cut = cutting.cut(path, data, wanted)
+    if cut is None:
+        return data
+    return cut.data or b"" if path.endswith(".md") else b""
 
 
 def _in(root: Root, path: Path) -> list[Path]:

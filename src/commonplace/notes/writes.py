@@ -71,7 +71,8 @@ class Writes:
         """Read the record of a note, named relative to the workspace."""
         self.workspace, self.note = workspace, note
         self.key = key_of(note)
-        self.record = _load_record(workspace, f"{FOLDER}/{self.key}.json") or Record(note)
+        self._signing = paths.signing_key()
+        self.record = _load_record(workspace, f"{FOLDER}/{self.key}.json", self._signing) or Record(note)
         self._next = self.record
         self._hidden: list[Line] = []
 
@@ -198,13 +199,13 @@ class Writes:
         except OSError as error:
             raise NoteUnreadable(paths.shown(copy), paths.reason(error)) from error
         notice = {"note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0]}
-        _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice)
+        _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
         copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
         for name in copies[:-_MOST_COPIES]:
             self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
 
     def _save(self, record: Record) -> None:
-        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record))
+        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record), self._signing)
 
 
 def key_of(note: str) -> str:
@@ -227,7 +228,7 @@ def check(workspace: paths.Workspace) -> list[str]:
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
             for name in [name for name in files.names(FOLDER) if name.endswith(".json")]:
-                record = _load_record(workspace, f"{FOLDER}/{name}")
+                record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
                 is_old = time.time() - files.stat(f"{FOLDER}/{name}").st_mtime > _DAY_S
                 if record is not None and name == f"{key_of(record.note)}.json":
                     writes = Writes(workspace, record.note)
@@ -252,7 +253,7 @@ def notices(workspace: paths.Workspace) -> list[str]:
     for name in workspace.files.names(COPIES):
         if not name.endswith(".json"):
             continue
-        notice = _read(workspace, f"{COPIES}/{name}")
+        notice = _read(workspace, f"{COPIES}/{name}", paths.signing_key())
         try:
             workspace.files.unlink(f"{COPIES}/{name}")
         except OSError:  # another process has just said it
@@ -358,10 +359,10 @@ def _is_open(file: BinaryIO) -> bool | None:
 # --- signed files --------------------------------------------------------------------------------------
 
 
-def _write(workspace: paths.Workspace, path: str, value: dict[str, object]) -> None:
+def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key: bytes) -> None:
     data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
     fresh = f"{path.removesuffix('.json')}.new"
-    data = sign(paths.signing_key(), _KIND, data).encode() + b"\n" + data
+    data = sign(key, _KIND, data).encode() + b"\n" + data
     try:
         # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
         # the disk. What a killed writer leaves is overwritten by the next one.
@@ -377,11 +378,11 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object]) -> N
         raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error)) from error
 
 
-def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
+def _read(workspace: paths.Workspace, path: str, key: bytes) -> dict[str, object] | None:
     """Read what `_write` wrote; None for what is missing, damaged or not ours."""
     try:
         signature, _, data = workspace.files.read(path).partition(b"\n")
-        if verify(paths.signing_key(), _KIND, data, signature.decode("ascii", "replace")):
+        if verify(key, _KIND, data, signature.decode("ascii", "replace")):
             value = json.loads(data.decode("utf-8", "surrogateescape"))
             return value if isinstance(value, dict) else None
     except (OSError, ValueError):
@@ -389,8 +390,8 @@ def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
     return None
 
 
-def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
-    value = _read(workspace, path)
+def _load_record(workspace: paths.Workspace, path: str, key: bytes) -> Record | None:
+    value = _read(workspace, path, key)
     try:
         record = Record(**value) if value else None  # type: ignore[arg-type]
         if record:

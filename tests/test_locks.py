@@ -1,0 +1,140 @@
+"""Locks between processes: whose they are, and that everybody has his turn."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace import locks
+from commonplace.errors import NoteUnreadable
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root is two users")
+
+WRITER = """
+import sys, time
+from datetime import datetime
+from pathlib import Path
+from commonplace import paths
+from commonplace.notes import layout
+workspace, longest = paths.Workspace(Path(sys.argv[1])), 0.0
+sys.stdin.readline()
+for number in range(int(sys.argv[3])):
+    began = time.perf_counter()
+    layout.remember(workspace, f"line {sys.argv[2]}-{number}", now=datetime(2026, 2, 13, 12))
+    longest = max(longest, time.perf_counter() - began)
+print(longest)
+"""
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_lock_is_for_its_owner_alone(tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "x.lock"
+    lock.parent.mkdir(mode=0o755)
+    lock.touch(0o644)  # as it was made before
+    with locks.locked(lock):
+        assert (mode(lock), mode(lock.with_suffix(".queue"))) == (0o600, 0o600)
+
+
+def test_a_folder_that_is_shared_on_purpose_shares_its_locks(tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "x.lock"
+    lock.parent.mkdir()
+    lock.parent.chmod(0o770)
+    with locks.locked(lock):
+        assert (mode(lock), mode(lock.with_suffix(".queue"))) == (0o660, 0o660)
+
+
+def test_a_lock_that_is_another_name_of_a_file_leaves_its_mode(tmp_path: Path) -> None:
+    file, lock = tmp_path / "file", tmp_path / "locks" / "x.lock"
+    file.write_text("x")
+    file.chmod(0o644)
+    lock.parent.mkdir()
+    lock.hardlink_to(file)
+    with locks.locked(lock):
+        assert mode(file) == 0o644
+
+
+@root
+def test_a_lock_of_another_user_is_refused_in_one_line(tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "x.lock"
+    lock.parent.mkdir()
+    for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
+        folder.chmod(0o755)
+    os.chown(lock.parent, 1234, 1234)
+    lock.with_suffix(".queue").touch()
+    os.chown(lock.with_suffix(".queue"), 4321, 4321)
+    lock.with_suffix(".queue").chmod(0o666)
+
+    def other() -> str:
+        """What another user is told who takes the lock."""
+        reader, writer = os.pipe()
+        if not os.fork():
+            os.setgid(1234)
+            os.setuid(1234)
+            told = "in"
+            try:
+                with locks.locked(lock, timeout_s=0):
+                    pass
+            except NoteUnreadable as error:
+                told = str(error)
+            os.write(writer, told.encode())
+            os._exit(0)
+        os.close(writer)
+        with open(reader) as file:
+            return file.read()
+
+    told = other()
+    assert "belongs to another user (4321), who could keep it locked; delete it" in told
+    lock.with_suffix(".queue").unlink()
+    with locks.locked(lock):  # root leaves what the owner of the folder can open
+        pass
+    assert lock.stat().st_uid == 1234
+    assert other() == "in"
+
+
+def test_a_link_is_no_lock(tmp_path: Path) -> None:
+    folder = tmp_path / ".commonplace" / "locks"
+    folder.mkdir(parents=True)
+    (folder / "x.queue").symlink_to(tmp_path / "made")
+    with pytest.raises(NoteUnreadable, match="symlink"), locks.locked(folder / "x.lock"):
+        raise AssertionError("locked a link")
+    assert not (tmp_path / "made").exists()
+
+
+def test_who_waits_longer_looks_more_often() -> None:
+    pauses = [locks._turn(waited) for waited in (0, 0.1, 1, 10)]
+    assert pauses == sorted(pauses, reverse=True)
+    assert pauses[-1] > 0
+
+
+def test_sixteen_writers_wait_about_as_long_as_each_other(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    number = 30 if os.environ.get("COMMONPLACE_SLOW") else 6
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(tmp_path), str(name), str(number)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for name in range(16)
+    ]  # fmt: skip
+    time.sleep(1)
+    began = time.perf_counter()
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    said = [writer.communicate(timeout=120) for writer in writers]
+    took = time.perf_counter() - began
+    assert all(writer.returncode == 0 for writer in writers), said
+    text = (tmp_path / "memory" / "2026-02-13.md").read_text()
+    assert text.count("line ") == 16 * number
+    longest = max(float(out) for out, _ in said)
+    print(f"{16 * number} writes took {took:.1f} s, the longest {longest:.2f} s")
+    assert longest < locks.LOCK_WAIT_S
