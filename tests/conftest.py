@@ -29,14 +29,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests that take many minutes as well")
+    parser.addoption("--slow", action="store_true", help="run the tests that take many minutes, and no others")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--slow"):
-        for item in items:
-            if "slow" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="slow: give --slow"))
+    slow = [item for item in items if "slow" in item.keywords]
+    chosen = slow if config.getoption("--slow") else [item for item in items if "slow" not in item.keywords]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = chosen
 
 
 class NetworkRefusedError(AssertionError):

@@ -36,7 +36,6 @@ LINES = [
     "The kiln fires on Monday.",
     "Ada took the keys.",
 ]
-ROUNDS = int(os.environ.get("COMMONPLACE_ROUNDS", "25"))  # by hand: 200
 
 
 @pytest.fixture
@@ -229,7 +228,8 @@ def test_what_is_proposed_is_what_is_written(root: Path) -> None:
 # --- in a program ---------------------------------------------------------------------------------------
 
 
-def test_the_preview_itself_is_what_is_forgotten_beside_writers(root: Path, memory: Memory) -> None:
+@pytest.mark.parametrize("rounds", [25, pytest.param(200, marks=pytest.mark.slow)])
+def test_the_preview_itself_is_what_is_forgotten_beside_writers(rounds: int, root: Path, memory: Memory) -> None:
     """Lines come above and below all the time; each round erases what it was shown, or nothing."""
     note, lock = root / DAY, paths.lock_file(memory.workspace, "notes")
     over, chance = threading.Event(), random.Random(7)
@@ -252,7 +252,7 @@ def test_the_preview_itself_is_what_is_forgotten_beside_writers(root: Path, memo
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        for round_ in range(ROUNDS):
+        for round_ in range(rounds):
             atomic.replace(note, lambda data, n=round_: data + b"- Round %d is meant.\n" % n, lock=lock)  # type: ignore[misc]
             total = len(note.read_text().splitlines())
             preview = memory.forget(Selection("lines", f"{DAY}:{chance.randint(3, total)}"), dry_run=True)
