@@ -28,6 +28,17 @@ _connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.conne
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the tests that take many minutes as well")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--slow"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="slow: give --slow"))
+
+
 class NetworkRefusedError(AssertionError):
     """A test reached for the network."""
 

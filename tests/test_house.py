@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +147,116 @@ def test_few_modules_start_programs_and_one_starts_git() -> None:
         and node.value.split()[:1] == ["git"]
     }
     assert naming == {"history/git.py"}
+# --- one door to files (commonplace.base) ------------------------------------------------------------------
+
+_METHODS = frozenset(
+    "open read_text read_bytes write_text write_bytes unlink rename replace mkdir rmdir touch chmod symlink_to"
+    " hardlink_to".split()
+)
+_OF_OS = frozenset(
+    "open replace rename renames unlink remove rmdir removedirs mkdir makedirs link symlink truncate chmod"
+    " mkfifo".split()
+)
+_HARMLESS = frozenset({"shutil.which", "shutil.disk_usage", "shutil.get_terminal_size"})
+# Module -> what it uses, and why that is no path from a foreign folder.
+EXCEPTIONS = {
+    "atomic": (
+        {"open", "rename", "unlink", "os.open", "os.link", "os.rename", "os.replace", "os.unlink"},
+        "calls relative to a folder that a root holds open",
+    ),
+    "bench.bare": ({"open"}, "measures the bare cost of reading files"),
+    "bench.capture": ({"tempfile.TemporaryDirectory", "mkdir"}, "a temporary workspace of its own"),
+    "bench.datasets": ({"open", "write_text"}, "result files that are named on the command line"),
+    "bench.evaluation": ({"shutil.rmtree"}, "indexes of the measurement in the user's cache"),
+    "bench.gold": ({"open"}, "a question set that is named on the command line"),
+    "bench.probes": ({"open", "shutil.rmtree", "unlink"}, "/proc, and a copy of the corpus of its own"),
+    "bench.speed": (
+        {"tempfile.TemporaryDirectory", "mkdir", "shutil.copy2", "write_text"},
+        "a copy of the corpus of its own",
+    ),
+    "cli.benchmarks": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
+    "cli.demo": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
+    "cli.failures": ({"os.open"}, "the null device"),
+    "cli.main": ({"open"}, "the null device"),
+    "diagnosis.snapshot": (
+        {"open", "shutil.copyfileobj", "tempfile.TemporaryDirectory"},
+        "copies in a temporary folder of its own",
+    ),
+    "diagnosis.sqlite": ({"read_text"}, "/proc"),
+    "embedding.jobs": ({"tempfile.TemporaryFile"}, "a file without a name"),
+    "history.git": (
+        {"mkdir", "read_text", "symlink_to", "write_bytes", "write_text", "tempfile.TemporaryDirectory"}
+        | {"tempfile.TemporaryFile"},
+        "a temporary view of its own; the logs of a git folder, of which no part is a link",
+    ),
+    "installation": ({"read_text"}, "what describes this very installation"),
+    "notes.writes": ({"open", "os.rename", "os.replace"}, "calls relative to a folder that a root holds open"),
+    "servers.daemon": ({"read_text"}, "/proc"),
+    "servers.stdio": ({"os.open"}, "the null device"),
+    "notes.watch": ({"read_bytes"}, "/proc"),
+}
+
+
+def doors(path: Path) -> set[str]:
+    """What a module uses to reach files by itself, as its syntax shows it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and (name := _called(node)):
+            found.add(name)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found |= {f"{node.value.id}.{node.attr}"} if _is_door(node.value.id, node.attr) else set()
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name == "sqlite3"}
+        if isinstance(node, ast.ImportFrom) and node.module in ("os", "io", "shutil", "tempfile", "sqlite3"):
+            found |= {f"{node.module}.{a.name}" for a in node.names if _is_door(node.module, a.name)}
+    return found
+
+
+def _called(node: ast.Call) -> str:
+    """A call of `open`, or of a method that only paths have, with as many arguments as paths take."""
+    if isinstance(node.func, ast.Name):
+        return "open" if node.func.id == "open" else ""
+    if not isinstance(node.func, ast.Attribute):
+        return ""
+    owner, name = ast.unparse(node.func.value), node.func.attr
+    if (owner, name) == ("apsw", "Connection"):
+        return "apsw.Connection"
+    if name not in _METHODS or _OWNERS.fullmatch(owner):
+        return ""
+    if name == "replace":  # of strings it takes two, of dates and dataclasses names
+        return name if len(node.args) == 1 and not node.keywords else ""
+    return name
+
+
+# Roots; modules, whose functions are looked at by themselves; classes of ours with methods of these names.
+_OWNERS = re.compile(
+    r"Root\(.*\)|(paths\.)?root_of\(.*\)|(.*\.)?_?(files|root)|door|_PACKAGE"
+    r"|os|atomic|documents|config|self|state|self\._files\[path\]"
+    r"|Memory|Transcript|self\._idle|self\._summarizer\.pending|index|archive",
+    re.DOTALL,
+)
+
+
+def _is_door(module: str, name: str) -> bool:
+    if module == "os":
+        return name in _OF_OS
+    if module in ("shutil", "tempfile", "sqlite3"):
+        return f"{module}.{name}" not in _HARMLESS
+    return (module, name) == ("io", "open")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_are_opened_by_one_door(path: Path) -> None:
+    name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    if name.startswith("base."):
+        return
+    allowed = EXCEPTIONS.get(name, (set(), ""))[0]
+    assert doors(path) - allowed == set()
+
+
+def test_no_exception_outlives_its_use() -> None:
+    by_name = {
+        ".".join(p.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): p for p in MODULES
+    }
+    tables = [(name, used) for name, (used, _) in EXCEPTIONS.items()]
+    assert [(name, used) for name, used in tables if not used or used - doors(by_name[name])] == []

@@ -20,11 +20,11 @@ from typing import NamedTuple, Protocol
 
 from commonplace import paths
 from commonplace.base import swap
-from commonplace.base.root import Root, open_regular
+from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.errors import NoteUnreadable
 from commonplace.locks import LOCK_WAIT_S, LockTimeout, locked
 
-__all__ = ["LOCK_WAIT_S", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace", "sync_folder"]
+__all__ = ["LOCK_WAIT_S", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace"]
 
 _ATTEMPTS = 50  # a file that an editor changes this often in a row is not ours to fight over
 _PATIENCE_S = 2.0  # how long a program may keep a file open for writing until it is exchanged all the same
@@ -185,16 +185,6 @@ def clear(path: Path, *, lock: Path, within: Path | None = None, guard: Guard | 
     with _translated(path), suppress(FileNotFoundError, NotADirectoryError):  # noqa: SIM117
         with _placed(path, within) as place:
             _clear(place, lock, guard)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager
@@ -444,7 +434,7 @@ class _Swap:
 
 def _write(place: _Place, name: str, data: bytes, status: os.stat_result | None) -> int:
     """Write a new file through to the disk; return its number."""
-    mode = 0o666 if status is None else stat.S_IMODE(status.st_mode)
+    mode = PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
     descriptor = open_regular(place.folder, name, _CREATE, mode, str(place.path))
     with open(descriptor, "wb") as file:
         file.write(data)

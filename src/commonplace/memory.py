@@ -16,6 +16,7 @@ from commonplace import config, paths
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.embedding.current import CurrentModel
+from commonplace.errors import CommonplaceError
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from commonplace.embedding.base import Embedder
+    from commonplace.erasure.ground import Ground
     from commonplace.notes.scout import Scout
     from commonplace.types import (
         Cited,
@@ -264,19 +266,43 @@ class Memory:
         PreviewOutdated where the notes have changed so that something else would go.
         """
         from commonplace.erasure import erasing
-        from commonplace.erasure.ground import Ground
-        from commonplace.revision.references import shifted
         from commonplace.types import Erasure, Selection
 
         asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
-        index = self._index_path or self.workspace.index
-        ground = Ground(
-            self.workspace, self.settings, sources(self), index, self._make_store, self._journal.path, shifted
-        )
+        ground = self._ground()
         with self._syncing, self._lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
             return erasing.forget(ground, asked, dry_run=dry_run, now=now, agent=agent, session=session)
+
+    def _ground(self) -> Ground:
+        """Where things of this workspace are forgotten."""
+        from commonplace.erasure.ground import Ground
+        from commonplace.revision.references import shifted
+
+        index = self._index_path or self.workspace.index
+        return Ground(
+            self.workspace, self.settings, sources(self), index, self._make_store, self._journal.path, shifted
+        )
+
+    def _renew_records(self) -> list[str]:
+        """Redact by the rules of today what records of ours hold; return what the owner should know of it."""
+        from commonplace.erasure import redaction
+
+        try:
+            erased = redaction.renew(self._ground())
+        except CommonplaceError as error:
+            return [f"records may hold secrets that are redacted by now: {error}"]
+        if not erased:
+            return []
+        shown = list(dict.fromkeys(one.path for one in erased))
+        return [f"redacted by rules that are newer than the record: {', '.join(shown)}"]
+
+    def _due_records(self) -> list[str]:
+        """Look through the records as well, once, where the index was made anew because of newer rules."""
+        if not self._store.take_renewal():
+            return []
+        return self._renew_records()
 
     # --- asking -------------------------------------------------------------------------------------
 
@@ -309,7 +335,8 @@ class Memory:
         request = request._replace(history=history, as_of=as_of)
         result = self._answerer.answer(text, request)
         self._journal.asked("search", result, started)
-        return result
+        told = self._due_records()
+        return replace(result, warnings=(*result.warnings, *told)) if told else result
 
     def recall(
         self,
@@ -340,7 +367,8 @@ class Memory:
         result = self._answerer.answer(text, request._replace(as_of=as_of))
         recall = layers.recalled(result, budget, compose(result.hits, budget, text))
         self._journal.asked("recall", recall, started)
-        return recall
+        told = self._due_records()
+        return replace(recall, warnings=(*recall.warnings, *told)) if told else recall
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
@@ -433,6 +461,7 @@ class Memory:
         warnings = [
             *self.settings.warnings,
             *pulled,
+            *self._renew_records(),
             *report.warnings,
             *filter(None, [self._current.trouble]),
         ]

@@ -24,15 +24,6 @@ MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
 DERIVED_FOLDER = ".commonplace"
 SETTINGS_FILE = "commonplace.toml"
-# Until every reader goes through `base.root`.
-OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 
 

@@ -61,6 +61,7 @@ PLACES = (
     Place("overwritten", r"overwritten/[^/]+", "data"),
     Place("server", r"server\.json", "data"),
     Place("log", r"(?:schedule|server)\.log", "data"),
+    Place("redaction", r"redaction", "data"),
     Place("usage", r"usage\.missed", "data"),
     Place("database", r"(?:index|ledger|usage)\.sqlite(?:-wal|-shm|-journal)?", "database"),
     Place("lock", r"(?:locks|pending)/[^/]+\.(?:lock|queue)", "lock"),

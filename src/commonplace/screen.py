@@ -17,7 +17,7 @@ _CONTROLS = dict.fromkeys(
     "\N{REPLACEMENT CHARACTER}",
 )
 _OWN = re.compile(
-    rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\\\)"
+    rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"

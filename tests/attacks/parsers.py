@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 
 from commonplace import characters, estimates, refusals, screen
@@ -64,11 +65,31 @@ from commonplace.lifecycle.consolidation import words as consolidation_words
 from commonplace.lifecycle.months import blocks, composing, moves
 from commonplace.llm import schemas, structured
 from commonplace.llm.base import Completion
-from commonplace.notes import comments, excerpt, files, headings, layout, parse, recalled
+from commonplace.notes import (
+    comments,
+    excerpt,
+    files,
+    headings,
+    layout,
+    masks,
+    parse,
+    personal,
+    phrases,
+    recalled,
+    redact,
+)
 from commonplace.render import results as render_results
 from commonplace.render import revisions as render_revisions
-from commonplace.revision import claims, contradictions, likeness, references, striking, values
-from commonplace.revision import finding, sentences
+from commonplace.revision import (
+    claims,
+    contradictions,
+    finding,
+    likeness,
+    references,
+    sentences,
+    striking,
+    values,
+)
 from commonplace.search import (
     dates,
     disclose,
@@ -506,7 +527,7 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.failures.teaches": lambda text: (failures.teaches(text), failures.kind(text), failures.reason("", text)),
     "lifecycle.flush.wanted": lambda text: flush.wanted(Completion(text, "model")),
     "lifecycle.flush.news": lambda text: flush.news(text.split("\n")[:12], text),
-    "lifecycle.drafts.read": lambda text: drafts.read({name: text for name in drafts._PARTS} | {"worth_keeping": True}, prose.terms("tea"), "en"),
+    "lifecycle.drafts.read": lambda text: drafts.read(dict.fromkeys(drafts._PARTS, text) | {"worth_keeping": True}, prose.terms("tea"), "en"),
     "lifecycle.actions.without_folder": lambda text: (actions.without_folder(text), actions.bare(text), actions.is_own(text)),
     "lifecycle.compaction.is_summary": lambda text: compaction.is_summary(_turn(text)),
     "lifecycle.enrichment.title": enrichment._title,
@@ -537,7 +558,7 @@ PARSERS: dict[str, Parser] = {
     "transcripts.rendering.shortened": lambda text: (rendering.shortened(text, 300), rendering.clean(text)),
     "transcripts.injected.without_injected": without_injected,
     **{
-        f"transcripts.{name}": (lambda name: lambda text: _said(text, name))(name)
+        f"transcripts.{name}": partial(_said, name=name)
         for name in ("ours", "openai", "claude-code", "codex", "openclaw", "nanobot")
     },
     "sessions.cleaning.cleaned": lambda text: cleaned(Turn("user", text, calls=(Call("1", "bash", text),))),
@@ -567,6 +588,18 @@ PARSERS: dict[str, Parser] = {
     "history.lines.taken_back": _undone,
     "history.diffs.of_changes": _shown_diff,
 }  # fmt: skip
+
+# Those of secrets and personal data, to be switched on here once they are linear.
+REDACTION: dict[str, Parser] = {
+    "notes.redact.redact": redact.redact,
+    "notes.redact.redact_personal": redact.redact_personal,
+    "notes.redact.holds_secret": redact.holds_secret,
+    "notes.redact.strip_private": redact.strip_private,
+    "notes.personal.find": lambda text: list(personal.find(text)),
+    "notes.phrases.cards": lambda text: list(phrases.cards(text)),
+    "notes.masks.mask": masks.mask,
+}  # fmt: skip
+# PARSERS |= REDACTION
 
 # What somebody may answer with instead of a value.
 REFUSALS = (CommonplaceError, UnicodeEncodeError)

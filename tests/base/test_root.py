@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.base.root import Root, TooLarge, Unsafe
+from commonplace.base.root import Root, TooLarge, Unsafe, read_named
 
 
 @pytest.fixture
@@ -187,3 +188,37 @@ def test_a_failed_write_leaves_nothing(root: Root, monkeypatch: pytest.MonkeyPat
     with pytest.raises(OSError, match="No space"):
         root.exchange("memory/record", b"x")
     assert root.names("memory") == ["note.md"]
+
+
+def test_visiting_opens_one_folder_after_the_other(tmp_path: Path) -> None:
+    for name in ("a/b/c", "a/d", "e"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").touch()
+    before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
+    with Root(tmp_path).visiting() as enter:
+        found = {name: sorted(os.listdir(enter(name))) for name in ("a", "a/b", "a/b/c", "a/d", "e", "", "a/b")}
+        with pytest.raises(FileNotFoundError):
+            enter("a/b/missing")
+        assert sorted(os.listdir(enter("a/b/c"))) == ["file"]
+    assert found == {
+        "a": ["b", "d"], "a/b": ["c"], "a/b/c": ["file"], "a/d": ["file"], "e": ["file"], "": ["a", "e"],
+    }  # fmt: skip
+    assert before == (len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0)
+
+
+def test_a_link_among_visited_folders_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    with Root(tmp_path).visiting() as enter, pytest.raises(Unsafe):
+        enter("link")
+
+
+def test_what_its_owner_names_is_read_through_links(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to("real")
+    assert read_named(tmp_path / "link") == b"12345"
+    with pytest.raises(TooLarge):
+        read_named(tmp_path / "link", 4)
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(Unsafe):
+        read_named(tmp_path / "fifo")

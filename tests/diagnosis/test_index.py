@@ -10,8 +10,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
 from commonplace.diagnosis import consistency, index, snapshot
+from commonplace.index import changes, schema
 from commonplace.memory import Memory
 from commonplace.paths import fallback_index
 from commonplace.types import Finding
@@ -117,14 +119,29 @@ def test_how_far_the_check_came(
     assert found(case)["index.integrity"].state == state
 
 
+def made_with(name: str, value: str) -> tuple[str, str]:
+    """Statements that make an index one that another version of ours has made."""
+    signature = schema.signature(changes.identity(DEFAULT) | {name: value})
+    return (
+        f"UPDATE meta SET value = '{value}' WHERE key = '{name}'",
+        f"UPDATE meta SET value = '{signature}' WHERE key = 'signature'",
+    )
+
+
+def test_an_index_from_elsewhere(case: Present, change: Change) -> None:
+    change("DELETE FROM meta WHERE key = 'signature'")
+    assert states(index.examine(case())) == {"index.file": "ok", "index.identity": "warning"}
+    assert "came from elsewhere" in found(case)["index.identity"].told
+
+
 def test_another_version(case: Present, change: Change) -> None:
-    change("UPDATE meta SET value = 'other' WHERE key = 'chunking'")
+    change(*made_with("chunking", "other"))
     assert wrong(case) == {"index.identity": "warning"}
     assert "chunking changed" in found(case)["index.identity"].told
 
 
 def test_of_another_schema_nothing_more_is_asked(case: Present, change: Change) -> None:
-    change("UPDATE meta SET value = 'other' WHERE key = 'schema'", "DROP TABLE vectors")
+    change(*made_with("schema", "other"), "DROP TABLE vectors")
     assert states(index.examine(case())) == {"index.file": "ok", "index.identity": "warning"}
 
 
@@ -256,7 +273,7 @@ def test_what_was_written_meanwhile_is_not_called_damaged(
 def test_a_model_that_cannot_be_made_is_left_to_its_own_check(
     case: Present, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    user_file().parent.mkdir(parents=True)
+    user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("[embedding]\nkey_file = '/nowhere/key'\n")
     assert consistency.active_model(case()) is None
     assert "index.model" not in found(case)

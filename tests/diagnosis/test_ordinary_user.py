@@ -45,7 +45,7 @@ def test_a_note_and_a_folder_that_are_closed(ask: Ask, synced: Path) -> None:  #
 def test_a_workspace_that_cannot_be_written(ask: Ask, synced: Path) -> None:  # noqa: F811
     places = [synced, synced / "memory", synced / ".commonplace"]
     for place in places:
-        place.chmod(0o555)
+        place.chmod(0o500)
     found = findings(ask)
     assert list(found) == ["workspace.writable"]
     assert found["workspace.writable"]["state"] == "warning"

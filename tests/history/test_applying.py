@@ -16,7 +16,8 @@ import pytest
 from commonplace import atomic, paths
 from commonplace.errors import NoteUnreadable, OutsideRoots
 from commonplace.history import applying, runs, undoing
-from commonplace.types.revisions import Change, Run
+from commonplace.notes import files
+from commonplace.types.revisions import About, Change, Run
 from tests.cli.conftest import environment
 
 from .conftest import ABOUT, Changing
@@ -203,3 +204,43 @@ def test_no_pre_image_is_written_outside(
     with pytest.raises(OutsideRoots, match="symlink"):
         applying.apply(workspace, [change("MEMORY.md", b"new")], ABOUT)
     assert list(outside.iterdir()) == []
+
+
+def test_nobody_waits_while_changes_are_composed(tmp_path: Path) -> None:
+    workspace = paths.Workspace(tmp_path)
+    (tmp_path / "memory").mkdir()
+    note = tmp_path / "memory" / "a.md"
+    note.write_text("- one\n")
+    rounds: list[bytes | None] = []
+
+    def compose(read: applying.Read) -> list[Change]:
+        before = read("memory/a.md")
+        rounds.append(before)
+        if len(rounds) == 1:  # somebody writes while this one thinks
+            files.append(note, "- two", lock=paths.lock_file(workspace, "notes"), timeout_s=1.0)
+        return [Change("memory/a.md", before, (before or b"") + b"- three\n")]
+
+    run = applying.rewrite(workspace, compose, About("write", "a test"))
+    assert run is not None
+    assert rounds == [b"- one\n", b"- one\n- two\n"]
+    assert note.read_text() == "- one\n- two\n- three\n"
+
+
+def test_where_somebody_always_writes_it_is_made_under_the_lock(tmp_path: Path) -> None:
+    workspace = paths.Workspace(tmp_path)
+    (tmp_path / "memory").mkdir()
+    note = tmp_path / "memory" / "a.md"
+    note.write_text("- one\n")
+    refused: list[bool] = []
+
+    def compose(read: applying.Read) -> list[Change]:
+        before = read("memory/a.md")
+        try:
+            files.append(note, "- more", lock=paths.lock_file(workspace, "notes"), timeout_s=0.1)
+        except files.LockTimeout:
+            refused.append(True)
+        return [Change("memory/a.md", before, (before or b"") + b"- last\n")]
+
+    assert applying.rewrite(workspace, compose, About("write", "a test")) is not None
+    assert refused == [True]
+    assert note.read_text().endswith("- more\n- last\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
+from io import BufferedReader
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from commonplace.errors import ProviderError
 from commonplace.index import changes, sync
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import FileState, Source, scan
 
 WORDS = (
     "deploy rollback 数据库 迁移 kestrel latency tea 周三 review invoice 会议 gpt-4.1 src/store.ts".split()
@@ -130,14 +131,14 @@ def test_an_unreadable_file_is_reported_and_the_others_are_indexed(
 ) -> None:
     workspace.write("good.md", "alpha\n")
     workspace.write("bad.md", "beta\n")
-    real = open
+    real = FileState.open
 
-    def refuse(path, *rest, **more):
-        if str(path).endswith("bad.md"):
+    def refuse(state: FileState) -> BufferedReader:
+        if state.path == "bad.md":
             raise PermissionError(13, "Permission denied")
-        return real(path, *rest, **more)
+        return real(state)
 
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr(FileState, "open", refuse)
     report = workspace.sync()
     assert report.added == 1
     assert [(f.path, f.reason) for f in report.failed] == [("bad.md", "Permission denied")]

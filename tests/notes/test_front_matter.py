@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.memory import Memory
+from commonplace.notes import front_matter
 from commonplace.notes.parse import parse
 from commonplace.types import Note
 
@@ -174,3 +177,32 @@ def test_any_front_matter_is_read(yaml: str) -> None:
     found = note(yaml)
     json.dumps(dict(found.metadata), ensure_ascii=False).encode()
     assert found.lines[-1] == "text"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "why"),
+    [
+        ("a: " + "[" * 40_000, "nested more than 50 times"),
+        ("a: " + "[" * 400 + "]" * 400, "nested more than 50 times"),
+        ("- " * 400, "nested more than 50 times"),
+        ("a: &a x\nb: [" + "*a, " * 100 + "]", "of more than 50 aliases"),
+        ("a: " + "x" * 70_000, "larger than 64 KB"),
+        ("a: [x, y]\nb: " + "[" * 40 + "]" * 40, ""),
+    ],
+)
+def test_beyond_the_bounds_it_is_text(yaml: str, why: str) -> None:
+    assert front_matter.excess(yaml.split("\n")) == why
+    assert bool(note(yaml).metadata) == (not why)
+
+
+@pytest.mark.parametrize("number", ["1" + ":1" * 20_000, "1" + ":1" * 20_000 + ".5", "9" * 20_000])
+def test_a_number_too_long_to_be_one_is_text(number: str) -> None:
+    assert note(f"a: {number}").metadata == {"a": number}
+
+
+def test_the_owner_is_told(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text("---\na: " + "[" * 40_000 + "\n---\n\n- a fact\n")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        (warning,) = memory.sync().warnings
+    assert warning == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"

@@ -89,7 +89,7 @@ def test_bullet(text: str, entry: str) -> None:
 
 
 def test_secrets_and_private_parts_are_not_written(workspace: Workspace) -> None:
-    text = "key\n<private>\nmy diary\n</private>\npassword: hunter2 <PRIVATE>to the end"
+    text = "key\n<private>\nmy diary\n</private>\npassword: hunter2 <PRIVATE>to the end</PRIVATE>"
     written = remember(workspace, text, now=NOW, heading="token ghp_" + "aB3" * 12)
     assert written.redacted == ("password", "github-token")
     for file in workspace.root.rglob("*"):
@@ -103,10 +103,16 @@ def test_redaction_can_be_declined_but_private_stays_private(workspace: Workspac
     assert daily(workspace).endswith("- 14:05 password: hunter2\n")
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "<private>all of it</private>", "<private>never closed"])
+@pytest.mark.parametrize("text", ["", " \n\t", "<private>all of it</private>"])
 def test_nothing_to_remember(workspace: Workspace, text: str) -> None:
     with pytest.raises(ConfigError, match="nothing to remember"):
         remember(workspace, text, now=NOW)
+    assert list(workspace.root.iterdir()) == []
+
+
+def test_a_private_part_that_is_never_closed_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(ConfigError, match="never closes it"):
+        remember(workspace, "said <private>never closed", now=NOW)
     assert list(workspace.root.iterdir()) == []
 
 

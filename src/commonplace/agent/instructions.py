@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from commonplace.base.root import Root
 from commonplace.errors import ConfigError
 
 Language = Literal["auto", "en", "zh"]
@@ -38,4 +39,4 @@ def _chosen(like: str) -> str:
 
 @cache
 def _read(language: str) -> str:
-    return (_FOLDER / f"instructions.{language}.md").read_text("utf-8").strip()
+    return Root(_FOLDER).read(f"instructions.{language}.md").decode("utf-8").strip()

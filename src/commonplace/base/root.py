@@ -278,12 +278,10 @@ class Root:
     def _parts(self, path: Path) -> list[str]:
         text = os.fspath(path)
         if os.path.isabs(text):
-            for base in (spelled(self.path) for spelled in (os.path.abspath, os.path.realpath)):
-                if text == base or text.startswith(base.rstrip(os.sep) + os.sep):
-                    text = text[len(base) :]
-                    break
-            else:
+            base = self.path if _is_below(text, self.path) else os.path.realpath(self.path)
+            if not _is_below(text, base):
                 raise Unsafe(f"lies outside {self.path}", text)
+            text = text[len(base) :]
         parts = [part for part in text.split(os.sep) if part not in ("", os.curdir)]
         if os.pardir in parts or "\0" in text:
             raise Unsafe("not a path below its folder", text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
@@ -357,6 +355,10 @@ class Root:
                 os.fchmod(descriptor, mode)
             finally:
                 os.close(descriptor)
+
+
+def _is_below(path: str, base: str) -> bool:
+    return path == base or path.startswith(base.rstrip(os.sep) + os.sep)
 
 
 def open_named(path: Path) -> BufferedReader:

@@ -53,7 +53,7 @@ class Said:
             begin.setdefault(found.first, []).append(rank)
             end.setdefault(found.last + 1, []).append(rank)
         around: list[int] = []  # ranks of the ranges around a line, in order
-        said: list[tuple[Mapping[str, str], int]] = [(self._note, 0)]  # without any, with the first, and so on
+        said: list[tuple[Mapping[str, str], int]] = [(self._note, 0)]  # without any, with the first …
         places = sorted(begin.keys() | end.keys())
         for place, after in pairwise(places):
             kept = len(around)
@@ -211,7 +211,7 @@ class _Ranges:
         return found
 
     def _entry(self, line: int) -> tuple[int, int]:
-        """A list item with what is indented below it; otherwise a line with those of its paragraph before it."""
+        """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
         if line in self._known:
             return self._known[line]
         lines, start = self._note.lines, line

@@ -111,10 +111,10 @@ def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) 
 
 def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
     """Yield the statements that are nested in the one at a place."""
-    for statement in statements[at + 1 :]:
-        if statement.first > statements[at].end:
+    for place in range(at + 1, len(statements)):  # not over a slice, which would copy all of them
+        if statements[place].first > statements[at].end:
             return
-        yield statement
+        yield statements[place]
 
 
 def without_struck(text: str) -> str:

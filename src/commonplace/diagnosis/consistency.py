@@ -15,6 +15,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.index import changes
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
+from commonplace.index.schema import FOREIGN
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import UNSERVED
 from commonplace.notes.scan import scan, sources
@@ -45,7 +46,10 @@ _ROWS = {
 
 def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the index was made as this version would make it."""
-    if index.rebuild_reason:
+    if index.unfit == FOREIGN:
+        told = "the index came from elsewhere: nothing of it is answered, and the next search builds it anew"
+        yield Finding("index.identity", "warning", told, SYNC)
+    elif index.rebuild_reason:
         told = (
             f"the index was made by another version ({index.rebuild_reason}); it is rebuilt at the next sync"
         )

@@ -85,7 +85,8 @@ def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
         damaged = name == "index.integrity" and found[0].state == "wrong"
-        if damaged or (name == "index.identity" and "schema" in (index.rebuild_reason or "")):
+        unknown = index.unfit == schema.FOREIGN or "schema" in (index.rebuild_reason or "")
+        if damaged or (name == "index.identity" and unknown):
             return
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.base.root import read_whole
 from commonplace.embedding.pending import FileStore
 from commonplace.erasure import stores
 from commonplace.erasure.ground import Ground
@@ -116,7 +117,8 @@ def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
                 packed.append(state.path)
                 continue
             try:
-                text = Path(state.absolute).read_bytes().decode("utf-8", "replace")
+                with state.open() as file:
+                    text = read_whole(file, state.path).decode("utf-8", "replace")
             except FileNotFoundError:
                 continue
             except OSError as error:

@@ -15,7 +15,6 @@ from commonplace.erasure.words import MARK
 _ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 SPOOL = "spool"  # as `lifecycle.spool` signs its lines, which is above this
-ARGUMENTS = json.dumps({"text": MARK})  # of a call: whoever reads them expects an object
 
 
 def message(raw: bytes, wanted: Wanted) -> bytes:
@@ -48,7 +47,7 @@ def cleaned(value: Any, wanted: Wanted, key: str = "") -> Any:  # noqa: ANN401 -
     """Return a JSON value without what is forgotten in its texts."""
     if isinstance(value, str):
         if key == "arguments":
-            return ARGUMENTS if _said(value, wanted) else value
+            return wanted.parts.within(value) if _said(value, wanted) else value
         plain = unescaped(value)
         hidden = not wanted.found(value) and wanted.found(plain)
         return MARK if hidden or wanted.whole.found(value) else wanted.parts.replaced(value)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import apsw
-
+from commonplace.base.connection import memory
 from commonplace.erasure import selecting
 from commonplace.erasure.files import SESSIONS
 from commonplace.erasure.pages import Page
@@ -98,7 +97,7 @@ def _all_that_goes(page: Page, first: int, last: int) -> tuple[int, int]:
 def _held(question: str, texts: Sequence[str]) -> list[int]:
     """How much of a question each text holds, its words told apart and stemmed as the index does it."""
     counts = [0] * len(texts)
-    connection = apsw.Connection(":memory:")
+    connection = memory()
     try:
         connection.execute(f'CREATE VIRTUAL TABLE told USING fts5(body, tokenize="{lexicon.TOKENIZER}")')
         rows = ((place, lexicon.index_text(_encodable(text))) for place, text in enumerate(texts))

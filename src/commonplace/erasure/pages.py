@@ -128,7 +128,7 @@ class Page:
     def is_mark(self, number: int) -> bool:
         """Whether a line begins or ends a fence or front matter."""
         fence, front = self.fence(number), self.note.front_matter
-        return (fence is not None and number in (fence[0], fence[-1])) or (front is not None and number in front)
+        return number in (*((fence[0], fence[-1]) if fence else ()), *(front or ()))
 
     def is_heading(self, number: int) -> bool:
         """Whether a line is a heading, or the text of an underlined one."""

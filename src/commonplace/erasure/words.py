@@ -90,9 +90,14 @@ class Words:
         """Whether any of them stands in a text."""
         return bool(self.spans(text))
 
+    def within(self, arguments: str) -> str:
+        """Return the arguments of a call that hold one of them: whoever reads those expects an object."""
+        return json.dumps({"text": MARK})
+
     def replaced(self, text: str, mark: str = MARK) -> str:
         """Return a text with a mark in the place of each of them."""
-        parts, at = list[str](), 0
+        parts: list[str] = []
+        at = 0
         for first, last in self.spans(text):
             parts += (text[at:first], mark)
             at = last

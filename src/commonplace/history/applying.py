@@ -24,6 +24,7 @@ from commonplace.types.revisions import About, Change, ChangedFile, Run, RunStat
 
 Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
+_ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
 
@@ -78,28 +79,73 @@ def rewrite(
     settings: History | None = None,
     shown: str = "",
 ) -> Run | None:
-    """Read files, compose their changes and make them, all under the lock that every writer of notes takes.
+    """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
-    for after it. Returns None where nothing changes. Raises as `apply` does, what `compose` raises, and
-    PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
+    where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
+    time is under the lock. Returns None where nothing changes. Raises as `apply` does, what `compose` raises,
+    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
     """
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
-        changes = [c for c in compose(lambda path: read(workspace, path)) if c.before != c.after]
-        if shown:
-            _check_shown(changes, shown)
+    for _ in range(_ROUNDS):
+        seen: dict[str, bytes | None] = {}
+        changes = _composed(workspace, compose, seen, shown)
         if not changes:
             return None
-        _check(workspace, changes)
-        told = _fit(about if isinstance(about, About) else about())
-        waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
-        run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
-        run = _make(workspace, run, changes)
-        if settings is not None:
-            runs.prune(workspace, settings.keep_days, now)
-    if not waiting:
+        with atomic.locked(_lock(workspace)):
+            _carry_on(workspace)
+            fresh = all(read(workspace, path) == data for path, data in seen.items())
+            run = _made(workspace, changes, about, keep, now, settings) if fresh else None
+        if run is not None:
+            return _committed(workspace, run)
+    with atomic.locked(_lock(workspace)):
+        _carry_on(workspace)
+        changes = _composed(workspace, compose, {}, shown)
+        run = _made(workspace, changes, about, keep, now, settings) if changes else None
+    return _committed(workspace, run)
+
+
+def _composed(
+    workspace: paths.Workspace, compose: Compose, seen: dict[str, bytes | None], shown: str
+) -> list[Change]:
+    """The changes of files, those that were `shown` if any were; in `seen` what was read for them."""
+
+    def noted(path: str) -> bytes | None:
+        if path not in seen:
+            seen[path] = read(workspace, path)
+        return seen[path]
+
+    changes = [change for change in compose(noted) if change.before != change.after]
+    if shown:
+        _check_shown(changes, shown)
+    return changes
+
+
+def _made(
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About | Callable[[], About],
+    keep: bool,
+    now: datetime,
+    settings: History | None,
+) -> Run:
+    """Write a run down and make its changes, under the lock."""
+    _check(workspace, changes)
+    told = _fit(about if isinstance(about, About) else about())
+    waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
+    run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
+    run = _make(workspace, run, changes)
+    if settings is not None:
+        runs.prune(workspace, settings.keep_days, now)
+    return run
+
+
+def _committed(workspace: paths.Workspace, run: Run | None) -> Run | None:
+    """Commit a run that waits for it, where the workspace is in a git repository."""
+    if run is None or run.uncommitted != runs.WAITING:
         return run
     from commonplace.history import committing
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from commonplace import paths, screen
+from commonplace.base.root import Root, TooLarge, Unsafe
 
 TIMEOUT_S = 20.0  # a call; each takes some milliseconds where nothing is wrong
 LARGEST = 16_000_000  # bytes of an object that is read; notes are smaller
@@ -535,18 +536,15 @@ def _refuse_links(folder: Path, *names: str) -> None:
 def _read(path: Path, *, optional: bool = False) -> bytes | None:
     """Return the bytes of a small regular file, None for none. Raises GitError for anything else."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(descriptor, "rb") as file:
-            data = file.read(_MOST_SETTINGS + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        return Root(path.parent).read(path.name, limit=_MOST_SETTINGS)
+    except (Unsafe, TooLarge) as error:
+        raise GitError(f"{paths.shown(path.name)} of git is no file of its kind") from error
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         if optional:
             return None
         raise GitError(f"{paths.shown(path.name)} of git cannot be read ({paths.reason(error)})") from error
-    if data is None or len(data) > _MOST_SETTINGS:
-        raise GitError(f"{paths.shown(path.name)} of git is no file of its kind")
-    return data
 
 
 def _commits(listed: bytes) -> Iterator[Commit]:

@@ -28,11 +28,15 @@ _VECTORS = (
 
 
 class Opened(NamedTuple):
-    """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3)."""
+    """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3).
+
+    `anew` is true for one in the place of another that was not to be used, though it could be read.
+    """
 
     index: SqliteIndex  # type: ignore[assignment]
     in_memory: bool = False
     warnings: tuple[str, ...] = ()
+    anew: bool = False
 
 
 def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
@@ -115,11 +119,11 @@ def discard(path: str, identity: Mapping[str, str], reason: str = schema.DAMAGED
         schema.remove_files(path)
     except OSError as error:
         raise IndexUnavailable(path, schema.UNWRITABLE) from error
-    index = SqliteIndex(path, identity)
+    index, told = SqliteIndex(path, identity), _ANEW.get(reason, f"the index is built anew: {reason}")
     if vectors:
         index.take(vectors)
         index.rebuild_reason = reason  # which is told, and lets go of the vectors that no text has any more
-    return Opened(index, warnings=(_ANEW.get(reason, f"the index is built anew: {reason}"),))
+    return Opened(index, warnings=(told,), anew=reason != schema.DAMAGED)
 
 
 def _vectors(path: str) -> list[tuple[str, Any, Any]]:

@@ -17,7 +17,7 @@ from commonplace.errors import MissingExtra, NoteUnreadable
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
-from commonplace.notes import languages
+from commonplace.notes import front_matter, languages
 from commonplace.notes.parse import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.paths import shown
@@ -27,6 +27,7 @@ BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets
 BLOCK = 1 << 20  # bytes of a transcript in memory at once
 # A file changed within this time of being read could change again under the same time stamp.
 RACY_NS = 50_000_000
+_MOST_TOLD = 5  # notes that are named
 
 
 class Reader:
@@ -39,6 +40,7 @@ class Reader:
         self.changed = 0
         self.touched: list[FileState] = []
         self.failed: list[FileFailure] = []
+        self.unsettled: list[str] = []  # notes whose front matter is read as text, and why
         self.plain = 0  # code files whose syntax cannot be read here
         self.broken: list[str] = []  # what keeps installed grammars from being used
 
@@ -70,6 +72,9 @@ class Reader:
         if self.plain:
             files = "1 code file was" if self.plain == 1 else f"{self.plain} code files were"
             told.append(f"{files} cut by lines: {MissingExtra('cutting along the syntax', 'code')}")
+        told += self.unsettled[:_MOST_TOLD]
+        if (more := len(self.unsettled) - _MOST_TOLD) > 0:
+            told.append(f"{more} more notes have front matter that is read as text")
         return tuple(told)
 
     def _entry(self, state: FileState) -> Entry | None:
@@ -86,6 +91,7 @@ class Reader:
             return None
         self._look_at_grammar(state.path)
         note = parse(decode(data), state.path)
+        self._look_at_front_matter(note)
         return Entry(state, content, note, *passages.split(note, self.chunk))
 
     def _transcript(self, state: FileState) -> Entry | None:
@@ -125,6 +131,13 @@ class Reader:
         else:
             self.changed += 1
         return True
+
+    def _look_at_front_matter(self, note: Note) -> None:
+        if note.front_matter and not note.metadata:
+            first, last = note.front_matter
+            if why := front_matter.excess(note.lines[first : last - 1]):
+                told = f"{shown(note.path)}: its front matter is {why}, so it is read as text; shorten it"
+                self.unsettled.append(told)
 
     def _look_at_grammar(self, path: str) -> None:
         grammar = languages.of(path)

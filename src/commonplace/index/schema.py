@@ -157,8 +157,14 @@ def create(connection: apsw.Connection, identity: Mapping[str, str]) -> None:
     for name in NAMES:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(TABLES)
-    signature = sign(signing_key(), _SIGNED_AS, _signed(identity))
-    connection.executemany("INSERT INTO meta VALUES(?, ?)", [*identity.items(), (SIGNATURE, signature)])
+    connection.executemany(
+        "INSERT INTO meta VALUES(?, ?)", [*identity.items(), (SIGNATURE, signature(identity))]
+    )
+
+
+def signature(identity: Mapping[str, str]) -> str:
+    """Return what marks an index of this identity as made by this user's own programs."""
+    return sign(signing_key(), _SIGNED_AS, _signed(identity))
 
 
 def is_signed(meta: Mapping[str, str]) -> bool:

@@ -87,6 +87,14 @@ class Store:
         """The index itself."""
         return self.opened.index
 
+    def take_renewal(self) -> bool:
+        """Whether the open index stands in the place of one that was not to be used; asked once of each."""
+        opened = self._opened
+        if opened is None or not opened.anew:
+            return False
+        self._opened = opened._replace(anew=False)
+        return True
+
     @property
     def vectors(self) -> Vectors:
         """The index's vectors."""

@@ -172,6 +172,7 @@ class _Drain:
 
     def _set_foreign_aside(self, claim: Claim, run: Sequence[Line]) -> None:
         place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
+        self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
         records.say(f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}")
         claim.advance(run[-1].end)

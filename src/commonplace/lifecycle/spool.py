@@ -115,8 +115,9 @@ class Spool:
     def prepare(self) -> None:
         """Make the folder, which must lie in the workspace. Raises NoteUnreadable, OutsideRoots."""
         folder, files = self.workspace.spool, self.workspace.files
-        if not files.is_folder(folder):
-            paths.prepare_derived(self.workspace, folder)
+        if files.is_folder(folder):
+            return
+        paths.prepare_derived(self.workspace, folder)
         with records.translated(folder):
             files.make_folder(folder)
 
@@ -187,7 +188,7 @@ def decode(line: bytes) -> Entry:
 
 def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> None:
     """Append bytes to a file, all or none; behind a cut line they begin a new one. Raises OSError."""
-    descriptor = root.descriptor(path, _APPEND, make=True)
+    descriptor = root.descriptor(path, _APPEND)
     try:
         end = os.lseek(descriptor, 0, os.SEEK_END)
         if whole_lines and end:

@@ -11,14 +11,14 @@ from typing import Any
 
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
-DEEPEST = 50  # collections within each other: libyaml builds them by recursion, and ends the process at 40,000
+DEEPEST = 50  # collections within each other: libyaml builds them by recursion; 40,000 end the process
 MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
 _OPENERS = "[{-?:"  # every collection begins with one of these
 
 
 def span(lines: Sequence[str]) -> tuple[int, int] | None:
-    """Return the first and last line (1-based) of a YAML block that opens a note; newlines may end in `\\r`."""
+    """Return the first and last line (1-based) of a YAML block that opens a note."""
     if not lines or lines[0].rstrip() != "---":
         return None
     for number, line in enumerate(lines[1:MOST_LINES], 2):
@@ -68,7 +68,9 @@ def read(lines: Sequence[str]) -> dict[str, object]:
     try:
         loaded = yaml.load("\n".join(lines), Loader=_loader())  # noqa: S506 - a safe loader
         return {str(k): _plain(v) for k, v in loaded.items()} if isinstance(loaded, Mapping) else {}
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError):
+    except (
+        yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError
+    ):  # fmt: skip
         return {}
 
 

@@ -7,12 +7,11 @@ every note, and nearly all hold no secret. So a few substring tests at 1 GB/s de
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from hashlib import sha256
 
+from commonplace.base.digest import blake2b
 from commonplace.notes import assignments, detectors, folded, phrases, shapes
 from commonplace.notes.shapes import Span
 
@@ -76,7 +75,7 @@ def rules_digest() -> str:
         for name, value in sorted(vars(module).items()):
             if not name.startswith("__") and isinstance(value, _RULE_TYPES):
                 rules.append(f"{module.__name__}.{name}={_canonical(value)}")
-    return sha256("\n".join(rules).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return blake2b("\n".join(rules).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 
 def _canonical(value: object) -> str:

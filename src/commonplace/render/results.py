@@ -9,13 +9,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from commonplace import estimates, screen
-from commonplace.notes import comments
 from commonplace.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES, Hit
 
 if TYPE_CHECKING:
     from commonplace.types import Factor, Hit, SearchResult
 
+_COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
 SEARCH_FORMATS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
 INDENT = "  "
@@ -225,7 +225,10 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
 
     Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
     """
-    text = screen.clean(text if limit is None else comments.without(text, blanks=True)).expandtabs(4)
+    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
+    if limit is not None and end > 2:
+        text = re.sub(_COMMENT, "", text[:end]) + text[end:]
+    text = screen.clean(text).expandtabs(4)
     lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
     width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
     drawn: list[tuple[str, int]] = []

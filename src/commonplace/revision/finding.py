@@ -18,6 +18,7 @@ from commonplace.types.statements import Cited, Statement
 
 MOST_NEAR = 5  # near misses that are told
 NOWHERE = "no statement of the notes says that"
+_STEM = 4  # characters of a word that every form of it has
 _ALONE = 3  # words behind a name and a colon that are a statement without it
 _SUBJECT = 4  # words, CJK characters counting half, that name a subject rather than lean on a heading
 # What opens a statement about whoever the heading or the speaker is.
@@ -63,6 +64,15 @@ class Words(NamedTuple):
 
     text: str
     said: wording.Wording
+
+    def may_stand_in(self, text: str) -> bool:
+        """Whether a text holds most of these words somewhere: all that says the same does, and few others.
+
+        Four of five words in a row must be shared (`wording.same`), so that at least half of them are.
+        """
+        there = likeness.folded(text).replace(",", "").replace("’", "'")
+        held = sum(token[:_STEM] in there for token in self.said.words)
+        return 2 * held >= len(self.said.words)
 
     @classmethod
     def of(cls, text: str) -> Words:
@@ -123,7 +133,7 @@ def matched(statement: Statement, words: Words) -> Match | None:
     """The part of a statement that says the same as some words; None where no whole sentence does."""
     text = statement.text
     tokens = words.said.tokens
-    if not tokens:
+    if not tokens or not words.may_stand_in(text):
         return None
     if _wording(text) == tokens:
         return Match(statement)

@@ -42,7 +42,7 @@ def split(text: str) -> list[str]:
 
 
 class Raw:
-    """The lines of a file that are being changed, with their ends; the note is parsed once for all changes."""
+    """The lines of a file that are being changed, with their ends; it is parsed once for all changes."""
 
     def __init__(self, lines: Sequence[str], path: str) -> None:
         """Take the lines of the note at `path`."""

@@ -140,7 +140,11 @@ _ROWS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         ),
         ("version", r"\bv?(\d{1,30}(?:\.\d{1,30}){2,30})\b|\bv(\d{1,30}(?:\.\d{1,30})?)\b", _first),
         ("percent", rf"(?<![\d.])(\d[\d.,]{{0,30}})\s?(?:%|percent\b)|百分之({_COUNT})", _first),
-        ("money", r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)", _first),
+        (
+            "money",
+            r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)",
+            _first,
+        ),
         ("clock", r"(?<![\d.:])(\d{1,2})(?::(\d\d))?\s?([ap])\.?m\b", _clock),
         ("clock", r"(?<![\d.:])(\d{1,2}):(\d\d)(?!\d)()", _clock),
         ("clock", rf"(上午|早上|中午|下午|晚上)?({_COUNT})点(半|{_COUNT}分)?(?!钟头|儿)", _wide_clock),

@@ -6,9 +6,7 @@ import hmac
 import ipaddress
 import os
 import secrets
-import stat
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -69,23 +67,16 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
 
 
 def _keep(path: Path, value: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    os.chmod(path.parent, 0o700)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    with suppress(FileNotFoundError):
-        fresh.unlink()  # of a process that had this number and died
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(fresh, flags, 0o600), "w", encoding="ascii") as file:
-        file.write(f"{value}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
+    root = paths.root_of(path)
+    root.make_folder(path.parent)
+    root.tighten(path.parent)
+    root.exchange(path, f"{value}\n".encode("ascii"))
 
 
 def _kept(path: Path) -> str:
-    with open(os.open(path, paths.OPEN_FLAGS), "rb") as file:
+    with paths.root_of(path).open(path) as file:
         status = os.fstat(file.fileno())
-        value = file.read(_LONGEST + 1).decode("ascii").strip() if stat.S_ISREG(status.st_mode) else ""
+        value = file.read(_LONGEST + 1).decode("ascii").strip()
     safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
     if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
         told = "others may know it" if not safe else "it holds no token"

@@ -23,6 +23,7 @@ from commonplace.errors import ConfigError, NoteUnreadable
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"
+_LARGEST_STATE = 1 << 16  # bytes of server.json
 START_WAIT_S, STOP_WAIT_S = 30.0, 20.0
 _PAUSE_S = 0.05
 _LOOK_S = 1.0  # between two looks whether the note of a server still stands
@@ -84,7 +85,7 @@ def registered(
             watching.join()
             found = _noted(folder / STATE)
             if found is not None and found.id == running.id:
-                (folder / STATE).unlink(missing_ok=True)
+                paths.root_of(folder / STATE).unlink(folder / STATE, missing_ok=True)
 
 
 def _keep_registered(
@@ -258,18 +259,13 @@ def _is_held(lock: Path) -> bool:
 
 
 def _write(path: Path, running: Running) -> None:
-    fresh = path.with_name(f"{path.name}.{running.pid}")
-    fresh.unlink(missing_ok=True)  # of a process that had this number and died
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as file:
-        json.dump(running._asdict(), file)
-    os.replace(fresh, path)
+    paths.root_of(path).exchange(path, json.dumps(running._asdict()).encode())
 
 
 def _noted(path: Path) -> Running | None:
     """What a server noted of itself, whether it runs or not."""
     try:
-        noted = json.loads(path.read_text("utf-8"))
+        noted = json.loads(paths.root_of(path).read(path, limit=_LARGEST_STATE))
         found = Running(**noted) if isinstance(noted, Mapping) else None
     except (OSError, ValueError, TypeError):
         return None

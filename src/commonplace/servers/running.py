@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import uvicorn
 from starlette.applications import Starlette
 
+from commonplace import paths
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ConfigError
 from commonplace.servers import access, daemon, http
@@ -186,13 +188,21 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
+class _LogFile(RotatingFileHandler):
+    """A log that is opened through the door: for its owner's eyes, and through no link."""
+
+    def _open(self) -> TextIOWrapper:
+        path, flags = self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        return os.fdopen(paths.root_of(path).descriptor(path, flags), "a", encoding=self.encoding)
+
+
 def _log(path: Path | None) -> None:
     """The record of requests, and of what goes wrong: in a file that is bounded, or on standard error."""
     handler: logging.Handler
     if path is None:
         handler = logging.StreamHandler(sys.stderr)
     else:
-        handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+        handler = _LogFile(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     log = logging.getLogger("commonplace.server")
     for logger, level in ((log, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
@@ -209,7 +219,8 @@ def _reopen(log: logging.Logger) -> None:
 
 def leave_terminal(folder: Path) -> None:
     """Let what is still printed go where the record is: whoever started this process is about to go."""
-    descriptor = os.open(folder / daemon.LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    log = folder / daemon.LOG
+    descriptor = paths.root_of(log).descriptor(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     for standard in (1, 2):
         os.dup2(descriptor, standard)
     os.close(descriptor)

@@ -7,6 +7,7 @@ under the cap is moved to the archive, under the same heading and with its comme
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -226,58 +227,83 @@ def _references(item: Accepted, path: str) -> list[str]:
 
 def _within_cap(draft: Draft, most_chars: int, new: set[str]) -> None:
     """Move entries to the archive until the file fits, or nothing is left that may be moved."""
-    while len(draft.memory) > most_chars:
-        page = draft.page()
-        victim = _least(page, new)
-        if victim is None:
-            return
-        _archive(draft, victim, page)
+    if len(draft.memory) <= most_chars:
+        return
+    page = draft.page()
+    lines = striking.split(draft.memory)
+    gone: set[int] = set()
+    above, below = list(range(-1, len(lines) + 1)), list(range(1, len(lines) + 3))  # lines that stay
+    left = len(draft.memory)
+    moved: list[Entry] = []
+    for entry in _least(page, new):
+        if left <= most_chars:
+            break
+        first, last = entry.statement.first, entry.statement.end
+        own = [*range(first, last + 1), *_spare_blank(lines, above[first], below[last])]
+        for number in own:
+            left -= len(lines[number - 1])
+            below[above[number]], above[below[number]] = below[number], above[number]
+        gone.update(own)
+        moved.append(entry)
+    if moved:
+        _archive(draft, page, lines, gone, moved)
 
 
-def _least(page: Page, new: set[str]) -> Entry | None:
-    """The entry that goes next: struck ones, the oldest first, then generated ones of the least worth.
+def _least(page: Page, new: set[str]) -> list[Entry]:
+    """The entries that may go, in their order: struck ones, the oldest first, then generated ones by worth.
 
     The owner's own words stay, and what is pinned, partly hidden or has entries of its own.
     """
     free = [entry for entry in page.entries if not (entry.kept or entry.nested)]
     struck = [entry for entry in free if entry.statement.struck]
-    if struck:
-        return min(struck, key=lambda entry: entry.statement.said.get("until", ""))
     made = [entry for entry in free if entry.label and entry.generated and entry.text not in new]
-    return min(made, key=_worth, default=None)
+    return [
+        *sorted(struck, key=lambda entry: entry.statement.said.get("until", "")),
+        *sorted((entry for entry in made if not entry.statement.struck), key=_worth),
+    ]
 
 
 def _worth(entry: Entry) -> tuple[int, str]:
     return int(entry.statement.said.get("importance", "5")), entry.since
 
 
-def _archive(draft: Draft, entry: Entry, page: Page) -> None:
-    """Move the lines of an entry, with its comments, under the same heading of the archive."""
-    lines = striking.split(draft.memory)
-    first, last = entry.statement.first, entry.statement.end
-    block = [line.rstrip("\r\n") for line in lines[first - 1 : last]]
-    before = draft.archive or f"{ARCHIVE_TITLE}\n"
-    heading = page.sections.get(entry.section, entry.section) if entry.section in page.sections else None
-    draft.archive, at, _ = files.insert_entry(before, "\n".join(block), heading)
-    _follow(draft, ARCHIVE, before, draft.archive)
-    start, end = _with_spare_blanks(lines, first, last)
-    draft.memory = "".join(lines[: start - 1] + lines[end:])
-    size = end - start + 1
+def _archive(draft: Draft, page: Page, lines: Sequence[str], gone: set[int], moved: Sequence[Entry]) -> None:
+    """Move the lines of entries, with their comments, under the same headings of the archive."""
+    groups: dict[str | None, list[Entry]] = {}
+    for entry in moved:
+        groups.setdefault(page.sections.get(entry.section), []).append(entry)
+    places: dict[int, int] = {}  # lines of the archive, by those that they were
+    for heading, group in groups.items():
+        block: list[str] = []
+        own: dict[int, int] = {}
+        for entry in group:
+            first, last = entry.statement.first, entry.statement.end
+            if block and not (striking.is_item(lines[first - 1]) and striking.is_item(block[0])):
+                block.append("")
+            own |= {number: len(block) + number - first for number in range(first, last + 1)}
+            block += [line.rstrip("\r\n") for line in lines[first - 1 : last]]
+        before = draft.archive or f"{ARCHIVE_TITLE}\n"
+        draft.archive, at, _ = files.insert_entry(before, "\n".join(block), heading)
+        more = draft.archive.count("\n") - before.count("\n")
+        places = {line: place + more if place >= at else place for line, place in places.items()}
+        _follow(draft, ARCHIVE, before, draft.archive)
+        places |= {line: at + place for line, place in own.items()}
+    draft.memory = "".join(line for number, line in enumerate(lines, 1) if number not in gone)
+    order = sorted(gone)
 
-    def moved(line: int) -> str:
-        if first <= line <= last:
-            return f"{ARCHIVE}#L{at + line - first}"
-        return f"{draft.path}#L{line - size if line > last else line}"
+    def now(line: int) -> str:
+        if line in places:
+            return f"{ARCHIVE}#L{places[line]}"
+        return f"{draft.path}#L{line - bisect_left(order, line)}"
 
-    draft.moved(draft.path, moved)
-    draft.archived.append(entry.text)
+    draft.moved(draft.path, now)
+    draft.archived += [entry.text for entry in moved]
 
 
-def _with_spare_blanks(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
-    """The lines that go with those of an entry, so that no two blank ones are left where there was one."""
-    blank_before = first > 1 and not lines[first - 2].strip()
-    if blank_before and last == len(lines):
-        return first - 1, last
-    if blank_before and last < len(lines) and not lines[last].strip():
-        return first, last + 1
-    return first, last
+def _spare_blank(lines: Sequence[str], above: int, below: int) -> list[int]:
+    """The blank line that goes with those of an entry, so that no two are left where there was one."""
+    if above < 1 or lines[above - 1].strip():
+        return []
+    if below > len(lines):
+        return [above]
+    return [] if lines[below - 1].strip() else [below]

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
+from commonplace.base.root import Root
+
 Kind = Literal["lesson", "preference", "decision", "procedure", "person", "date", "fact", "recalled"]
 
 LONGEST = 600  # characters; what is longer is a story, not a statement
@@ -115,7 +117,7 @@ def _groups() -> Mapping[str, tuple[str, ...]]:
 
 def _lines() -> Iterator[tuple[str, str]]:
     name = ""
-    for line in _RULES.read_text("utf-8").split("\n"):
+    for line in Root(_RULES.parent).read(_RULES.name).decode("utf-8").split("\n"):
         if re.fullmatch(r"\[[a-z_]+\]", line):
             name = line[1:-1]
         elif line and not line.startswith("%"):

@@ -12,7 +12,6 @@ from commonplace.lifecycle.consolidation.plan import Operation
 from commonplace.lifecycle.consolidation.standing import Entry, Page
 from commonplace.search import wording
 
-
 # Characters of entries that are compared at most: all that a page of some hundreds holds, each with each.
 _MOST_COMPARED = 5_000_000
 _GLANCE = 10  # what it counts to see that two cannot be the same
@@ -55,18 +54,19 @@ class _Alike:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self._said = [wording.read(entry.text) for entry in entries]
+        self._says = [sameness.keys(entry.text) for entry in entries]
         self._left = _MOST_COMPARED
         self._turned: dict[object, list[int]] = {}  # entries of a section by what turns them,
         self._keys: dict[object, list[int]] = {}  # and by all that they say
-        for number, (entry, said) in enumerate(zip(entries, self._said, strict=True)):
-            self._turned.setdefault((entry.section, said.signs), []).append(number)
-            if keys := sameness.keys(entry.text):
-                self._keys.setdefault((entry.section, keys), []).append(number)
+        for number, entry in enumerate(entries):
+            self._turned.setdefault((entry.section, self._said[number].signs), []).append(number)
+            if self._says[number]:
+                self._keys.setdefault((entry.section, self._says[number]), []).append(number)
 
     def behind(self, number: int) -> list[Entry]:
         """The entries behind one that say the same, in nearly the same words or in another order."""
         entry, said = self.entries[number], self._said[number]
-        keys = self._keys.get((entry.section, sameness.keys(entry.text)), [])
+        keys = self._keys.get((entry.section, self._says[number]), [])
         found = set(keys[bisect_right(keys, number) :])
         turned = self._turned[entry.section, said.signs]
         for other in islice(turned, bisect_right(turned, number), None):

@@ -195,6 +195,7 @@ def _carried_out(
     outcome = _Outcome()
 
     def compose(read: applying.Read) -> Sequence[Change]:
+        outcome.warnings.clear()  # what was composed may be composed anew
         _compose(memory, planned, now.date(), read, outcome)
         return outcome.changes
 

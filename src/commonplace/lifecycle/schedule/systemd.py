@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from commonplace import paths
+from commonplace.base.root import Root
 from commonplace.errors import ConfigError
 from commonplace.lifecycle.schedule import jobs, programs, units
 from commonplace.lifecycle.schedule.jobs import Job
@@ -58,7 +59,7 @@ def remove(workspace: paths.Workspace, job: Job) -> bool:
     if done.code and not trouble():
         raise ConfigError(NAME, f"the timer could not be stopped: {done.said}")
     if done.code:  # nobody to ask: what `enable` made is a link, and without it nothing starts
-        (timer.parent / "timers.target.wants" / timer.name).unlink(missing_ok=True)
+        Root(timer.parent).unlink(f"timers.target.wants/{timer.name}", missing_ok=True)
     units.put(workspace, {timer: None, service: None})
     programs.call("systemctl", "--user", "daemon-reload")
     return True

@@ -49,7 +49,7 @@ def _leave(workspace: paths.Workspace) -> None:
     """Remove the folders that were made for us, if they are empty, and the note of them."""
     for folder in reversed(_noted(workspace)):
         with suppress(OSError):
-            os.rmdir(folder)
+            Root(os.path.dirname(folder)).rmdir(os.path.basename(folder))
     with suppress(OSError):
         workspace.files.unlink(workspace.derived / _STATE)
 

@@ -1,0 +1,106 @@
+"""Records of ours by the rules of today: what they kept of secrets that the rules of before did not know.
+
+After an upgrade with other rules, the stores that a forgetting looks through are looked through once for what
+is redacted now. Notes are their owner's, and the record of changes keeps their bytes so that `undo` stays
+exact: both stay as they are. The index is made anew where it is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cached_property
+from pathlib import Path
+
+from commonplace import atomic, paths
+from commonplace.erasure import files, messages, stores
+from commonplace.erasure.ground import Ground
+from commonplace.erasure.wanted import Wanted
+from commonplace.erasure.words import MARK, Words
+from commonplace.errors import NoteUnreadable
+from commonplace.index import rules
+from commonplace.notes.redact import redact
+from commonplace.types.erasure import Erased
+
+RULES = "redaction"  # a file that names the rules that the records beside it were last looked through by
+_STEPS = (files.transcripts, stores.usage, stores.answers, files.logs, files.requests, files.copies)
+_MARKED = re.compile(r"\[REDACTED:[\w-]+\]")
+_ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
+
+
+class Secrets(Words):
+    """What the rules redact, as the words of a forgetting."""
+
+    def __init__(self) -> None:
+        """Prepare no words of its own."""
+        super().__init__(())
+
+    def found(self, text: str) -> bool:
+        """Whether a text, or what it escapes, holds a secret."""
+        return bool(redact(text)[1] or redact(_ESCAPE.sub(" ", text))[1])
+
+    def replaced(self, text: str, mark: str = MARK) -> str:
+        """Return a text with marks in the place of its secrets; they are short where `mark` is empty."""
+        text = redact(text)[0]
+        plain, kinds = redact(_ESCAPE.sub(" ", text))
+        text = plain if kinds else text
+        return text if mark else _MARKED.sub("***", text)
+
+    def within(self, arguments: str) -> str:
+        """Return the arguments of a call without the secrets in them, as JSON if they were."""
+        try:
+            value = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return self.replaced(arguments)
+        return json.dumps(messages.cleaned(value, Redaction()), ensure_ascii=False)
+
+
+class Redaction(Wanted):
+    """Whatever the rules of today redact, as something to be forgotten."""
+
+    @cached_property
+    def parts(self) -> Words:
+        """The secrets, which are cut out."""
+        return Secrets()
+
+
+def is_due(workspace: paths.Workspace) -> bool:
+    """Tell whether records were written by other rules than today's, as far as a mark says."""
+    try:
+        mark = _mark(workspace)
+        noted = paths.root_of(mark).read(mark, limit=1024).decode("ascii", "replace")
+        return noted != rules.VERSIONS[rules.REDACTION]
+    except OSError:
+        return True
+
+
+def renew(ground: Ground, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
+    """Redact anew what records hold, once for each set of rules; return what changed.
+
+    One who is killed leaves no mark, and the next one does it again. Raises NoteUnreadable.
+    """
+    if not is_due(ground.workspace):
+        return []
+    if ground.workspace.derived.is_dir():
+        with atomic.locked(paths.lock_file(ground.workspace, "erase"), timeout_s):
+            erased = _renewed(ground) if is_due(ground.workspace) else []
+    else:
+        erased = _renewed(ground)
+    return erased
+
+
+def _renewed(ground: Ground) -> list[Erased]:
+    wanted = Redaction()
+    with files.no_drain(ground):
+        erased = files.spool(ground, wanted, change=True)
+    erased += [one for step in _STEPS for one in step(ground, wanted, change=True)]
+    mark = _mark(ground.workspace)
+    try:
+        paths.root_of(mark).exchange(mark, str(rules.VERSIONS[rules.REDACTION]).encode())
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(mark), paths.reason(error)) from error
+    return erased
+
+
+def _mark(workspace: paths.Workspace) -> Path:
+    return paths.server_folder(workspace) / RULES

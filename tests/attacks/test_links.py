@@ -1,0 +1,174 @@
+"""A link to a file from outside, swapped in between the moment a folder is listed and its files are read."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.diagnosis import notes as diagnosis
+from commonplace.errors import CommonplaceError
+from commonplace.notes.scan import FileState, Source, scan
+from commonplace.revision.shelf import Shelf
+from commonplace.sessions import following
+
+SECRET = "kingfisher"  # stands outside alone
+ROUNDS = int(os.environ.get("COMMONPLACE_ATTACK_ROUNDS", "150"))
+
+
+@contextmanager
+def swapping(note: Path, outside: Path, *, inner: bytes) -> Iterator[None]:
+    """Let a name stand for a note and for a link to a file from outside in turn, as fast as can be."""
+    done = threading.Event()
+    spare = note.parent.parent / "spare"
+
+    def swap() -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            if number % 2:
+                spare.unlink(missing_ok=True)
+                spare.symlink_to(outside)
+            else:
+                spare.write_bytes(inner + b"%d\n" % number)
+            os.replace(spare, note)
+            time.sleep(0)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    path = tmp_path / "outside" / "keys.md"
+    path.parent.mkdir()
+    path.write_text(f"# Keys\n\nthe {SECRET} opens the vault\n", "utf-8")
+    return path
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    (root / "memory").mkdir(parents=True)
+    for number in range(5):
+        (root / "memory" / f"n{number}.md").write_text(
+            f"# N{number}\n\nthe vault is shut {number}\n", "utf-8"
+        )
+    return root
+
+
+def test_searches_beside_a_swapped_link_tell_nothing_from_outside(workspace: Path, outside: Path) -> None:
+    note = workspace / "memory" / "n0.md"
+    with (
+        Memory.open(workspace, overrides={"embedding.provider": "none", "usage.record": False}) as memory,
+        swapping(note, outside, inner=b"# N0\n\nthe vault is shut\n"),
+    ):
+        for round_ in range(ROUNDS):
+            if round_ % 10 == 0:
+                memory.sync()
+            found = memory.search(f"{SECRET} vault", mode="lexical")
+            assert SECRET not in repr(found.hits)
+            with suppress(CommonplaceError):
+                assert SECRET not in repr(memory.get("memory/n0.md"))
+
+
+def swapped(state: FileState, outside: Path) -> FileState:
+    """The state of a note as it was listed, whose name is a link to a file from outside by now."""
+    path = Path(state.absolute)
+    path.unlink()
+    path.symlink_to(outside)
+    return state
+
+
+def listed(workspace: Path, glob: str = "memory/*.md", kind: str = "") -> list[FileState]:
+    return scan([Source("workspace", str(workspace), (glob,), (), kind)])
+
+
+def test_a_link_swapped_in_behind_the_scan_is_refused(workspace: Path, outside: Path) -> None:
+    state = swapped(listed(workspace)[0], outside)
+    with pytest.raises(OSError, match="leads out of its folder"):
+        state.open()
+
+
+def test_a_folder_swapped_in_behind_the_scan_is_refused(workspace: Path, outside: Path) -> None:
+    state = listed(workspace)[0]
+    (workspace / "memory").rename(workspace / "gone")
+    (workspace / "memory").symlink_to(outside.parent)
+    (outside.parent / "n0.md").write_text(SECRET)
+    with pytest.raises(OSError, match="leads out of its folder"):
+        state.read()
+    assert listed(workspace) == []
+
+
+def test_a_link_that_stays_inside_is_read(workspace: Path) -> None:
+    (workspace / "memory" / "n9.md").symlink_to("n1.md")
+    state = next(state for state in listed(workspace) if state.path == "memory/n9.md")
+    assert b"shut 1" in state.read()
+
+
+def test_doctor_reads_nothing_from_outside(workspace: Path, outside: Path) -> None:
+    outside.write_text("password: " + "Tr0ub4dor&3-x9Q\n")
+    states = [swapped(listed(workspace)[0], outside)]
+    found = diagnosis.read(states, 1.0)
+    assert (found.unreadable, found.secrets) == (["memory/n0.md"], [])
+
+
+def test_corrections_read_nothing_from_outside(workspace: Path, outside: Path) -> None:
+    from commonplace import config
+    from commonplace.paths import Workspace
+
+    shelf = Shelf(Workspace(workspace), config.load(workspace), lambda path: None)
+    swapped(listed(workspace)[0], outside)
+    assert shelf.glance("memory/n0.md") == b""
+    assert shelf.unreadable
+
+
+def test_followed_transcripts_are_read_inside_alone(workspace: Path, outside: Path) -> None:
+    folder = workspace / "sessions"
+    folder.mkdir()
+    line = b'{"role": "user", "content": "hello there"}\n'
+    (folder / "a.jsonl").write_bytes(line)
+    outside.write_bytes(line.replace(b"hello", SECRET.encode()))
+    with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
+        assert [one.id for one in following.sessions(memory)] == ["sessions/a.jsonl"]
+        swapped(listed(workspace, "sessions/*.jsonl", "auto")[0], outside)
+        with pytest.raises(CommonplaceError):
+            following.read(memory, "sessions/a.jsonl")
+
+
+Make = Callable[[Path], None]
+
+
+def _zero(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, _zero], ids=["a fifo", "a link to /dev/zero"])
+def test_what_is_no_file_is_no_note(workspace: Path, make: Make) -> None:
+    make(workspace / "memory" / "2026-01-01.md")
+    make(workspace / "MEMORY.md")
+    with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
+        assert memory.search("vault").hits
+        assert memory.status().notes == 5
+        assert memory.sync().failed == ()
+
+
+def test_a_note_of_gigabytes_is_not_read_whole(workspace: Path) -> None:
+    large = workspace / "memory" / "large.md"
+    with large.open("wb") as file:
+        file.truncate(10 << 30)
+    with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
+        assert [(one.path, one.reason) for one in memory.sync().failed] == [
+            ("memory/large.md", "larger than 67,108,864 bytes")
+        ]

@@ -1,0 +1,88 @@
+"""What others on the machine may read of what we write, under the usual umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory, paths
+from commonplace.base.root import Root
+from commonplace.notes import layout
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of POSIX")
+OVERRIDES = {"embedding.provider": "fake"}
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def readable(folder: Path) -> list[str]:
+    """Files that others may do anything with: in folders that they may enter."""
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    if folder.is_dir() and not folder.is_symlink():
+        inner = sorted(folder.iterdir()) if mode & 0o055 else []
+        return [name for path in inner for name in readable(path)]
+    return [str(folder)] if mode & 0o077 else []
+
+
+def test_nothing_of_ours_is_readable_by_others(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir(mode=0o700)
+    layout.init(root)
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        memory.remember("the walnut desk costs 400 euro")
+        memory.remember("the oak chair costs 90 euro", long_term=True)
+        memory.sync()
+        memory.search("walnut desk")
+        memory.get("MEMORY.md")
+    ours = (root / ".commonplace", root / "memory", paths.user_cache_dir(), paths.user_config_dir())
+    assert [name for folder in ours if folder.exists() for name in readable(folder)] == []
+    databases = [*(root / ".commonplace").glob("*.sqlite*"), *paths.user_cache_dir().glob("*.sqlite*")]
+    assert databases
+    assert {stat.S_IMODE(os.stat(path).st_mode) for path in databases} == {0o600}
+
+
+def test_new_notes_are_their_owners_and_old_ones_keep_their_mode(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir(mode=0o700)
+    (root / "MEMORY.md").write_text("# Memory\n")
+    os.chmod(root / "MEMORY.md", 0o644)
+    layout.init(root)
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        memory.remember("long term", long_term=True)
+        memory.sync()
+    assert stat.S_IMODE(os.stat(root / "memory").st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(root / "MEMORY.md").st_mode) == 0o644
+
+
+def test_folders_of_before_are_closed_and_it_is_said_once(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory" / "a.md").write_text("the walnut desk\n")
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        memory.sync()
+    derived = root / ".commonplace"
+    for path in (derived, *derived.rglob("*"), root / "memory"):
+        os.chmod(path, 0o755)
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        assert [told for told in memory.search("desk").warnings if "others could look into" in told]
+    assert readable(derived) == []
+    assert stat.S_IMODE(os.stat(root / "memory").st_mode) == 0o755
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        assert memory.search("desk").warnings == ()
+
+
+def test_a_closed_folder_costs_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "work"
+    (root / ".commonplace").mkdir(parents=True, mode=0o700)
+    monkeypatch.setattr(Root, "tighten", lambda *rest: pytest.fail("walked"))
+    assert paths.tighten(paths.Workspace(root)) == []

@@ -1,0 +1,72 @@
+"""Every parser takes a time that grows with its text, whatever the text is."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from tests.attacks import commands, growth
+from tests.attacks.hostile import GENERATORS
+from tests.attacks.parsers import PARSERS, REFUSALS, Parser
+
+# Read whatever a note is made of: these see every text, the others those that were once bad for any.
+BROAD = (
+    "notes.parse.parse", "notes.recalled.strip_blocks", "notes.comments.take", "chunking.statements.read",
+    "chunking.struck.of_lines", "search.wording.read", "revision.sentences.spans", "erasure.cutting.cut",
+    "transcripts.injected.without_injected",
+)  # fmt: skip
+ONCE_BAD = (
+    "comment opened", "comment opened, no blank", "heading pinned", "number item", "recalled opened",
+    "reminder opened", "wide stop", "stops", "backslashes", "underscore", "nested strikes", "items of guesses",
+    "blank lines, indented", "blank lines between items", "comments on lines of their own", "struck", "front bases of 60",
+)  # fmt: skip
+SIZE, LONGEST_S = 16 << 10, 0.5
+
+
+def _seconds(parser: Parser, text: str, longest_s: float) -> float:
+    def call() -> None:
+        with contextlib.suppress(REFUSALS):
+            parser(text)
+
+    taken = growth.seconds(call, 2 * longest_s)
+    return taken if taken < longest_s else min(taken, growth.seconds(call, 2 * longest_s))
+
+
+def test_there_is_enough_to_try() -> None:
+    assert len(GENERATORS) >= 150
+    assert set(BROAD) <= PARSERS.keys()
+    assert set(ONCE_BAD) <= GENERATORS.keys()
+
+
+@pytest.mark.parametrize("name", BROAD)
+def test_any_text(name: str) -> None:
+    late = [text for text, of in GENERATORS.items() if _seconds(PARSERS[name], of(SIZE), LONGEST_S) >= LONGEST_S]
+    assert not late
+
+
+@pytest.mark.parametrize("name", ONCE_BAD)
+def test_any_parser(name: str) -> None:
+    text = GENERATORS[name](SIZE)
+    late = [parser for parser, call in PARSERS.items() if _seconds(call, text, LONGEST_S) >= LONGEST_S]
+    assert not late
+
+
+@pytest.mark.parametrize("name", ["items", "heading pinned", "item of openers", "number item", "front brackets"])
+@pytest.mark.parametrize("command", commands.COMMANDS)
+def test_commands(tmp_path: Path, command: str, name: str) -> None:
+    memory = commands.workspace(tmp_path / "notes", GENERATORS[name](32 << 10))
+    assert growth.seconds(lambda: commands.run(commands.COMMANDS[command], memory), 8.0) < 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", PARSERS)
+def test_doubling(name: str) -> None:
+    def parser(text: str) -> None:
+        with contextlib.suppress(REFUSALS):
+            PARSERS[name](text)
+
+    found = {text: growth.measure(parser, of) for text, of in GENERATORS.items()}
+    assert not {text: one.fault for text, one in found.items() if one.fault}
