@@ -114,9 +114,9 @@ def test_who_waits_longer_looks_more_often() -> None:
     assert pauses[-1] > 0
 
 
-def test_sixteen_writers_wait_about_as_long_as_each_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [6, pytest.param(30, marks=pytest.mark.slow)])
+def test_sixteen_writers_wait_about_as_long_as_each_other(tmp_path: Path, number: int) -> None:
     (tmp_path / "memory").mkdir()
-    number = 30 if os.environ.get("COMMONPLACE_SLOW") else 6
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(tmp_path), str(name), str(number)],

@@ -20,7 +20,6 @@ from commonplace.notes import layout, writes
 from . import editors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="editors of POSIX systems")
-SLOW = bool(os.environ.get("COMMONPLACE_SLOW"))
 QUICK = {"node", "vim", "append", "pieces"}
 
 
@@ -41,7 +40,7 @@ def test_an_editor_loses_nothing(tmp_path: Path, kind: str) -> None:
     assert litter(tmp_path) == []
 
 
-@pytest.mark.skipif(not SLOW, reason="takes minutes; COMMONPLACE_SLOW=1 runs it")
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", editors.KINDS)
 def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None:
     made = held(tmp_path, kind, 300)
@@ -49,7 +48,7 @@ def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None
     assert litter(tmp_path) == []
 
 
-@pytest.mark.skipif(not SLOW, reason="takes minutes; COMMONPLACE_SLOW=1 runs it")
+@pytest.mark.slow
 @pytest.mark.parametrize("without", ["lease", "lease exchange"])
 @pytest.mark.parametrize("kind", editors.KINDS)
 def test_an_editor_loses_nothing_where_the_system_says_less(tmp_path: Path, kind: str, without: str) -> None:
@@ -183,11 +182,12 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
     assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
 
-def test_thousands_of_writes_leave_no_litter(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     workspace = paths.Workspace(tmp_path)
     workspace.memory_dir.mkdir()
-    for number in range(3000 if SLOW else 150):
-        remember(workspace, f"line {number} " + "x" * 100)
+    for place in range(number):
+        remember(workspace, f"line {place} " + "x" * 100)
     folder = tmp_path / ".commonplace" / "writes"
     assert len(list(folder.iterdir())) <= 3
     assert max(path.stat().st_size for path in folder.glob("*.json")) < 100_000
