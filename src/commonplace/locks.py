@@ -12,7 +12,7 @@ from pathlib import Path
 
 from commonplace import paths
 from commonplace.base.root import PRIVATE_FILE
-from commonplace.errors import NoteUnreadable
+from commonplace.errors import NoteUnreadable, OutsideRoots
 
 LOCK_WAIT_S = 10.0
 _FIRST_TURN_S, _LAST_TURN_S = 0.02, 0.002  # between two questions of one in the queue, at first and later
@@ -52,6 +52,8 @@ def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Itera
         descriptor = _open(path)
     except OSError as error:
         raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
+        raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
     try:
         _acquire(descriptor, path, deadline, pause)
         try:

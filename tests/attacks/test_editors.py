@@ -182,11 +182,12 @@ def test_what_an_editor_wrote_into_a_file_of_the_dead_is_told(tmp_path: Path) ->
     assert read(workspace) == "# 2026-02-13\n\n- 12:00 one\n- 12:00 two\n- 12:00 three\n"
 
 
-def test_many_writes_leave_no_litter(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_many_writes_leave_no_litter(tmp_path: Path, number: int) -> None:
     workspace = paths.Workspace(tmp_path)
     workspace.memory_dir.mkdir()
-    for number in range(150):
-        remember(workspace, f"line {number} " + "x" * 100)
+    for place in range(number):
+        remember(workspace, f"line {place} " + "x" * 100)
     folder = tmp_path / ".commonplace" / "writes"
     assert len(list(folder.iterdir())) <= 3
     assert max(path.stat().st_size for path in folder.glob("*.json")) < 100_000

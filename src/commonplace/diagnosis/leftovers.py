@@ -32,7 +32,7 @@ def leftovers(case: Case) -> Iterator[Finding]:
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
         told = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
-    copies = [name for name in workspace.files.names(writes.COPIES) if name.endswith(".md")]
+    copies = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
     if copies:
         number = count(len(copies), "copy", "copies")
         told = f"{number} of lines that other programs overwrote: {listed(copies)}"

@@ -254,7 +254,7 @@ class _Work:
         return found
 
     def without_copies(self, copies: list[Erased]) -> list[Erased]:
-        """Clean the copies of notes, and those that changing them has made, which are no further places."""
+        """Clean the copies of notes, and those that changing the notes has made, which are no places."""
         files.copies(self.ground, self.wanted, change=True)
         return copies
 

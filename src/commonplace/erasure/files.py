@@ -168,7 +168,7 @@ def copies(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     found: list[Erased] = []
     with _locked(ground, "notes", change=change):
         for folder in (writes.FOLDER, writes.COPIES):
-            for path in [f"{folder}/{name}" for name in door.names(folder)]:
+            for path in [f"{folder}/{name}" for name in writes.listed(ground.workspace, folder)]:
                 try:
                     data = door.read(path)
                     rest = _rest(path, data, wanted)

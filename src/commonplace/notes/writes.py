@@ -218,24 +218,33 @@ def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
     return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root))
 
 
+def listed(workspace: paths.Workspace, folder: str) -> list[str]:
+    """Return the names of the files of ours in a folder; none where no folder of ours can be."""
+    try:
+        return workspace.files.names(folder)
+    except OSError:  # a link, a file, or nobody's to read: nothing that we wrote
+        return []
+
+
 def check(workspace: paths.Workspace) -> list[str]:
     """Look for what editors have overwritten since the last write or sync; return what is to be said, once.
 
     Where somebody writes now it is left to him. Raises NoteUnreadable.
     """
     files = workspace.files
-    if files.names(FOLDER):
+    if listed(workspace, FOLDER):
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
-            for name in [name for name in files.names(FOLDER) if name.endswith(".json")]:
+            for name in [name for name in listed(workspace, FOLDER) if name.endswith(".json")]:
                 record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
                 is_old = time.time() - files.stat(f"{FOLDER}/{name}").st_mtime > _DAY_S
                 if record is not None and name == f"{key_of(record.note)}.json":
                     writes = Writes(workspace, record.note)
                     writes.update()
                     known |= {name, *writes.record.kept} if writes.record.kept or not is_old else set()
-            for name in set(files.names(FOLDER)) - known:
-                files.remove(f"{FOLDER}/{name}")
+            for name in set(listed(workspace, FOLDER)) - known:
+                with suppress(OSError):
+                    files.remove(f"{FOLDER}/{name}")
     return notices(workspace)
 
 
@@ -250,7 +259,7 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 def notices(workspace: paths.Workspace) -> list[str]:
     """Return what nobody was told yet of lines that were overwritten: a sentence for each copy."""
     found = []
-    for name in workspace.files.names(COPIES):
+    for name in listed(workspace, COPIES):
         if not name.endswith(".json"):
             continue
         notice = _read(workspace, f"{COPIES}/{name}", paths.signing_key())
