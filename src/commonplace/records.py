@@ -188,21 +188,21 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        say(f"{shown} {told}; nothing in it is done, but it cannot be set aside ({trouble(error)})")
+        say(f"{shown} {told}; nothing in it is done, but it cannot be set aside ({trouble(error)})", root)
     else:
-        say(f"{shown} {told}; set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}")
+        say(f"{shown} {told}; set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}", root)
 
 
-def say(message: str) -> None:
-    """Warn whoever runs this program; once in its life for each message."""
-    if message not in _said:
+def say(message: str, root: Root) -> None:
+    """Warn whoever runs this program; once in its life for each message about a root."""
+    if (root.path, message) not in _said:
         import logging
 
-        _said.add(message)
+        _said.add((root.path, message))
         logging.getLogger("commonplace.records").warning("commonplace: warning: %s", message)
 
 
-_said: set[str] = set()
+_said: set[tuple[str, str]] = set()
 
 
 def free(root: Root, name: str) -> str:

@@ -121,7 +121,6 @@ def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder) -> No
     assert "Green tea in the morning." in texts(root)
 
 
-@pytest.mark.xfail(reason="locks are taken, and the index is opened, by modules that do not use the door yet")
 @pytest.mark.parametrize("build", folders.CLOSED, ids=folders.named(folders.CLOSED))
 def test_a_folder_in_which_nothing_can_be_written(tmp_path: Path, build: folders.Builder) -> None:
     root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")

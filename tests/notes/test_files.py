@@ -178,11 +178,11 @@ def test_fifo_in_place_of_a_note_does_not_block(note: Path, lock: Path) -> None:
 
 
 @posix
-def test_mode_stays_and_a_new_note_obeys_the_mask(note: Path, lock: Path) -> None:
-    old = os.umask(0o027)
+def test_mode_stays_and_a_new_note_is_its_owners_alone(note: Path, lock: Path) -> None:
+    old = os.umask(0o022)
     try:
         append(note, "- x", lock=lock)
-        assert stat.S_IMODE(note.stat().st_mode) == 0o640
+        assert stat.S_IMODE(note.stat().st_mode) == 0o600
         note.chmod(0o604)
         append(note, "- y", lock=lock)
         assert stat.S_IMODE(note.stat().st_mode) == 0o604

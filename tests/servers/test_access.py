@@ -135,7 +135,7 @@ def test_nothing_but_a_file_is_read_or_written(tmp_path: Path) -> None:
     assert other.read_text() == "a token of somebody else"
     place.unlink()
     os.mkfifo(place, 0o600)
-    with pytest.raises(ConfigError, match="it holds no token"):
+    with pytest.raises(ConfigError, match="a fifo, not a regular file"):
         access.own_token(place)
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="name a file with --token-file, or serve without one"):

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.atomic import locked
 from commonplace.base.connection import connect
 from commonplace.errors import IndexUnavailable, NoteUnreadable
 from commonplace.index import schema
 from commonplace.index.sqlite import KEPT_META, SqliteIndex
+from commonplace.locks import locked
 from commonplace.paths import DERIVED_FOLDER, Workspace, root_of, tighten
 
 _ANEW = {

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.atomic import LockTimeout, locked
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
@@ -18,6 +17,7 @@ from commonplace.index.opening import Opened, answers, discard, in_memory, open_
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
+from commonplace.locks import LockTimeout, locked
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import paths, records
-from commonplace.atomic import LockTimeout, locked
 from commonplace.base.root import Root
 from commonplace.errors import CommonplaceError, ConfigError
 from commonplace.lifecycle.spool import KIND, MAX_BYTES, append, decode
+from commonplace.locks import LockTimeout, locked
 from commonplace.types import Entry
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class _Drain:
         place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
-        records.say(f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}")
+        records.say(f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}", self._files)
         claim.advance(run[-1].end)
 
     def _tidy(self) -> None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import atomic, paths, records
-from commonplace.atomic import LockTimeout
 from commonplace.errors import CommonplaceError
+from commonplace.locks import LockTimeout
 from commonplace.sessions import transcript
 
 ENDING = ".json"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from commonplace import paths, records
-from commonplace.atomic import LOCK_WAIT_S, locked
 from commonplace.base.root import Root
+from commonplace.locks import LOCK_WAIT_S, locked
 from commonplace.types import Entry, Provenance
 from commonplace.types.entries import Writer
 

@@ -7,7 +7,6 @@ than written, and be no placeholder, variable, call, path, date or name of an al
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
@@ -289,6 +288,8 @@ def _placed(text: str, at: int, kind: str, word: str, expression: str, before: s
 
 
 def _is_credentials(value: str) -> bool:
+    from base64 import b64decode
+
     try:
         return b":" in b64decode(value + "=" * (-len(value) % 4), validate=True)
     except ValueError:

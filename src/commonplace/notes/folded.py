@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NamedTuple
+from functools import cache
+from typing import AnyStr, NamedTuple
 
 # Soft hyphen, joiners, marks of direction, variation selectors, tags: Unicode's default ignorables.
-_DROPPED = re.compile(
+_DROPPED = (
     "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
 )
 # The same and letters and digits in full width, in UTF-8: a byte is found ten times as fast as a set of
 # characters, and an expression that begins with one skips from one to the next.
-_TELLING = tuple(
-    (lead, re.compile(lead + rest))
-    for lead, rest in (
-        (b"\xef", rb"(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a]|\xbb\xbf|\xb8[\x80-\x8f])"),
-        (b"\xe2", rb"(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])"),
-        (b"\xc2", rb"[\xad]"),
-        (b"\xcd", rb"[\x8f]"),
-        (b"\xd8", rb"[\x9c]"),
-        (b"\xe1", rb"\xa0[\x8b-\x8f]"),
-        (b"\xf3", rb"\xa0"),
-    )
+_TELLING = (
+    (b"\xef", rb"\xef(?:\xbc[\x90-\x99\xa1-\xba]|\xbd[\x81-\x9a]|\xbb\xbf|\xb8[\x80-\x8f])"),
+    (b"\xe2", rb"\xe2(?:\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf])"),
+    (b"\xc2", rb"\xc2[\xad]"),
+    (b"\xcd", rb"\xcd[\x8f]"),
+    (b"\xd8", rb"\xd8[\x9c]"),
+    (b"\xe1", rb"\xe1\xa0[\x8b-\x8f]"),
+    (b"\xf3", rb"\xf3\xa0"),
 )
 _KEPT = "，；！？（）"  # they end clauses in Chinese text, and the detectors know them
-_MARKS = re.compile("[！？](?=[A-Za-z0-9])")  # but these stand inside of addresses and passwords as well
+_MARKS = "[！？](?=[A-Za-z0-9])"  # but these stand inside of addresses and passwords as well
 _WIDTH = 0xFEE0
 _HALF = {code: code - _WIDTH for code in range(0xFF01, 0xFF5F) if chr(code) not in _KEPT}
 
@@ -61,14 +59,20 @@ def fold(text: str) -> Folded | None:
     pieces: list[str] = []
     starts, origins = [0], [first]
     done, length = first, 0
-    for hidden in _DROPPED.finditer(text, first, last):
+    for hidden in _compiled(_DROPPED).finditer(text, first, last):
         pieces.append(text[done : hidden.start()])
         length += hidden.start() - done
         done = hidden.end()
         starts.append(length)
         origins.append(done)
     pieces.append(text[done:last])
-    return Folded(_MARKS.sub(_half, "".join(pieces).translate(_HALF)), starts, origins)
+    return Folded(_compiled(_MARKS).sub(_half, "".join(pieces).translate(_HALF)), starts, origins)
+
+
+@cache
+def _compiled(expression: AnyStr) -> re.Pattern[AnyStr]:
+    # When it is needed: most texts are as they read, and a search compiles none.
+    return re.compile(expression)
 
 
 def _half(mark: re.Match[str]) -> str:
@@ -82,7 +86,7 @@ def _bounds(text: str) -> tuple[int, int] | None:
         place
         for lead, expression in _TELLING
         if lead in raw
-        for found in expression.finditer(raw)
+        for found in _compiled(expression).finditer(raw)
         for place in (found.start(), found.end())
     ]
     if not places:

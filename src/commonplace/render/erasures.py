@@ -23,7 +23,7 @@ _NAMES = {
     "logs": "logs",
     "leftovers": "temporary files",
     "requests": "what agents asked for",
-    "copies": "copies of what editors overwrote",
+    "copies": "what is kept of the last writes",
 }
 _SAID = ("notes", "transcripts", "spool")
 _SHOWN = 100  # cells of a line of a note

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from commonplace import estimates, paths, records
-from commonplace.atomic import locked
 from commonplace.base.root import Root, Unsafe
 from commonplace.errors import ConfigError, OutsideRoots
+from commonplace.locks import locked
 from commonplace.sessions.cleaning import cleaned
 from commonplace.transcripts import lines, ours
 from commonplace.types.conversation import Turn
