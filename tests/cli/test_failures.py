@@ -17,6 +17,7 @@ OURS = [
     errors.OutsideRoots("../a.md"),
     errors.UnknownCollection("x", []),
     errors.NoteUnreadable("a.md", "permission denied"),
+    errors.PreviewOutdated(["a.md"]),
     errors.IndexUnavailable("/i", "locked"),
     errors.ProviderError("openai", "busy", 3.0),
     errors.MissingExtra("the panel", "tui"),

@@ -129,7 +129,7 @@ def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) ->
         name, _, rest = path.partition("/")
         root, inner = (roots[name], rest) if name in roots else (folder, path)
         try:
-            text = Root(root).read(inner, links=True).decode("utf-8", "replace")
+            text = Root(root).read(inner, links=True).decode("utf-8", "replace").replace("\r\n", "\n")
         except (OSError, ValueError):  # a NUL in its name
             return ()
         lines = text.removesuffix("\n").split("\n") if text else []
