@@ -37,9 +37,10 @@ class Said:
         self._lines: dict[int, Mapping[str, str]] = {}
         self._facts: dict[int, int] = {}  # the line that says since when a line holds, unless a heading does
         comments_of = {line: own for line in note.annotations if (own := _valid(note.annotations[line]))}
-        ranges = [found for found in _Ranges(note) if found.line in comments_of]
-        ranges.sort(key=lambda found: (not found.section, found.first))  # entries last: nearest
-        self._fill(ranges, comments_of)
+        if comments_of:
+            ranges = [found for found in _Ranges(note) if found.line in comments_of]
+            ranges.sort(key=lambda found: (not found.section, found.first))  # entries last: nearest
+            self._fill(ranges, comments_of)
 
     def _fill(self, ranges: Sequence[_Range], comments_of: Mapping[int, Mapping[str, str]]) -> None:
         """Say of each line what the ranges around it do, the last of them above all; one pass over the lines.
@@ -86,6 +87,8 @@ class Said:
     def _all(
         self, first: int, last: int, read: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> Mapping[str, str] | None:
+        if first == last:
+            return dict(read(self._lines.get(first, self._note))) or None
         found: dict[str, str] = {}
         for number in range(first, last + 1):
             for key, value in read(self._lines.get(number, self._note)).items():

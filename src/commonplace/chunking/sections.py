@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from operator import attrgetter
 
-from commonplace.notes.headings import atx
+from commonplace.notes.headings import is_atx
 from commonplace.types import Note, Section
+
+_LINE = attrgetter("line")
 
 
 def split(note: Note) -> list[Section]:
@@ -36,11 +39,11 @@ def split(note: Note) -> list[Section]:
 def heading_lines(note: Note, section: Section) -> frozenset[int]:
     """Lines of a section that are headings, a setext heading's underline included."""
     found: set[int] = set()
-    index = bisect_left(note.headings, section.start_line, key=lambda heading: heading.line)
+    index = bisect_left(note.headings, section.start_line, key=_LINE)
     # Not over a slice, which would copy all further headings for every section.
     while index < len(note.headings) and (line := note.headings[index].line) <= section.end_line:
         found.add(line)
-        if atx(note.lines[line - 1]) is None:
+        if not is_atx(note.lines[line - 1]):
             found.add(line + 1)
         index += 1
     return frozenset(found)

@@ -54,19 +54,21 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     gap, before = True, 0
     for number in numbers:
         line = lines[number - 1]
-        inside = number in fenced and number - 1 in fenced
-        if not line.strip() and not inside:
+        code = number in fenced
+        inside = code and number - 1 in fenced
+        if not inside and (not line or line.isspace()):
             gap = True
             continue
-        silent = number in fenced or _states_nothing(line)
-        begins = gap or _opens(line)
+        silent = code or _states_nothing(line)
+        is_item = _ITEM.match(line) is not None
+        begins = gap or is_item or turns.speaker(line) is not None
         if not inside and (begins or silent):
             depth = _indent(line)
             while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
                 stack.pop().end = before
         if not silent:
             if begins or not stack:
-                stack.append(_Open(number, _indent(line) if _ITEM.match(line) else -1))
+                stack.append(_Open(number, _indent(line) if is_item else -1))
                 found.append(stack[-1])
             stack[-1].last = number
         gap, before = silent, number
@@ -75,13 +77,9 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     return found
 
 
-def _opens(line: str) -> bool:
-    """Whether a line begins a statement wherever it stands: an item of a list, a turn of somebody's."""
-    return _ITEM.match(line) is not None or turns.speaker(line) is not None
-
-
 def _states_nothing(line: str) -> bool:
-    return line.lstrip().startswith("|") or _RULE.match(line) is not None
+    start = line.lstrip()[0]  # it is not blank
+    return start == "|" or (start in "-*_" and _RULE.match(line) is not None)
 
 
 def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) -> Statement:
@@ -92,7 +90,7 @@ def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) 
     clock = _HOUR.match(own[0])
     if clock:
         own[0] = own[0][clock.end() :]
-    told = [comments.without(line).strip() for line in own]
+    told = [(comments.without(line) if "-->" in line else line).strip() for line in own]
     told = [line for line in told if line]
     struck = strikes.read(told, turn=mark is None)
     return Statement(
@@ -138,5 +136,6 @@ def is_pinned(said: Mapping[str, str]) -> bool:
 
 
 def _indent(line: str) -> int:
-    line = line.expandtabs(4)
+    if "\t" in line:
+        line = line.expandtabs(4)
     return len(line) - len(line.lstrip())

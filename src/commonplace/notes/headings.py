@@ -11,12 +11,18 @@ _TAG = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_OPENS = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 
 
 def atx(line: str) -> tuple[int, str] | None:
     """Return level (1 to 6) and text of a heading; None for a line that is none."""
     found = _ATX.fullmatch(line)
     return (len(found[1]), unclosed(found[2] or "")) if found else None
+
+
+def is_atx(line: str) -> bool:
+    """Whether a line is a heading by the marks that open it, and not by an underline."""
+    return _OPENS.match(line) is not None
 
 
 def unclosed(text: str) -> str:

@@ -207,6 +207,7 @@ def _similar(
 ) -> list[Cited]:
     """What says nearly the same and still stands, and what was generated from a statement that is struck."""
     gone = {(m.statement.path, m.statement.first) for m in matches}
+    words = likeness.stems(old.text)
     found: dict[str, Cited] = {}
     curated = [
         s for path in shelf.paths if layout.kind_of(path) == "long-term" for s in shelf.statements(path)
@@ -214,13 +215,18 @@ def _similar(
     for statement in [*curated, *shelf.like(old.text)]:
         if statement.struck or statement == standing or (statement.path, statement.first) in gone:
             continue
-        if likeness.share(old.text, statement.text) >= likeness.NEAR or _rests_on(statement, gone):
+        near = likeness.may_share(words, statement.text) and (
+            likeness.share(old.text, statement.text) >= likeness.NEAR
+        )
+        if near or _rests_on(statement, gone):
             citation = draft.citation(statement)
             found[citation] = Cited(citation, finding.shortened(statement.text))
     return list(found.values())
 
 
 def _rests_on(statement: Statement, gone: set[tuple[str, int]]) -> bool:
+    if "from" not in statement.said:
+        return False
     from commonplace.notes import comments, excerpt
 
     for source in comments.sources(statement.said):

@@ -102,9 +102,13 @@ class Draft:
 
     def _composed(self, path: str) -> str:
         """A note with its references moved first: those that the edits write are of the notes to come."""
-        lines = striking.split(self._moved_references(self.shelf.raw(path)))
+        before = self.shelf.raw(path)
+        text = self._moved_references(before)
+        lines = striking.split(text)
         if edits := self._edits.get(path):
-            raw = striking.Raw(lines, path)
+            # Lines that end in more than a newline are read without it there.
+            known = None if text != before or "\r" in text else self.shelf.written(path)
+            raw = striking.Raw(lines, path, known)
             for edit in edits:
                 edit(raw)
             lines = raw.lines
@@ -130,7 +134,7 @@ class Draft:
         found = {s.first: s for s in statements.read(parse(text, path))}
         struck = sorted(self._struck.get(path, ()), key=lambda match: -match.statement.first)
         covering: Match | None = None  # matches are not within each other, but for what part of one is struck
-        for statement in statements.read(parse(self.shelf.raw(path), path)):
+        for statement in self.shelf.written(path):
             while struck and struck[-1].statement.first <= statement.first:
                 covering = struck.pop()
             now = found.get(self.moved(path, statement.first))

@@ -70,7 +70,7 @@ class Words(NamedTuple):
 
         Four of five words in a row must be shared (`wording.same`), so that at least half of them are.
         """
-        there = likeness.folded(text).replace(",", "").replace("’", "'")
+        there = likeness.within(text)
         held = sum(token[:_STEM] in there for token in self.said.words)
         return 2 * held >= len(self.said.words)
 

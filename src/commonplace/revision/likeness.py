@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from commonplace import characters
@@ -34,6 +35,18 @@ def share(one: str, other: str) -> float:
     first, second = stems(one), stems(other)
     shared = wording.weight(first & second)
     return shared / max(1.0, min(wording.weight(first), wording.weight(second))) if shared >= LEAST else 0.0
+
+
+def may_share(words: Collection[str], text: str) -> bool:
+    """Whether a text holds enough of some stems anywhere for `share` to be more than nothing."""
+    there = within(text)
+    return wording.weight(word for word in words if word in there) >= LEAST
+
+
+def within(text: str) -> str:
+    """Return a text in which every word of its `wording` stands as it is."""
+    there = text.lower() if text.isascii() else folded(text).replace("’", "'")
+    return there.replace(",", "") if "," in there else there
 
 
 def folded(text: str) -> str:

@@ -74,6 +74,11 @@ class Shelf:
             self._statements[path] = statements.read(parse(decode(self.data(path) or b""), path))
         return self._statements[path]
 
+    def written(self, path: str) -> list[Statement]:
+        """What a note states by its text as it is written back: by its own line ends, if they are others."""
+        is_plain = self.raw(path) == decode(self.data(path) or b"")
+        return self.statements(path) if is_plain else statements.read(parse(self.raw(path), path))
+
     def like(self, words: str, least: float = 0.5) -> list[Statement]:
         """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
         rated = [(word, wording.weight([word])) for word in likeness.stems(words)]

@@ -44,9 +44,11 @@ def split(text: str) -> list[str]:
 class Raw:
     """The lines of a file that are being changed, with their ends; it is parsed once for all changes."""
 
-    def __init__(self, lines: Sequence[str], path: str) -> None:
-        """Take the lines of the note at `path`."""
+    def __init__(self, lines: Sequence[str], path: str, stated: list[Statement] | None = None) -> None:
+        """Take the lines of the note at `path`, and what they state where that is known."""
         self._lines, self._path = lines, path
+        if stated is not None:
+            self._statements = stated
         self._bare = [line.rstrip("\r\n") for line in lines]
         self._done = list(self._bare)
 
