@@ -224,7 +224,7 @@ def check(workspace: paths.Workspace) -> list[str]:
     Where somebody writes now it is left to him. Raises NoteUnreadable.
     """
     files = workspace.files
-    if files.names(FOLDER):
+    if files.is_folder(FOLDER) and files.names(FOLDER):
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
             for name in [name for name in files.names(FOLDER) if name.endswith(".json")]:
@@ -249,7 +249,9 @@ def warnings(workspace: paths.Workspace) -> list[str]:
 
 def notices(workspace: paths.Workspace) -> list[str]:
     """Return what nobody was told yet of lines that were overwritten: a sentence for each copy."""
-    found = []
+    found: list[str] = []
+    if not workspace.files.is_folder(COPIES):  # none, or another user's
+        return found
     for name in workspace.files.names(COPIES):
         if not name.endswith(".json"):
             continue
