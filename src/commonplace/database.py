@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from commonplace import paths
-from commonplace.base.connection import SIDE_FILES, connect
+from commonplace.base.connection import FULL, SIDE_FILES, connect, is_full
 from commonplace.base.root import Unsafe
 from commonplace.errors import NoteUnreadable
 from commonplace.paths import Workspace
@@ -128,6 +128,8 @@ def translated(path: Path) -> Iterator[None]:
             reason = DAMAGED
         elif isinstance(error, apsw.BusyError | apsw.LockedError):
             reason = "locked by another process; try again"
+        elif is_full(error):
+            reason = FULL
         else:
             reason = str(error) or type(error).__name__
         raise NoteUnreadable(paths.shown(path), reason) from error

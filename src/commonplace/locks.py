@@ -7,7 +7,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace import paths
@@ -51,7 +51,7 @@ def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Itera
     try:
         descriptor = _open(path)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        raise NoteUnreadable(paths.shown(path), _reason(path, error)) from error
     except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
         raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
     try:
@@ -76,6 +76,19 @@ def _open(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _reason(path: Path, error: OSError) -> str:
+    """Return why a lock file cannot be opened, with the remedy where its folder is another user's."""
+    reason = paths.reason(error)
+    with suppress(OSError):
+        owner = os.lstat(os.path.join(paths.root_of(path).path, paths.DERIVED_FOLDER)).st_uid
+        if isinstance(error, PermissionError) and hasattr(os, "geteuid") and owner != os.geteuid():
+            return (
+                f"{reason}: another user ({owner}) writes the notes here, and only they can; keep a workspace"
+                " of your own and add this folder to it as a collection"
+            )
+    return reason
 
 
 def _claim(descriptor: int, path: Path) -> None:

@@ -444,7 +444,7 @@ class Memory:
 
         started = time.perf_counter()
         pulled: list[str] = []
-        if self.workspace.history.is_dir():
+        if self.workspace.files.is_folder(self.workspace.history):
             from commonplace.history import applying
 
             pulled += applying.warnings(self.workspace)

@@ -44,6 +44,7 @@ def test_an_editor_loses_nothing(tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", editors.KINDS)
 def test_an_editor_loses_nothing_in_300_saves(tmp_path: Path, kind: str) -> None:
     made = held(tmp_path, kind, 300)
+    print(f"\n{kind}: {made.theirs} saves, {made.ours} of ours, {made.told} told, {len(made.lost)} lost")
     assert made.theirs >= 300
     assert litter(tmp_path) == []
 

@@ -14,6 +14,7 @@ import apsw
 from commonplace.base.root import Root, Unsafe, kind
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
+FULL = "the disk is full"
 # Nothing of ours is a trigger or a view; one that a file brings is never run.
 _HARDENED = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -59,6 +60,14 @@ def hardened(connection: apsw.Connection) -> apsw.Connection:
     for option, value in _HARDENED:
         connection.config(option, value)
     return connection
+
+
+def is_full(error: apsw.Error) -> bool:
+    """Tell whether a full disk is what SQLite complains about."""
+    # It calls a file that cannot be written FullError, but one of shared memory that cannot grow IOError.
+    return isinstance(error, apsw.FullError) or (
+        isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    )
 
 
 def _check(root: Root, path: str) -> None:

@@ -17,7 +17,7 @@ _WAIT_S = 10.0  # for another process that writes the same spool down
 
 def write_down(memory: Memory) -> None:
     """Write what waits in the spool into notes, and say what could not be."""
-    if not memory.workspace.spool.is_dir():
+    if not memory.workspace.files.is_folder(memory.workspace.spool):
         return
     from commonplace.lifecycle.spool import Spool
 
@@ -35,7 +35,7 @@ def waiting(memory: Memory) -> Iterator[str]:
     """Say what waits in the spool, is damaged there, or found no room, and which records are set aside."""
     if aside := records.foreign(memory.workspace.files):
         yield f"{count(len(aside), 'record')} set aside, not signed by you; {records.ADOPT}"
-    if not memory.workspace.spool.is_dir():
+    if not memory.workspace.files.is_folder(memory.workspace.spool):
         return
     from commonplace.lifecycle.spool import Spool
 

@@ -34,7 +34,7 @@ def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
     now_ns = int((case.now_s + AHEAD_S) * 1e9)
     ahead = [state.path for state in states if state.mtime_ns > now_ns]
     index = case.workspace.index if case.workspace else None
-    if index is not None and index.exists() and index.stat().st_mtime_ns > now_ns:
+    if index is not None and os.path.exists(index) and index.stat().st_mtime_ns > now_ns:
         told = "the index was written at a time that is still to come: the clock was set back"
         yield Finding("workspace.clock", "warning", told, "set the clock of this machine")
     elif ahead:

@@ -31,7 +31,7 @@ def space(case: Case) -> Iterator[Finding]:
             continue
         seen.add(device)
         index = case.workspace.index if case.workspace and name == "workspace" else None
-        held = os.stat(index).st_size if index is not None and index.exists() else 0
+        held = os.stat(index).st_size if index is not None and os.path.exists(index) else 0
         yield bytes_left(there, shutil.disk_usage(there).free, held)
         if hasattr(os, "statvfs") and (status := os.statvfs(there)).f_files:
             yield files_left(there, status.f_favail)

@@ -38,7 +38,7 @@ def examine(case: Case) -> Iterator[Finding]:
         yield Finding("index.file", "skipped", "no workspace, no index")
         return
     own, other = case.workspace.index, paths.fallback_index(case.place, case.environ)
-    path = own if own.exists() else other
+    path = own if os.path.exists(own) else other
     yield from _placed(case, own, other)
     if not path.exists():
         return
@@ -53,7 +53,7 @@ def examine(case: Case) -> Iterator[Finding]:
 
 def _placed(case: Case, own: Path, other: Path) -> Iterator[Finding]:
     writable = os.access(own.parent if own.parent.exists() else case.place, os.W_OK)
-    if own.exists():
+    if os.path.exists(own):  # false as well where the folder is another user's
         yield Finding("index.file", "ok", paths.shown(own))
     elif other.exists() and not writable:
         yield Finding("index.file", "ok", f"{paths.shown(other)}, since the workspace cannot be written to")

@@ -29,6 +29,8 @@ def leftovers(case: Case) -> Iterator[Finding]:
         yield Finding("index.leftovers", "warning", told, "delete them")
     else:
         yield Finding("index.leftovers", "ok", "no temporary files are left")
+    if not os.access(workspace.derived, os.X_OK):  # there is none, or it is another user's
+        return
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
         told = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")

@@ -14,7 +14,7 @@ from commonplace.types import Finding
 
 def history(case: Case) -> Iterator[Finding]:
     """See that every generated change is whole, and that those kept can be read."""
-    if case.workspace is None or not case.workspace.history.is_dir():
+    if case.workspace is None or not case.workspace.files.is_folder(case.workspace.history):
         return
     found = runs.listed(case.workspace)
     begun = [run.id for run in found if run.state == "begun"]

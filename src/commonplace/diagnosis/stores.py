@@ -66,7 +66,7 @@ def _off(case: Case) -> str:
 
 def spool(case: Case) -> Iterator[Finding]:
     """See whether entries wait to be written into notes, and whether any could not be kept."""
-    if case.workspace is None or not case.workspace.spool.is_dir():
+    if case.workspace is None or not case.workspace.files.is_folder(case.workspace.spool):
         return
     folder = case.workspace.spool
     aside, refusals = folder / "damaged.jsonl", folder / "refused"

@@ -63,6 +63,10 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
         yield Finding(
             "workspace.ignore", "ok", f"no {paths.DERIVED_FOLDER} folder yet: the first sync makes it"
         )
+    elif not os.access(derived, os.X_OK):
+        told = f"{paths.shown(derived)} is another user's: you can search these notes, not write them"
+        remedy = "keep a workspace of your own and add this folder to it as a collection"
+        yield Finding("workspace.ignore", "warning", told, remedy)
     elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
         told = f"{paths.shown(derived)} is a link that leaves the workspace"
         yield Finding("workspace.ignore", "wrong", told, f"delete the link {paths.shown(derived)}")

@@ -71,7 +71,7 @@ def spool(ground: Ground, wanted: Wanted, *, change: bool, among: Set[str] | Non
 
 def no_drain(ground: Ground) -> AbstractContextManager[None]:
     """Keep what waits in the spool from being written into notes. Raises NoteUnreadable."""
-    return _locked(ground, "drain", change=ground.workspace.spool.is_dir())
+    return _locked(ground, "drain", change=ground.workspace.files.is_folder(ground.workspace.spool))
 
 
 def marks(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:

@@ -8,6 +8,7 @@ exact: both stay as they are. The index is made anew where it is opened.
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import cached_property
 from pathlib import Path
@@ -79,9 +80,11 @@ def renew(ground: Ground, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Eras
 
     One who is killed leaves no mark, and the next one does it again. Raises NoteUnreadable.
     """
-    if not is_due(ground.workspace):
+    derived = ground.workspace.derived
+    is_foreign = derived.is_dir() and not os.access(derived, os.X_OK)  # whose user cleans it
+    if is_foreign or not is_due(ground.workspace):
         return []
-    if ground.workspace.derived.is_dir():
+    if derived.is_dir():
         with atomic.locked(paths.lock_file(ground.workspace, "erase"), timeout_s):
             erased = _renewed(ground) if is_due(ground.workspace) else []
     else:

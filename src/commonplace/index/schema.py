@@ -111,7 +111,7 @@ def translated(path: str) -> Iterator[None]:
         raise IndexUnavailable(path, FOREIGN) from error
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise IndexUnavailable(path, "the disk is full" if full else UNWRITABLE) from error
+        raise IndexUnavailable(path, base.FULL if full else UNWRITABLE) from error
     except UnicodeEncodeError as error:  # a folder's name may be any bytes, SQLite's file names are UTF-8
         raise IndexUnavailable(path, UNWRITABLE) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
@@ -123,8 +123,8 @@ def _reason(error: apsw.Error) -> str:
         return DAMAGED
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
-    if isinstance(error, apsw.FullError):
-        return "the disk is full"
+    if base.is_full(error):
+        return base.FULL
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
     return str(error) or type(error).__name__
