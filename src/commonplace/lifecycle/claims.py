@@ -174,7 +174,8 @@ class _Drain:
         place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
-        records.say(f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}", self._files)
+        told = f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}"
+        records.say(told, self._files)
         claim.advance(run[-1].end)
 
     def _tidy(self) -> None:
