@@ -9,7 +9,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.cli import session
-from commonplace.erasure import erasing, selecting, wanted
+from commonplace.erasure import begun, erasing, selecting
 from commonplace.erasure.wanted import Wanted
 
 from .conftest import Program, Run
@@ -148,7 +148,7 @@ def test_json_says_the_same(run: Run) -> None:
 def test_resume_carries_on(program: Program, workspace: Path) -> None:
     folder = workspace / ".commonplace" / "erasing"
     folder.mkdir(parents=True)
-    (folder / "20260213-000000-abcdef.json").write_bytes(wanted.encode(Wanted(people=("Lin",))))
+    begun.write(folder / "20260213-000000-abcdef.json", Wanted(people=("Lin",)))
     assert program("forget", "--resume").returncode == 0
     assert not folder.exists()
     assert "Lin" not in (workspace / DAY).read_text()
@@ -163,7 +163,7 @@ def pending(workspace: Path) -> Path:
     """A forgetting of Lin that somebody began."""
     path = workspace / ".commonplace" / "erasing" / PENDING
     path.parent.mkdir(parents=True)
-    path.write_bytes(wanted.encode(Wanted(people=("Lin",))))
+    begun.write(path, Wanted(people=("Lin",)))
     return path
 
 
@@ -190,7 +190,7 @@ def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Path) ->
 
 
 def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Path) -> None:
-    pending.write_bytes(wanted.encode(Wanted(people=("Nobody",))))
+    begun.write(pending, Wanted(people=("Nobody",)))
     result = run("forget", "--resume")
     assert result.exit_code == 0
     assert "carried it on; nothing of it is found any more" in result.stderr
