@@ -156,3 +156,16 @@ def test_words_go_and_all_other_lines_stay(items: list[str]) -> None:
         line for line in lines if line in items
     ]
     assert not wanted.found(left or "")
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "left"),
+    [
+        ("- ~~Deploys go out on Tuesdays.~~\n", "Deploys go", "- ~~out on Tuesdays.~~\n"),
+        ("- ~~Deploys go out with Mira Chen~~\n", "Mira Chen", "- ~~Deploys go out with~~\n"),
+        ("- ~~The alpha ships in May~~ and on\n", "The alpha", "- ~~ships in May~~ and on\n"),
+        ("- **The alpha** ships in **May or June**\n", "or June", "- **The alpha** ships in **May**\n"),
+    ],
+)
+def test_what_is_struck_stays_struck(before: str, words: str, left: str) -> None:
+    assert after(before, Wanted(texts=(words,))) == left

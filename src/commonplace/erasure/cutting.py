@@ -20,6 +20,7 @@ _PAIRS = (
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
+_STRONG = ("~~", "**", "__", "*", "_")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
@@ -138,7 +139,24 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
     around = _EMPHASIS.match(text, last)
     if around and text.endswith(around[0], 0, first):
         return _balanced(text, first - len(around[0]), around.end())
-    return [(first, last)]
+    return [_tightened(text, first, last)]
+
+
+def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
+    """What is to be cut out beside a mark that stays, with the blanks that would part it from its words.
+
+    `~~ late~~` strikes nothing: what was struck would stand again.
+    """
+    line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
+    opening = next((mark for mark in _STRONG if text.endswith(mark, line, first)), "")
+    if opening and text.count(opening, line, first) % 2:
+        while text.startswith(" ", last):
+            last += 1
+    closing = next((mark for mark in _STRONG if text.startswith(mark, last)), "")
+    if closing and text.count(closing, line, first) % 2:
+        while text.endswith(" ", line, first):
+            first -= 1
+    return first, last
 
 
 def _parted(text: str, first: int, mark: re.Match[str], last: int) -> list[tuple[int, int]]:
