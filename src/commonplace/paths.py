@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.base.root import LIMIT, Root, Unsafe, kind
-from commonplace.base.signature import load_key
+from commonplace.base.signature import KEY_FILE, is_kept, load_key
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
@@ -131,6 +131,17 @@ def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
 def signing_key(environ: Mapping[str, str] | None = None) -> bytes:
     """Return the key that marks records of ours; it lies among the user's settings, else in the cache."""
     return load_key((user_config_dir(environ), user_cache_dir(environ)))
+
+
+def keyless(environ: Mapping[str, str] | None = None) -> str:
+    """Say that no key can be kept, and what helps."""
+    where = shown(user_config_dir(environ) / KEY_FILE)
+    return f"no key can be read from or kept in {where}, so what is yours is not known again; mend that file"
+
+
+def keeps_key(environ: Mapping[str, str] | None = None) -> bool:
+    """Tell whether the key that marks records of ours lies on disk: without it none is known again."""
+    return is_kept((user_config_dir(environ), user_cache_dir(environ)))
 
 
 def default_workspace(environ: Mapping[str, str] | None = None) -> Path:

@@ -91,6 +91,8 @@ def place_of(name: str) -> Place | None:
 
 def seal(kind: str, value: Mapping[str, Any], *, indent: int | None = None) -> bytes:
     """Return a record as JSON with its signature, on one line unless it is indented; it ends with a break."""
+    if not paths.keeps_key():
+        say(paths.keyless())
     signed = {**value, MEMBER: signature.sign(paths.signing_key(), kind, _canonical(value))}
     return json.dumps(signed, indent=indent).encode() + b"\n"
 
@@ -180,6 +182,9 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
     name = _below(root, path)
     if name is None:
         return
+    if not paths.keeps_key():  # it may well be ours
+        say(paths.keyless())
+        return
     target = free(root, f"{FOREIGN_FOLDER}/{name}")
     shown = paths.shown(f"{paths.DERIVED_FOLDER}/{name}")
     told = reason.removesuffix(f"; {ADOPT}")
@@ -193,12 +198,13 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
         say(f"{shown} {told}; set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}", root)
 
 
-def say(message: str, root: Root) -> None:
-    """Warn whoever runs this program; once in its life for each message about a root."""
-    if (root.path, message) not in _said:
+def say(message: str, root: Root | None = None) -> None:
+    """Warn whoever runs this program; once in its life for each message (about a root)."""
+    about = (root.path if root else "", message)
+    if about not in _said:
         import logging
 
-        _said.add((root.path, message))
+        _said.add(about)
         logging.getLogger("commonplace.records").warning("commonplace: warning: %s", message)
 
 

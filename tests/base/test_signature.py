@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.base import signature
-from commonplace.base.signature import KEY_FILE, load_key, sign, verify
+from commonplace.base.signature import KEY_FILE, is_kept, load_key, sign, verify
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def test_one_key_is_made_and_kept_for_its_owner(tmp_path: Path, monkeypatch: pyt
     folders = [tmp_path / "config", tmp_path / "cache"]
     key = load_key(folders)
     file = folders[0] / KEY_FILE
-    assert file.read_bytes() == key
+    assert bytes.fromhex(file.read_text()) == key
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in folders[0].iterdir()] == [KEY_FILE]
     file.chmod(0o644)
@@ -36,7 +36,7 @@ def test_one_key_is_made_and_kept_for_its_owner(tmp_path: Path, monkeypatch: pyt
 def test_a_key_where_it_can_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "config").write_text("a file where the folder should be")
     key = load_key([tmp_path / "config", tmp_path / "cache"])
-    assert (tmp_path / "cache" / KEY_FILE).read_bytes() == key
+    assert bytes.fromhex((tmp_path / "cache" / KEY_FILE).read_text()) == key
     (tmp_path / "none").write_text("")
     assert load_key([tmp_path / "none"]) == load_key([tmp_path / "none"]) != key
 
@@ -50,9 +50,16 @@ def test_a_link_or_a_broken_file_is_no_key(tmp_path: Path, monkeypatch: pytest.M
     assert load_key([folder]) != bytes(32)
     assert known.read_bytes() == bytes(32)
     (folder / KEY_FILE).unlink()
-    (folder / KEY_FILE).write_bytes(b"short")
+    for broken in (b"short", b"ab" * 33, b"\xff" * 32):
+        (folder / KEY_FILE).write_bytes(broken)
+        monkeypatch.setattr(signature, "_keys", {})
+        assert len(load_key([folder])) == 32
+        assert not is_kept([folder])
+        assert (folder / KEY_FILE).read_bytes() == broken  # it may be mended by hand
+    (folder / KEY_FILE).write_bytes(b"AB" * 32 + b"\r\n")
     monkeypatch.setattr(signature, "_keys", {})
-    assert load_key([folder]) == (folder / KEY_FILE).read_bytes()
+    assert load_key([folder]) == b"\xab" * 32
+    assert is_kept([folder])
 
 
 def test_processes_that_begin_at_once_share_a_key(tmp_path: Path) -> None:

@@ -15,19 +15,28 @@ from commonplace.base.root import Root
 
 KEY_FILE = "signing.key"
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 16
-_keys: dict[tuple[str, ...], bytes] = {}
+_keys: dict[tuple[str, ...], tuple[bytes, bool]] = {}  # and whether it is kept
 
 
 def load_key(folders: Sequence[str | os.PathLike[str]]) -> bytes:
     """Return the user's key from the first of some folders that holds one; make it where none does.
 
-    Where none of them can be written to, a key of this process serves: what it signs is unsigned to the next.
+    Where none can be kept, a key of this process serves: what it signs is unsigned to the next (`is_kept`).
+    A file of that name which holds no key is left as it is, and no other is made.
     """
     names = tuple(map(os.path.abspath, folders))
     if names not in _keys:
         roots = [Root(name) for name in names]
-        _keys[names] = _read(roots) or _make(roots) or os.urandom(_KEY_BYTES)
-    return _keys[names]
+        found = _read(roots)
+        key = _make(roots) if found is None else found
+        _keys[names] = key or os.urandom(_KEY_BYTES), bool(key)
+    return _keys[names][0]
+
+
+def is_kept(folders: Sequence[str | os.PathLike[str]]) -> bool:
+    """Tell whether the key that `load_key` returns lies on disk, for other processes as well."""
+    load_key(folders)
+    return _keys[tuple(map(os.path.abspath, folders))][1]
 
 
 def sign(key: bytes, kind: str, data: bytes) -> str:
@@ -45,13 +54,21 @@ def verify(key: bytes, kind: str, data: bytes, signature: object) -> bool:
 
 
 def _read(roots: Sequence[Root]) -> bytes | None:
+    """The key in the first folder with a file of its name: empty if that holds none; None without a file."""
     for root in roots:
-        with suppress(OSError):
+        try:
             data = root.read(KEY_FILE, limit=1024)
-            if len(data) == _KEY_BYTES:
-                if root.stat(KEY_FILE).st_mode & 0o077:
-                    root.tighten(KEY_FILE)
-                return data
+            if root.stat(KEY_FILE).st_mode & 0o077:
+                root.tighten(KEY_FILE)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return b""
+        try:
+            key = bytes.fromhex(data.decode("ascii"))
+        except ValueError:
+            return b""
+        return key if len(key) == _KEY_BYTES else b""
     return None
 
 
@@ -60,12 +77,10 @@ def _make(roots: Sequence[Root]) -> bytes | None:
         # Written aside and linked: who reads it while it is made finds the whole key or none.
         beside = f"{KEY_FILE}.{os.urandom(4).hex()}"
         with suppress(OSError):
-            root.create(beside, os.urandom(_KEY_BYTES))
+            root.create(beside, os.urandom(_KEY_BYTES).hex().encode() + b"\n")
             try:
-                root.link(beside, KEY_FILE)
-            except FileExistsError:
-                if _read([root]) is None:  # cut short by a full disk, or not a key
-                    root.rename(beside, KEY_FILE)
+                with suppress(FileExistsError):
+                    root.link(beside, KEY_FILE)
             finally:
                 root.unlink(beside, missing_ok=True)
             return _read([root])

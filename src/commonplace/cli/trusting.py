@@ -24,10 +24,13 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     a version before records were signed, or one that came with a folder to make the program act. Without NAME
     all of them are shown and asked about, one by one.
     """
-    from commonplace import records
+    from commonplace import paths, records
+    from commonplace.base.signature import KEY_FILE
     from commonplace.errors import ConfigError
     from commonplace.paths import Workspace
 
+    if not paths.keeps_key():
+        raise ConfigError("trust", paths.keyless())
     files = Workspace(Path(session.workspace_root(ctx))).files
     listed = records.foreign(files)
     if unknown := [name for name in names if name not in listed]:
@@ -36,6 +39,8 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     if not waiting:
         session.note("no foreign record is set aside")
         ctx.exit(failures.NOTHING_FOUND)
+    key = paths.shown(paths.user_config_dir() / KEY_FILE)
+    session.note(f"records of yours from another machine are known once its key lies in {key}")
     asks = session.is_terminal(sys.stdin)
     for name in waiting:
         session.write(f"{screen.one_line(name)}\n  {_told(records.describe(files, name))}")

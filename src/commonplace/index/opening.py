@@ -13,7 +13,7 @@ from commonplace.errors import IndexUnavailable, NoteUnreadable
 from commonplace.index import schema
 from commonplace.index.sqlite import KEPT_META, SqliteIndex
 from commonplace.locks import locked
-from commonplace.paths import DERIVED_FOLDER, Workspace, root_of, tighten
+from commonplace.paths import DERIVED_FOLDER, Workspace, keeps_key, keyless, root_of, tighten
 
 _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",
@@ -106,6 +106,8 @@ def _usable(path: str, identity: Mapping[str, str]) -> tuple[SqliteIndex | None,
     if not index.unfit:
         return index, ""
     index.close()
+    if index.unfit == schema.FOREIGN and not keeps_key():
+        raise IndexUnavailable(path, keyless())
     return None, index.unfit
 
 
