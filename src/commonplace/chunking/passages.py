@@ -43,8 +43,13 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
     said = _said(whole_note)  # lines that are gone had comments of their own
+    headings = sections.all_heading_lines(note) if settings.by_heading else set[int]()
     for section in sections.split(note) if settings.by_heading else whole:
-        parts = list(_cut(note, section, settings, said))
+        first, last = section.start_line, section.end_line
+        if first in headings and (first == last or (first + 1 == last and last in headings)):
+            parts = [(first, last, "\n".join(note.lines[first - 1 : last]))]  # nothing stands below it
+        else:
+            parts = list(_cut(note, section, settings, said))
         if parts:
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
