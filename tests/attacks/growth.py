@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
 
-FIRST, LAST = 4 << 10, 1 << 20  # characters
+FIRST, LAST = 16 << 10, 1 << 20  # characters
 ENOUGH_S = 0.4  # a call that takes this long tells enough: no larger text is tried
 TELLING_S = 0.02  # what takes less is noise
 RATIO = 3.2  # a doubling that takes more than this many times as long; 4 is the square
@@ -64,7 +64,10 @@ def seconds(call: Callable[[], object], longest_s: float = LONGEST_S) -> float:
 
 
 def measure(parser: Callable[[str], object], text: Callable[[int], str]) -> Growth:
-    """Double the text until a call takes long; tell of what grows faster than its text, or takes too long."""
+    """Double the text until a call takes long; tell of what grows faster than its text, or takes too long.
+
+    It ends as well where a megabyte would not take too long if the time grew with the square from there on.
+    """
     taken: dict[int, float] = {}
     size = FIRST
     while size <= LAST:
@@ -72,7 +75,7 @@ def measure(parser: Callable[[str], object], text: Callable[[int], str]) -> Grow
         taken[size] = seconds(lambda hostile=hostile: parser(hostile))  # type: ignore[misc]
         if taken[size] > TELLING_S and _fault(taken):  # once more: somebody else may have been running
             taken[size] = min(taken[size], seconds(lambda hostile=hostile: parser(hostile)))  # type: ignore[misc]
-        if taken[size] >= ENOUGH_S:
+        if taken[size] >= ENOUGH_S or taken[size] * (LAST / size) ** 2 <= PER_MB_S:
             break
         size *= 2
     return Growth(taken, _fault(taken))

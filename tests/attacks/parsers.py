@@ -589,7 +589,7 @@ PARSERS: dict[str, Parser] = {
     "history.diffs.of_changes": _shown_diff,
 }  # fmt: skip
 
-# Those of secrets and personal data, to be switched on here once they are linear.
+# Those of secrets and personal data.
 REDACTION: dict[str, Parser] = {
     "notes.redact.redact": redact.redact,
     "notes.redact.redact_personal": redact.redact_personal,
@@ -599,7 +599,7 @@ REDACTION: dict[str, Parser] = {
     "notes.phrases.cards": lambda text: list(phrases.cards(text)),
     "notes.masks.mask": masks.mask,
 }  # fmt: skip
-# PARSERS |= REDACTION
+PARSERS |= REDACTION
 
 # What somebody may answer with instead of a value.
 REFUSALS = (CommonplaceError, UnicodeEncodeError)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from commonplace import Memory, config, paths
 from commonplace.agent.context import ContextBuilder
 from commonplace.cli.application import cli
-from commonplace.config import foreign
+from commonplace.config import foreign, loading
 from commonplace.errors import ConfigError
 from commonplace.notes import languages
 
@@ -178,3 +178,18 @@ def test_no_spelling_of_a_hidden_place_is_allowed(parts: list[str]) -> None:
         return
     if any(part.startswith(".") for part in spelled.split("/")):
         assert not foreign.may_name(spelled, foreign.OF_COLLECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"a." * 20_000 + b"b = 1", "a key of more than 64 parts (at line 1)"),
+        (b"\n[" + b'"a" . ' * 20_000 + b"b]", "a key of more than 64 parts (at line 2)"),
+        (b"x = {" + b"a." * 20_000 + b"b = 1}", "a key of more than 64 parts (at line 1)"),
+        (b"# " + b"a" * 300_000, "has 300,002 bytes"),
+    ],
+)
+def test_settings_that_take_long_are_refused(data: bytes, why: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        loading.parse(data, Path("commonplace.toml"))
+    assert why in str(error.value)

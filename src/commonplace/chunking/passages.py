@@ -43,8 +43,13 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
     said = _said(whole_note)  # lines that are gone had comments of their own
+    headings = sections.all_heading_lines(note) if settings.by_heading else set[int]()
     for section in sections.split(note) if settings.by_heading else whole:
-        parts = list(_cut(note, section, settings, said))
+        first, last = section.start_line, section.end_line
+        if first in headings and (first == last or (first + 1 == last and last in headings)):
+            parts = [(first, last, "\n".join(note.lines[first - 1 : last]))]  # nothing stands below it
+        else:
+            parts = list(_cut(note, section, settings, said))
         if parts:
             share = turns.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
@@ -162,11 +167,12 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple
 def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
     """Yield index ranges (start, end) of units packed up to the target size."""
     sizes = [unit[2] for unit in units]
+    scores: dict[int, float] = {}
     target = settings.target
     start = index = size = 0
     while index < len(sizes):
         if index > start and size + sizes[index] + index - start > target:
-            end = _end(units, note, settings, start, index)
+            end = _end(units, note, settings, start, index, scores)
             yield start, end
             start = _step_back(sizes, start, end, settings.overlap) if settings.overlap else end
             size = sum(sizes[start:index])
@@ -177,13 +183,22 @@ def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterato
         yield start, len(sizes)
 
 
-def _end(units: Sequence[Unit], note: Note, settings: ChunkSettings, start: int, index: int) -> int:
+def _end(
+    units: Sequence[Unit],
+    note: Note,
+    settings: ChunkSettings,
+    start: int,
+    index: int,
+    scores: dict[int, float],
+) -> int:
     """Where the passage that is full at `index` ends: there, or at a better place within the window."""
     if not settings.window:
         return index
 
     def score(place: int) -> float:
-        return breakpoints.score(note, units[place][0])
+        if place not in scores:  # windows overlap
+            scores[place] = breakpoints.score(note, units[place][0])
+        return scores[place]
 
     return breakpoints.choose([unit[2] for unit in units[start:index]], score, start, index, settings.window)
 

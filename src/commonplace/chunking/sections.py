@@ -36,6 +36,16 @@ def split(note: Note) -> list[Section]:
     return sections
 
 
+def all_heading_lines(note: Note) -> set[int]:
+    """Lines of a note that are headings, the underlines of setext headings included."""
+    found: set[int] = set()
+    for heading in note.headings:
+        found.add(heading.line)
+        if not is_atx(note.lines[heading.line - 1]):
+            found.add(heading.line + 1)
+    return found
+
+
 def heading_lines(note: Note, section: Section) -> frozenset[int]:
     """Lines of a section that are headings, a setext heading's underline included."""
     found: set[int] = set()

@@ -36,14 +36,14 @@ def read(note: Note) -> list[Statement]:
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
     fenced.update([*fences.nested(note.lines, fenced)])
     found: list[Statement] = []
+    skipped = sections.all_heading_lines(note)
     for section in sections.split(note):
         if note.front_matter and section.start_line == 1:
             continue
-        skipped = sections.heading_lines(note, section)
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
-        found += (
-            _statement(note, place, section.headings, said) for place in _gather(note.lines, numbers, fenced)
-        )
+        if numbers:
+            places = _gather(note.lines, numbers, fenced)
+            found += (_statement(note, place, section.headings, said) for place in places)
     return [statement for statement in found if statement.text]
 
 

@@ -56,8 +56,7 @@ def of_note(note: Note) -> Strikes:
         return {}
     passed = {number for first, last in note.fences for number in range(first, last + 1)}
     passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
-    for section in sections.split(note):
-        passed |= sections.heading_lines(note, section)
+    passed |= sections.all_heading_lines(note)
     return of_lines(note.lines, passed)
 
 

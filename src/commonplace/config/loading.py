@@ -19,6 +19,10 @@ AGENT_VARIABLE = "COMMONPLACE_AGENT"
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 _NAMED = ("collections", "contexts", "workspaces", "agents")  # tables that hold no keys of the table of keys
 _WORKSPACE_TABLES = ("collections", "contexts", "updates")
+_LARGEST = 256 << 10  # bytes of a settings file
+_DEEPEST = 64  # parts of a dotted key: the library takes a time that grows with their square
+_PART = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_DEEP = re.compile(rb"(?<![\w-])(?:" + _PART + rb"){%d}" % _DEEPEST)
 _ATTEMPTS = 20  # a file may be replaced while it is being opened, which is refused
 
 
@@ -160,6 +164,11 @@ def parse(data: bytes, path: Path) -> Mapping[str, Any]:
     """Parse what a settings file holds, or is to hold. Raises ConfigError, naming the file and the line."""
     import tomllib
 
+    if len(data) > _LARGEST:
+        raise ConfigError(paths.shown(path), f"has {len(data):,} bytes; settings have {_LARGEST:,} at most")
+    if deep := _DEEP.search(data):
+        line = data.count(b"\n", 0, deep.start()) + 1
+        raise ConfigError(paths.shown(path), f"a key of more than {_DEEPEST} parts (at line {line})")
     try:
         return tomllib.loads(data.decode("utf-8-sig").replace("\r\n", "\n"))
     except UnicodeDecodeError as error:

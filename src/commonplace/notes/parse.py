@@ -25,6 +25,7 @@ _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
+_MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -85,7 +86,7 @@ def _with_guesses(
 
 
 def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:
-    """Find headings and fences below line `skip`."""
+    """Find headings, the first 100,000, and fences below line `skip`."""
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
@@ -97,7 +98,7 @@ def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
         elif fence := _opens(line):
             opened, mark = number, fence
-        elif heading := _heading(lines, number, skip):
+        elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip)):
             if line[0] == " ":
                 margins = _margins(lines) if margins is None else margins
                 if _in_list_item(lines, margins, number, skip):

@@ -78,22 +78,25 @@ def _expressions(text: str, now: date) -> list[_Found]:
 
 def _matches(text: str, now: date) -> Iterator[_Found]:
     lower = text.lower()
-    for rule in _rules(text):
-        if any(hint in lower for hint in rule.hints):
+    for rule, hints in _rules(text.isascii()):
+        if hints.search(lower):
             for match in _compiled(rule.pattern).finditer(text):
                 period = _resolved(rule, match, now)
                 if period is not None:
                     yield _Found(match.start(), match.end(), period, _kind(rule, match), rule, match)
 
 
-def _rules(text: str) -> tuple[Rule, ...]:
+@cache
+def _rules(is_ascii: bool) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
+    """The rules that a text may follow, each with what finds one of its hints."""
     from commonplace.search import english_dates
 
-    if text.isascii():
-        return english_dates.RULES
-    from commonplace.search import chinese_dates
+    rules: tuple[Rule, ...] = english_dates.RULES
+    if not is_ascii:
+        from commonplace.search import chinese_dates
 
-    return english_dates.RULES + chinese_dates.RULES
+        rules += chinese_dates.RULES
+    return tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rules)
 
 
 @cache

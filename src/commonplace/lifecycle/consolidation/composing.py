@@ -38,13 +38,16 @@ class Draft:
     path: str
     memory: str
     archive: str
+    known: tuple[str, Page] | None = None  # a text of long-term memory, and its entries
     archived: list[str] = field(default_factory=list)
     left_out: list[Accepted] = field(default_factory=list)
     lost: list[Accepted] = field(default_factory=list)
 
     def page(self) -> Page:
         """The entries of long-term memory as they stand now."""
-        return standing.read(self.memory, self.path)
+        if self.known is None or self.known[0] != self.memory:
+            self.known = self.memory, standing.read(self.memory, self.path)
+        return self.known[1]
 
     def moved(self, path: str, moved: Callable[[int], str | None]) -> None:
         """Let the references of both files follow lines that were moved."""
@@ -61,17 +64,22 @@ def compose(
     today: date,
     most_chars: int,
     moves: Mapping[int, Mapping[str, str]],
+    page: Page | None = None,
 ) -> Draft:
     """Carry out what was accepted, and keep to the cap; additions that do not fit are left out, last first.
 
     What is read back of the text must be what was to be written: what is not is left out as well. `moves`
-    are references of entries, by line, to be rewritten.
+    are references of entries, by line, to be rewritten; `page` is what `memory` holds, where it is known.
     """
     kept = list(accepted)
     left_out: list[Accepted] = []
     lost: list[Accepted] = []
     while True:
-        draft = _composed(path, memory, archive, kept, today, moves)
+        draft = Draft(path, _with_moves(memory, moves), archive, (memory, page) if page else None)
+        _replace(draft, kept, today)
+        for item in kept:
+            if item.operation.op == "add":
+                _add(draft, item)
         if unread := _unread(draft, kept):
             lost += unread
             kept = [item for item in kept if item not in unread]
@@ -85,24 +93,10 @@ def compose(
         left_out.append(kept.pop(last))
 
 
-def _composed(
-    path: str,
-    memory: str,
-    archive: str,
-    accepted: Sequence[Accepted],
-    today: date,
-    moves: Mapping[int, Mapping[str, str]],
-) -> Draft:
-    draft = Draft(path, _with_moves(memory, moves), archive)
-    _replace(draft, accepted, today)
-    for item in accepted:
-        if item.operation.op == "add":
-            _add(draft, item)
-    return draft
-
-
 def _unread(draft: Draft, accepted: Sequence[Accepted]) -> list[Accepted]:
     """What was written and cannot be read back as an entry of its section, each as one of its own."""
+    if not any(item.operation.text for item in accepted):
+        return []
     page = draft.page()
 
     def said(section: str, text: str) -> tuple[str, str]:

@@ -36,6 +36,8 @@ class Contradiction:
 
 def targets(then: Page, now: Page) -> dict[str, Entry]:
     """The entries that labels meant when the plan was asked for, as they stand now: by their words."""
+    if then is now:
+        return {entry.label: entry for entry in now.labelled}
     found: dict[str, Entry] = {}
     standing: dict[tuple[str, str], list[Entry]] = {}
     for other in now.labelled:

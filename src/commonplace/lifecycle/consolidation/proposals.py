@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import date
-from itertools import islice
+from itertools import accumulate, islice
 
 from commonplace.lifecycle.consolidation import checks, sameness
 from commonplace.lifecycle.consolidation.plan import Operation
@@ -14,6 +14,7 @@ from commonplace.search import wording
 
 # Characters of entries that are compared at most: all that a page of some hundreds holds, each with each.
 _MOST_COMPARED = 5_000_000
+_MOST_CHARS = 1 << 18  # of the entries that are compared: no page that somebody reads has more
 _GLANCE = 10  # what it counts to see that two cannot be the same
 
 
@@ -24,7 +25,7 @@ def of(page: Page, today: date) -> list[Operation]:
     operations = [operation for operation in found if operation]
     over = {operation.targets[0] for operation in operations}
     merged: set[str] = set()
-    alike = _Alike([entry for entry in free if entry.label not in over])
+    alike = _Alike(_compared([entry for entry in free if entry.label not in over]))
     for number, entry in enumerate(alike.entries):
         if entry.label in merged:
             continue
@@ -38,6 +39,17 @@ def of(page: Page, today: date) -> list[Operation]:
             Operation("merge", tuple(one.label for one in group), text=text, reason="say the same")
         )
     return operations
+
+
+def uncompared(page: Page) -> int:
+    """How many entries, the last ones of a page that is too long, are not compared with the others."""
+    free = [entry for entry in page.labelled if entry.may_be_touched]
+    return len(free) - len(_compared(free))
+
+
+def _compared(entries: Sequence[Entry]) -> Sequence[Entry]:
+    sizes = list(accumulate(len(entry.text) for entry in entries))
+    return entries[: bisect_right(sizes, _MOST_CHARS)]
 
 
 def _expiry(entry: Entry, today: date) -> Operation | None:

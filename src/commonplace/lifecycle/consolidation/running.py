@@ -77,9 +77,11 @@ class _Planned:
     """A plan with what it was made from: labels mean what they meant then."""
 
     operations: list[Operation]
+    text: str
     page: Page
     found: list[Candidate]
     by_model: bool = False
+    failed: bool = False  # the model was asked in vain
     left_out: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -110,8 +112,7 @@ def consolidate(
         run, outcome = _carried_out(memory, planned, days, now, writes=writes, shown=shown)
         result = _result(planned, run, outcome)
         if not dry_run:
-            failed = llm is not None and bool(planned.warnings)
-            result = _noted(memory, now, result, seen=seen, failed=failed)
+            result = _noted(memory, now, result, seen=seen, failed=planned.failed)
     return result
 
 
@@ -130,7 +131,7 @@ def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = 
     """Put together what a model would be asked, and ask nothing. Raises NoteUnreadable, OutsideRoots."""
     now = now or datetime.now().astimezone()
     days = memory.settings.consolidate.days if days is None else days
-    page = _page(memory)
+    page = _page(memory)[1]
     found = candidates.read(memory, days, now)
     return plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
 
@@ -146,15 +147,16 @@ def span(last: date, days: int) -> str:
     return f"{first.isoformat()}..{last.isoformat()[shared:]}"
 
 
-def _page(memory: Memory) -> Page:
-    """The entries of long-term memory, if it and its archive may be rewritten. Raises NoteUnreadable."""
+def _page(memory: Memory) -> tuple[str, Page]:
+    """Long-term memory and its entries, if it and its archive may be rewritten. Raises NoteUnreadable."""
 
     def read(path: str) -> bytes | None:
         return applying.read(memory.workspace, path)
 
     _text(memory, composing.ARCHIVE, read)
     path = _path(memory)
-    return standing.read(_text(memory, path, read)[1], path)
+    text = _text(memory, path, read)[1]
+    return text, standing.read(text, path)
 
 
 def _text(memory: Memory, path: str, read: applying.Read) -> tuple[bytes | None, str]:
@@ -171,9 +173,9 @@ def _path(memory: Memory) -> str:
 
 def _planned(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Planned:
     """Let the model plan, or put together what can be proposed without one."""
-    page = _page(memory)
+    text, page = _page(memory)
     found = candidates.read(memory, days, now)
-    planned = _Planned([], page, found)
+    planned = _Planned([], text, page, found)
     if llm is not None and found:
         asked = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
         planned.left_out = asked.left_out
@@ -181,9 +183,13 @@ def _planned(memory: Memory, llm: Llm | None, days: int, now: datetime) -> _Plan
             planned.operations = plan.ask(llm, asked, memory.settings.consolidate)
             planned.found, planned.by_model = list(asked.shown), True
         except CommonplaceError as error:
+            planned.failed = True
             planned.warnings.append(f"no language model planned this ({error})")
     if not planned.by_model:
         planned.operations = proposals.of(page, now.date())
+        if beyond := proposals.uncompared(page):
+            told = f"the last {beyond:,} entries of {_path(memory)} were not compared with the others"
+            planned.warnings.append(f"{told}: it is too long; shorten it by hand")
         # Nothing to ask about is no failure: the sources are still looked after.
         planned.by_model = llm is not None and not found and not planned.operations
     return planned
@@ -233,7 +239,7 @@ def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read
     path = _path(memory)
     before, text = _text(memory, path, read)
     archive_before, archive = _text(memory, composing.ARCHIVE, read)
-    page = standing.read(text, path)
+    page = planned.page if text == planned.text else standing.read(text, path)
     sources = ground.sources(memory, planned.found, today, read)
     grounds = checks.Ground(
         page,
@@ -247,7 +253,7 @@ def _compose(memory: Memory, planned: _Planned, today: date, read: applying.Read
     alive = living.check(page.entries, read)
     draft = composing.compose(
         path, text, archive, outcome.checked.accepted, today=today,
-        most_chars=memory.settings.consolidate.max_chars, moves=alive.moves,
+        most_chars=memory.settings.consolidate.max_chars, moves=alive.moves, page=page,
     )  # fmt: skip
     _settle(outcome, draft, memory.settings.consolidate.max_chars)
     outcome.orphans, outcome.archived = alive.orphans, draft.archived

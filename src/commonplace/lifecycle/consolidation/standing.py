@@ -78,6 +78,8 @@ def read(text: str, path: str) -> Page:
     note = parse(plain, path)
     raw = plain.split("\n")
     found: list[Entry] = []
+    odd = not plain.isascii() and _UNDECODED.search(plain) is not None
+    private = "<private" in plain.lower() or "</private" in plain.lower()
     end = number = 0
     told = statements.read(note)
     for at, statement in enumerate(told):
@@ -88,8 +90,11 @@ def read(text: str, path: str) -> Page:
         if listed and not statement.struck and not nested:
             number += 1
             label = f"M{number}"
-        leads = _leads(statement, list(statements.under(told, at)), raw)
-        found.append(_entry(label, statement, raw, leads=leads, nested=nested))
+        below = statement.end > statement.last
+        leads = below and _leads(statement, list(statements.under(told, at)), raw)
+        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private or below else ""
+        fixed = _fixed(statement, own) if own or MARK in statement.text else ""
+        found.append(_entry(label, statement, fixed, leads=leads, nested=nested))
     return Page(tuple(found), *_sections(note, raw))
 
 
@@ -99,19 +104,23 @@ def _leads(statement: Statement, under: Sequence[Statement], raw: Sequence[str])
     return any(raw[n - 1].strip() for n in range(statement.last + 1, statement.end + 1) if n not in struck)
 
 
-def _entry(label: str, statement: Statement, raw: Sequence[str], *, leads: bool, nested: bool) -> Entry:
-    own = "\n".join(raw[statement.first - 1 : statement.end])
+def _fixed(statement: Statement, own: str) -> str:
+    """Why nothing generated may move a statement with such lines of its own; empty where it may."""
     hidden = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
     if not hidden and statement.end > statement.last:
         hidden = MARK in "\n".join(parse(own, "x.md").lines)
     damaged = "holds bytes that are no text" if _UNDECODED.search(own) else ""
+    return "is partly hidden" if hidden else damaged
+
+
+def _entry(label: str, statement: Statement, fixed: str, *, leads: bool, nested: bool) -> Entry:
     return Entry(
         label,
         statement,
         _legible(" ".join(statement.text.split())),
         _legible(statement.headings[-1]) if statement.headings else "",
         statements.is_pinned(statement.said),
-        "is partly hidden" if hidden else damaged,
+        fixed,
         leads,
         nested,
     )

@@ -38,6 +38,8 @@ def _open_private(text: str) -> int:
 
 def _open_fence(text: str, path: str) -> int:
     """The line of a fence that reaches whatever is put behind the text; 0 without one."""
+    if "```" not in text and "~~~" not in text:
+        return 0
     note = parse(text, path)
     lines = [*note.lines, ""]
     _, fences = structure(lines, note.front_matter[1] if note.front_matter else 0)

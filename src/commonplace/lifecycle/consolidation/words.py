@@ -133,8 +133,10 @@ def _word(word: str, forms: set[str]) -> Iterator[Token]:
 
 def stem(word: str) -> str:
     """Return a word without its ending."""
+    if not (word.isascii() and word.isalpha()):
+        return word
     for ending in ("ing", "ed", "es", "s", "e"):
-        if word.isascii() and word.isalpha() and word.endswith(ending) and len(word) > len(ending) + 2:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
             return word[: -len(ending)]
     return word
 
