@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
+import apsw
 import pytest
 
 from commonplace import Memory, paths
@@ -504,9 +506,20 @@ def test_damage_below_commonplace_loses_no_note(root: Path) -> None:
     assert damaged(root, 16, 1) == 16
 
 
+def test_bytes_of_a_record_that_are_no_text_are_damage(root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.search("walnut desk")
+        memory.usage()
+    with closing(apsw.Connection(str(root / ".commonplace" / "usage.sqlite"))) as connection:
+        assert connection.execute("SELECT count(*) FROM hits").get
+        connection.execute("UPDATE hits SET path = CAST(x'c9' AS TEXT)")
+    with Memory.open(root) as memory, pytest.raises(CommonplaceError, match="damaged; delete it"):
+        memory.usage()
+
+
 @pytest.mark.slow
 def test_much_damage_below_commonplace_loses_no_note(root: Path) -> None:
-    count = damaged(root, 400, 2)
+    count = damaged(root, 200, 2)
     print(f"\n{count} files damaged, 0 lines of notes lost")
 
 
