@@ -22,7 +22,7 @@ from commonplace import paths
 from commonplace.base import swap
 from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.errors import NoteUnreadable
-from commonplace.locks import LOCK_WAIT_S, LockTimeout, locked
+from commonplace.locks import LOCK_WAIT_S, LockTimeout, locked, number
 
 __all__ = ["LOCK_WAIT_S", "Guard", "LockTimeout", "clear", "exchange", "locked", "replace"]
 
@@ -291,7 +291,8 @@ def temporary_name(name: str, lock: Path, stage: str) -> str:
     """Return the one name of a temporary file beside a file, for a stage of its exchange under a lock."""
     import hashlib
 
-    text = f"{name}\0{lock}\0{stage}".encode("utf-8", "surrogateescape")
+    # Two who hold files of one name, since the first was deleted, are two to each other as well.
+    text = f"{name}\0{lock}\0{number(lock) or ''}\0{stage}".encode("utf-8", "surrogateescape")
     return f".{Path(name).stem[:40]}.{hashlib.sha256(text).hexdigest()[:12]}.tmp"
 
 

@@ -123,6 +123,8 @@ def translated(path: Path) -> Iterator[None]:
     except OSError as error:
         remedy = "; remove it" if isinstance(error, Unsafe) else ""
         raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}{remedy}") from error
+    except UnicodeDecodeError as error:  # we wrote UTF-8
+        raise NoteUnreadable(paths.shown(path), DAMAGED) from error
     except apsw.Error as error:
         if isinstance(error, apsw.NotADBError | apsw.CorruptError):
             reason = DAMAGED

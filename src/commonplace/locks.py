@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -48,20 +49,52 @@ def _turn(waited: float) -> float:
 
 @contextmanager
 def _held(path: Path, deadline: float, pause: Callable[[float], float]) -> Iterator[None]:
+    descriptor = _taken(path, deadline, pause)
+    here = path, threading.get_ident()
     try:
-        descriptor = _open(path)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), _reason(path, error)) from error
-    except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
-        raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
-    try:
-        _acquire(descriptor, path, deadline, pause)
-        try:
-            yield
-        finally:
-            _release(descriptor)
+        _numbers[here] = os.fstat(descriptor).st_ino
+        yield
     finally:
-        os.close(descriptor)
+        _numbers.pop(here, None)
+        try:
+            _release(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def number(lock: str | os.PathLike[str]) -> int:
+    """Return the number of the lock file that this thread holds under a name, 0 for none.
+
+    Where somebody deleted the file meanwhile, another one may be made and held under the same name.
+    """
+    return _numbers.get((Path(lock), threading.get_ident()), 0)
+
+
+_numbers: dict[tuple[Path, int], int] = {}
+
+
+def _taken(path: Path, deadline: float, pause: Callable[[float], float]) -> int:
+    """Lock the file of a name, made if it is missing, and return its descriptor."""
+    while True:
+        try:
+            descriptor = _open(path)
+        except FileNotFoundError as error:  # its folder was deleted as it was made
+            if time.monotonic() < deadline:
+                continue
+            raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(path), _reason(path, error)) from error
+        except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
+            raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
+        try:
+            _acquire(descriptor, path, deadline, pause)
+            with suppress(FileNotFoundError):
+                if sys.platform == "win32" or os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+                    return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # a file that was deleted while we waited for it keeps nobody else out
 
 
 def _open(path: Path) -> int:
@@ -105,7 +138,8 @@ def _claim(descriptor: int, path: Path) -> None:
         return
     if stat.S_IMODE(file.st_mode) != mode:
         os.fchmod(descriptor, mode)
-    if own == 0 and folder.st_uid != 0:
+    # A file with anything in it is none of ours: somebody else may have moved it here.
+    if own == 0 and folder.st_uid != 0 and not file.st_size:
         os.fchown(descriptor, folder.st_uid, folder.st_gid)  # or its owner could not open it any more
 
 

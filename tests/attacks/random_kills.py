@@ -60,8 +60,12 @@ class Bench:
             day = f"2025-03-1{n}"
             (memory / f"{day}.md").write_text(f"# {day}\n\n" + "\n".join(lines[2 * n : 2 * n + 2]) + "\n")
         self.rules, self.secrets = list(range(40)), list(range(300))
-        (memory / "rules.md").write_text("# Rules\n\n" + "".join(f"- rule {n} says one.\n" for n in self.rules))
-        (memory / "keys.md").write_text("# Keys\n\n" + "".join(f"- secret {n} larch.\n" for n in self.secrets))
+        (memory / "rules.md").write_text(
+            "# Rules\n\n" + "".join(f"- rule {n} says one.\n" for n in self.rules)
+        )
+        (memory / "keys.md").write_text(
+            "# Keys\n\n" + "".join(f"- secret {n} larch.\n" for n in self.secrets)
+        )
         self.kept |= {f"shelf {n} " for n in range(6)} | {f"rule {n} " for n in self.rules}
 
     def commands(self) -> dict[str, tuple[Callable[[Memory], object], Callable[[], object]]]:

@@ -37,6 +37,7 @@ def connect(
         # would drop its locks (https://sqlite.org/howtocorrupt.html, 2.2).
         with suppress(FileExistsError):
             root.create(path, b"")
+    _drop_journal(root, f"{os.fspath(path)}-journal")
     for suffix in ("", *SIDE_FILES):
         _check(root, f"{os.fspath(path)}{suffix}")
     name = root.absolute(path)
@@ -68,6 +69,23 @@ def is_full(error: apsw.Error) -> bool:
     return isinstance(error, apsw.FullError) or (
         isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
     )
+
+
+def _drop_journal(root: Root, path: str) -> None:
+    """Remove a rollback journal before SQLite sees it. Raises `Unsafe` where that cannot be done.
+
+    Ours are written ahead (WAL), so that one is left behind at most while a file is made, when nothing is in
+    it. SQLite opens and deletes whatever file a journal names as the one that leads it
+    (https://sqlite.org/fileformat2.html#rollbackjournal), wherever it lies.
+    """
+    try:
+        root.unlink(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except Unsafe:
+        raise
+    except OSError as error:
+        raise Unsafe("a rollback journal, which is none of ours; remove it", root.absolute(path)) from error
 
 
 def _check(root: Root, path: str) -> None:

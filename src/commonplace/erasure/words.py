@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from unicodedata import normalize
 from urllib.parse import quote
@@ -134,10 +134,17 @@ class _Word:
 
     def _joined(self, form: str, letter: Callable[[str], str]) -> str:
         runs = (part.split() for part in _SEAM.split(form))
-        parts = (self._gap.join("".join(map(letter, word)) for word in run) for run in runs)
+        parts = ("".join(self._spelled(run, letter)) for run in runs)
         begins = _BEGINS if re.match(_WORD, form) else ""
         ends = _ENDS if re.match(_WORD, form[-1]) else ""
         return f"{begins}{_WIDE_GAP.join(parts)}{ends}"
+
+    def _spelled(self, run: Sequence[str], letter: Callable[[str], str]) -> Iterator[str]:
+        for place, word in enumerate(run):
+            if place:
+                # What parts two words can be read in many ways: for a letter or digit behind it, one is enough.
+                yield f"(?>{self._gap})" if word[0].isalnum() else self._gap
+            yield "".join(map(letter, word))
 
 
 def _letter(character: str) -> str:

@@ -17,6 +17,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 # Folders that never hold somebody's notes; hidden ones are skipped as well.
 IGNORED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "vendor"})
 _WILD = "*?["
+_MOST_DEEP = 2  # places of a glob where any folders may stand; one with more matches nothing
 
 # Bare tuples by folder, since a search makes one for every file it compares.
 Row = tuple[str, int, int]  # name, mtime_ns, size
@@ -277,12 +278,35 @@ def _translate(glob: str) -> str:
     """One glob as a regular expression; a folder name alone covers all below it."""
     if glob.endswith("/"):
         glob += "**"
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", glob)
-    table = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    for place in range(1, len(parts), 2):  # what was split at; between stands ordinary text
-        parts[place] = table.get(parts[place]) or _character_set(parts[place])
-    parts[::2] = map(re.escape, parts[::2])
-    return "".join(parts)
+    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", re.sub(r"(?:\*\*/)+", "**/", glob))
+    if sum(part.startswith("**") for part in parts[1::2]) > _MOST_DEEP:
+        return "(?!)"
+    table = {"**/": "(?:.*/)?", "**": ".*", "?": "[^/]"}
+    written = ""
+    for place, part in enumerate(parts):
+        if not place % 2:
+            written += _literal(part)
+        elif part != "*":
+            written += table.get(part) or _character_set(part)
+        else:
+            written += "\0"  # a star, which is written with what stands behind it
+    return "/".join(map(_segment, written.split("/"))) if "\0" in written else written
+
+
+def _literal(text: str) -> str:
+    return re.escape(text.replace("\0", ""))
+
+
+def _segment(written: str) -> str:
+    """One name of a glob with its stars: each but the last takes the first place where the rest goes on.
+
+    So no star is tried again, and the time does not grow with the power of their number (as in `fnmatch`).
+    """
+    first, *rest = written.split("\0")
+    if not rest:
+        return first
+    inner = "".join(f"(?>[^/]*?{part})" for part in rest[:-1] if part)
+    return f"{first}{inner}[^/]*{rest[-1]}"
 
 
 def _character_set(glob: str) -> str:
