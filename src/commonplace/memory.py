@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from commonplace import config, paths
+from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.embedding.current import CurrentModel
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, OutsideRoots
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
@@ -390,6 +391,10 @@ class Memory:
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
             form = places.format_of(self._store, shown)
+        # A note in a hidden folder is one where a glob names the folder.
+        is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
+        if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
+            raise OutsideRoots(paths.shown(shown), "no note: hidden files and settings are not read as notes")
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in sources(self)])
         return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base.root import LIMIT, Root, Unsafe, kind
+from commonplace.base.root import LIMIT, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_key
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
@@ -327,6 +327,8 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
         outside = not any(is_within(real, os.path.realpath(root)) for root in roots)
         mode = None if outside else os.stat(real).st_mode
     except FileNotFoundError as error:
+        if _leads_to_hidden(real, path, roots):
+            raise OutsideRoots(name, "a symlink that leads to a hidden file") from error
         if missing_ok:
             return Path(real)
         raise NoteNotFound(name) from error
@@ -336,6 +338,8 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
         raise NoteUnreadable(name, reason(error)) from error
     if mode is None:
         raise OutsideRoots(name, _why_outside(path, roots))
+    if _leads_to_hidden(real, path, roots):
+        raise OutsideRoots(name, "a symlink that leads to a hidden file")
     if not stat.S_ISREG(mode):
         raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
     return Path(real)
@@ -416,6 +420,17 @@ def _names(folder: Path) -> Iterator[str]:
                 yield entry.name
     except OSError:
         return
+
+
+def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path]) -> bool:
+    """Whether a plain name stands for a file that is hidden below its root, such as `.env`."""
+    spelled = os.path.normpath(os.path.join(roots[0], path))
+    for root in roots:
+        base = os.path.realpath(root)
+        if is_within(real, base) and is_hidden(real[len(base) :]):
+            named = (os.path.normpath(root), base)
+            return not any(is_within(spelled, one) and is_hidden(spelled[len(one) :]) for one in named)
+    return False
 
 
 def _why_outside(path: Path, roots: Sequence[Path]) -> str:

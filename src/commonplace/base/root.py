@@ -273,6 +273,8 @@ class Root:
             return self.absolute(path)
         if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
             raise Unsafe("a symlink that leads out of its folder", self.absolute(path))
+        if is_hidden(real[len(base) :]) and not is_hidden(os.sep.join(self._parts(path))):
+            raise Unsafe("a symlink that leads to a hidden file", self.absolute(path))
         return self.path + real[len(base.rstrip(os.sep)) :]
 
     def _parts(self, path: Path) -> list[str]:
@@ -359,6 +361,11 @@ class Root:
 
 def _is_below(path: str, base: str) -> bool:
     return path == base or path.startswith(base.rstrip(os.sep) + os.sep)
+
+
+def is_hidden(path: str) -> bool:
+    """Tell whether a name in a relative path begins with a dot."""
+    return any(part.startswith(".") for part in path.split(os.sep) if part not in (os.curdir, os.pardir))
 
 
 def open_named(path: Path) -> BufferedReader:

@@ -142,7 +142,7 @@ class _Word:
     def _spelled(self, run: Sequence[str], letter: Callable[[str], str]) -> Iterator[str]:
         for place, word in enumerate(run):
             if place:
-                # What parts two words can be read in many ways: for a letter or digit behind it, one is enough.
+                # What parts two words can be read in many ways; before a letter or digit one is enough.
                 yield f"(?>{self._gap})" if word[0].isalnum() else self._gap
             yield "".join(map(letter, word))
 
