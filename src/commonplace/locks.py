@@ -112,15 +112,20 @@ def _open(path: Path) -> int:
 
 
 def _reason(path: Path, error: OSError) -> str:
-    """Return why a lock file cannot be opened, with the remedy where its folder is another user's."""
+    """Return why a lock file cannot be opened, with the remedy where it or its folder is another user's."""
     reason = paths.reason(error)
+    if not isinstance(error, PermissionError) or not hasattr(os, "geteuid"):
+        return reason
     with suppress(OSError):
         owner = os.lstat(os.path.join(paths.root_of(path).path, paths.DERIVED_FOLDER)).st_uid
-        if isinstance(error, PermissionError) and hasattr(os, "geteuid") and owner != os.geteuid():
+        if owner != os.geteuid():
             return (
                 f"{reason}: another user ({owner}) writes the notes here, and only they can; keep a workspace"
                 " of your own and add this folder to it as a collection"
             )
+    with suppress(OSError):
+        if (owner := os.lstat(path).st_uid) != os.geteuid():
+            return f"belongs to another user ({owner}), who could keep it locked; delete it"
     return reason
 
 
