@@ -56,10 +56,11 @@ def test_a_hidden_file_is_not_read_by_its_name(root: Path, name: str) -> None:
         memory.get(name)
 
 
-def test_a_journal_that_was_planted_is_gone_before_the_file_is_opened(tmp_path: Path) -> None:
+def test_a_journal_that_names_another_file_is_gone_before_the_file_is_opened(tmp_path: Path) -> None:
     root = Root(tmp_path)
     connect(root, "a.sqlite", make=True).close()
-    (tmp_path / "a.sqlite-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(600))
+    magic = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+    (tmp_path / "a.sqlite-journal").write_bytes(magic + bytes(600) + b"/owner/file" + bytes(8) + magic)
     connect(root, "a.sqlite").close()
     assert not (tmp_path / "a.sqlite-journal").exists()
 

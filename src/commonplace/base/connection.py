@@ -13,6 +13,7 @@ import apsw
 
 from commonplace.base.root import Root, Unsafe, kind
 
+_JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the end: a super-journal is named before it
 SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = "the disk is full"
 # Nothing of ours is a trigger or a view; one that a file brings is never run.
@@ -72,20 +73,26 @@ def is_full(error: apsw.Error) -> bool:
 
 
 def _drop_journal(root: Root, path: str) -> None:
-    """Remove a rollback journal before SQLite sees it. Raises `Unsafe` where that cannot be done.
+    """Remove a rollback journal that names another file, before SQLite sees it. Raises `Unsafe`.
 
-    Ours are written ahead (WAL), so that one is left behind at most while a file is made, when nothing is in
-    it. SQLite opens and deletes whatever file a journal names as the one that leads it
-    (https://sqlite.org/fileformat2.html#rollbackjournal), wherever it lies.
+    SQLite opens and deletes the super-journal that a journal names, wherever it lies
+    (https://sqlite.org/fileformat2.html#rollbackjournal). No transaction of ours has more than one file.
     """
     try:
-        root.unlink(path)
+        with root.open(path) as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - len(_JOURNAL_MAGIC)))
+            names_another = file.read() == _JOURNAL_MAGIC
+        if names_another:
+            root.unlink(path, missing_ok=True)
     except (FileNotFoundError, NotADirectoryError):
         return
     except Unsafe:
         raise
     except OSError as error:
-        raise Unsafe("a rollback journal, which is none of ours; remove it", root.absolute(path)) from error
+        raise Unsafe(
+            "a rollback journal that cannot be read or removed; remove it", root.absolute(path)
+        ) from error
 
 
 def _check(root: Root, path: str) -> None:
