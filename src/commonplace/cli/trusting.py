@@ -11,7 +11,7 @@ from commonplace import render, screen
 from commonplace.cli import failures, session
 from commonplace.cli.options import command
 
-_CELLS = 160  # of what a record says
+_MOST = 4000  # characters of a record that a person reads through before a yes
 
 
 @command("trust")
@@ -43,13 +43,12 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     session.note(f"records of yours from another machine are known once its key lies in {key}")
     asks = session.is_terminal(sys.stdin)
     for name in waiting:
-        session.write(f"{screen.one_line(name)}\n  {_told(records.describe(files, name))}")
-        if asks and click.confirm("Sign it, and act upon it from now on?", default=False, err=True):
+        text = screen.one_line(records.describe(files, name))
+        session.write(f"{screen.one_line(name)}\n  {text[:_MOST]}")
+        if len(text) > _MOST:
+            session.note("not taken back: it is longer than what is shown; copy the key it was signed with")
+        elif asks and click.confirm("Sign it, and act upon it from now on?", default=False, err=True):
             records.adopt(files, name)
     if not asks:
         told = render.count(len(waiting), "record")
         session.note(f"{told} not taken back: `commonplace trust` asks about each, on a terminal alone")
-
-
-def _told(text: str) -> str:
-    return screen.shorten(screen.one_line(text), _CELLS)
