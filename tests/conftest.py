@@ -40,6 +40,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
+@pytest.fixture
+def reachable_path(tmp_path: Path) -> Path:
+    """The folder of a test, which other users of the machine reach."""
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith(("pytest-", "popen-", "test_")):  # pytest's own, and none above
+            folder.chmod(0o755)
+    return tmp_path
+
+
 class NetworkRefusedError(AssertionError):
     """A test reached for the network."""
 

@@ -141,6 +141,15 @@ def test_derived_folder_is_made_once_and_ignored_by_git(tmp_path: Path) -> None:
 
 
 @posix
+def test_a_workspace_named_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    workspace = paths.Workspace(Path("notes"))
+    monkeypatch.chdir("/")
+    paths.prepare_derived(workspace)
+    assert (tmp_path / "notes" / ".commonplace" / ".gitignore").is_file()
+
+
 def test_derived_folder_must_not_lead_outside(tmp_path: Path) -> None:
     make(tmp_path, "work/", "elsewhere/")
     (tmp_path / "work" / ".commonplace").symlink_to(tmp_path / "elsewhere")

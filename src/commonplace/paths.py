@@ -33,7 +33,8 @@ class Workspace:
     __slots__ = ("root",)
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        # Absolute, since a relative path means something else to `Root`: one below the root.
+        self.root = Path(os.path.abspath(root))
 
     @property
     def files(self) -> Root:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -65,8 +65,10 @@ def wait_for(root: Path, line: str) -> None:
 
 
 def lose_records(root: Path) -> None:
-    """Delete all that is ours, as an owner may who wants to begin anew."""
-    shutil.rmtree(root / ".commonplace")
+    """Delete all that is ours, as an owner may who wants to begin anew: again where others write meanwhile."""
+    while (root / ".commonplace").exists():
+        with suppress(OSError):
+            shutil.rmtree(root / ".commonplace")
 
 
 # --- `.commonplace` deleted while it is in use ----------------------------------------------------------
@@ -269,12 +271,10 @@ def said(child: int, path: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
-def test_two_users_write_one_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_users_write_one_note(reachable_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder is its owner's; the other one searches it, and is told why he cannot write."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
-        folder.chmod(0o755)
-    root = tmp_path / "shared"
+    root = reachable_path / "shared"
     (root / "memory").mkdir(parents=True)
     (root / "memory" / "a.md").write_text("# A\n\n- the walnut desk is upstairs\n")
     for path in (root, root / "memory", root / "memory" / "a.md"):
@@ -298,7 +298,7 @@ def test_two_users_write_one_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             json.dumps({"lines": lines, "refused": refused, "hits": hits, "warned": warned})
         )
 
-    homes = {uid: tmp_path / str(uid) for uid in (OWNER, OTHER)}
+    homes = {uid: reachable_path / str(uid) for uid in (OWNER, OTHER)}
     for home in homes.values():
         home.mkdir()
     with_index = as_user(OWNER, homes[OWNER], lambda: Memory.open(root).sync())
