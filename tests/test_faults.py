@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -51,8 +52,24 @@ for batch in range(batches):
 """
 
 
+_started: list[subprocess.Popen[bytes]] = []
+
+
 def start(program: str, *arguments: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", program, *map(str, arguments)], stderr=subprocess.PIPE)
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    _started.append(subprocess.Popen(command, stderr=subprocess.PIPE))
+    return _started[-1]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_running() -> Iterator[None]:
+    """End the programs of a test that fails, which would burden all that follow."""
+    yield
+    while _started:
+        process = _started.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 @pytest.fixture
@@ -89,9 +106,13 @@ def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
 def test_killed_while_remembering(root: Path) -> None:
     rng = random.Random(1)
     for name in range(8):
-        kill_after(start(WRITE, root, name, 10_000), 0.25 + rng.random() * 0.3)
+        writer, until = start(WRITE, root, name, 10_000), time.monotonic() + 60
+        while not any(entry.startswith(f"{name}-") for entry in entries(root)):
+            assert writer.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        kill_after(writer, rng.random() * 0.3)
     found = entries(root)
-    assert found, "no writer came to write before it was killed"
     for name in range(8):  # what was written is there from the first entry on, without a gap
         numbers = [int(entry.split("-")[1]) for entry in found if entry.startswith(f"{name}-")]
         assert numbers == list(range(len(numbers)))
