@@ -11,28 +11,39 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
+from commonplace.notes.detectors import PASSWORD_WORDS
 from commonplace.notes.shapes import Span
 
 _OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur)(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
 _IS = (
-    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet)|['’]s)"
+    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet|est)|['’]s)"
     r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again))?[ \t]{0,2}:?[ \t]{1,3})[*_\"'`“]{0,3}"
 )
+_DASH = r"[ \t]{1,3}[-–—]{1,2}(?P<gap>)[ \t]{1,3}[*_\"'`“]{0,3}"
 _IS_ZH = (
     r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t]{0,2}(?:(?:就|还|仍)?是|为|(?:改|设|换)[成为]了?)?"
-    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?<=[ \t])(?P<gap>))[\"'`“「『]?"
+    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?:(?<=[ \t])|[-–—]{1,2}[ \t]{0,2})(?P<gap>))[\"'`“「『]?"
 )
 _VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
 _PIN = (
-    rf"(?<![a-z])pin(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})|[ \t]?码{_IS_ZH})"
+    rf"(?<![a-z])(?:pin|puk)(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})|[ \t]?码{_IS_ZH})"
     r"(\d{4,8})(?![\w-]|[.,]\d)"
 )
+# By the word of which `assignments` knows where it stands, or one that is looked for here.
 _NAMES = {
-    "password": ("pass", rf"pass(?:wor[dt]|phrase|code)s?{_IS}{_VALUE}"),
-    "密码": ("密码", rf"密码{_IS_ZH}{_VALUE}"),
-    "密碼": ("密碼", rf"密碼{_IS_ZH}{_VALUE}"),
-    "口令": ("口令", rf"口令{_IS_ZH}{_VALUE}"),
-    "pin": ("pin", _PIN),
+    "pass": rf"pass(?:wor[dt]s?|phrases?|codes?|e)(?:{_IS}|{_DASH}){_VALUE}",
+    "密码": rf"密码{_IS_ZH}{_VALUE}",
+    "密碼": rf"密碼{_IS_ZH}{_VALUE}",
+    "口令": rf"口令{_IS_ZH}{_VALUE}",
+    "key": rf"key{_IS}{_VALUE}",
+    "pin": _PIN,
+    "puk": _PIN,
+}
+_ELSEWHERE = {
+    word: rf"{re.escape(word)}[ \t]{{0,2}}(?:(?:{verbs or '[:：]'})|[-–—]{{1,2}}(?P<gap>)[ \t])[ \t]{{0,2}}[:：]?[ \t]{{0,2}}"
+    r"[\"'`“«「『]?([!#-&(-_a-~]{4,128})"
+    for words, verbs in PASSWORD_WORDS.values()
+    for word in words
 }
 _UNIT = re.compile(
     r"[ \t]?(?:char|digit|letter|day|week|month|year|hour|minute|time|user|word|account|[位个天月年次字种])",
@@ -43,6 +54,7 @@ _COUNTED = re.compile(r"\d+(?:[.,]\d+)*%?(?:st|nd|rd|th)?(?:-?[a-z]+)*\Z", re.IG
 _VERSION = re.compile(r"\d\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 _INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
+_KEY_LEAST = 16
 _LINKS = frozenset(
     "and the for not use one two time based only free less term day year off out per all".split()
 )
@@ -65,9 +77,10 @@ def names_in(lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
 
     `lower` is the text in lower case with a byte for each character.
     """
-    return tuple(
-        name for name, (word, _) in _NAMES.items() if (b"pin" in lower if word == "pin" else word in words)
-    )
+    names = [word for word in words if word in _NAMES or word.lower() in _ELSEWHERE]
+    if b"pin" in lower:
+        names += ("pin", "puk") if b"puk" in lower else ("pin",)
+    return tuple(names)
 
 
 def has_card(flat: bytes) -> bool:
@@ -79,9 +92,10 @@ def has_card(flat: bytes) -> bool:
 def find(text: str, lower: bytes, names: Iterable[str]) -> Iterator[Span]:
     """Find values that a sentence calls a secret; `lower` is as in `names_in`."""
     for name in names:
-        word = _NAMES[name][0]
-        for at in assignments.places(text, lower, word):
-            if word == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
+        for at in assignments.places(text, lower, name):
+            if name == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
+                continue
+            if name == "key" and (lower[at + 3 : at + 4] not in (b" ", b"'") or not assignments.is_key(text, at)):
                 continue
             found = _compiled(name).match(text, at)
             if found and (span := _judged(text, found, name)):
@@ -107,7 +121,7 @@ def _checks(digits: str) -> bool:
 
 @cache
 def _compiled(name: str) -> re.Pattern[str]:
-    return re.compile(_NAMES[name][1], re.IGNORECASE)
+    return re.compile(_NAMES.get(name) or _ELSEWHERE[name.lower()], re.IGNORECASE)
 
 
 def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
@@ -116,8 +130,10 @@ def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
     value = text[start:end]
     if _UNIT.match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
         return None
-    if name == "pin":
+    if name in ("pin", "puk"):
         return start, end, "pin"
+    if name == "key":
+        return (start, end, "key") if len(value) >= _KEY_LEAST and _is_made_up(value) else None
     if found.groupdict().get("gap") is not None:  # nothing but a blank between the word and the value
         return (start, end, "password") if _stands_alone(text, value, end) else None
     told = _is_made_up(value) or (_CLAUSE_ENDS.match(text, end) is not None and _is_no_word(value))

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from commonplace.base.digest import blake2b
-from commonplace.notes import assignments, detectors, folded, phrases, shapes
+from commonplace.notes import assignments, credentials, detectors, folded, phrases, shapes
 from commonplace.notes.shapes import Span
 
 Finder = Callable[[str], Iterable[Span]]
 
 MARK = "[REDACTED:"
-REVISION = 2  # of the code: to be raised when it finds other secrets by the same rules
+REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
 _RULE_TYPES = (str, bytes, int, tuple, list, dict, frozenset, re.Pattern)
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 
@@ -71,7 +71,7 @@ def rules_digest() -> str:
     row and constant of the modules that find secrets counts, so that none can be forgotten.
     """
     rules = [repr(REVISION)]
-    for module in (detectors, shapes, folded, assignments, phrases):
+    for module in (detectors, shapes, folded, assignments, phrases, credentials):
         for name, value in sorted(vars(module).items()):
             if not name.startswith("__") and isinstance(value, _RULE_TYPES):
                 rules.append(f"{module.__name__}.{name}={_canonical(value)}")
@@ -131,19 +131,22 @@ def _secrets(text: str) -> Iterator[Span]:
     # A byte for each character, so that every place in it is a place in the text.
     flat = text.encode("ascii", "replace")
     places = shapes.runs(flat)
-    if b"PRIVATE KEY" in flat or (places and (b"Private-Lines" in flat or b"Static key" in flat)):
-        yield from shapes.private_keys(text)
     if places:
+        if b"PRIVATE KEY" in flat or b"Private-Lines" in flat or b"Static key" in flat:
+            yield from shapes.private_keys(text)
         yield from shapes.tokens(text, places)
         yield from shapes.marked(text, places)
         if b".eyJ" in flat:
             yield from shapes.web_tokens(text)
     lower = flat.lower()
+    if places:
+        yield from credentials.hashes(text, flat, lower)
     if (places or b"@" in flat) and b"://" in flat:
         yield from shapes.addresses(text)
     words = assignments.words_in(text, lower, long=bool(places))
     if words:
         yield from assignments.find(text, lower, words)
+    yield from credentials.find(text, flat, lower, words)
     if names := phrases.names_in(lower, words):
         yield from phrases.find(text, lower, names)
     if phrases.has_card(flat):

@@ -1,0 +1,306 @@
+"""Credentials that no word stands right before: in tables, files, the lines below, and lists of words or codes.
+
+A word says that they are near (the header of a column, "kind: Secret", "recovery codes"); a form says where.
+Nothing here looks at a text in which no such word stands, so prose pays for a few substring tests at most.
+Every repetition is bounded or cannot match in two ways: time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from commonplace.notes import assignments
+from commonplace.notes.detectors import PASSWORD_WORDS
+from commonplace.notes.shapes import Span
+
+_ELSEWHERE = "|".join(re.escape(word) for words, _ in PASSWORD_WORDS.values() for word in words)
+_PASSWORD = rf"(?:pass(?:wor[dt]|wd|phrase|code|e)s?|密码|密碼|口令|{_ELSEWHERE})"
+_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|from)(?:[ \t]{1,3}[^\s:：]{1,24}){1,5}?)?"
+_ASCII_RUN = r"[^\s\"'`“”\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+
+# The header of a column: the word, behind at most three others.
+_HEADER = (
+    rf"(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
+    r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z"
+)
+_RULE = r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z"
+_LONGEST_ROW = 2000
+_MOST_ROWS = 500
+_MARKUP = "*_`~ \t"
+
+# The line below, or the next but one: in a list, in back-ticks, in a fenced block.
+_BELOW = (
+    rf"{_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?[*_]{{0,2}}[ \t]?[:：][*_]{{0,2}}"
+    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n)?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n)?+"
+    r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
+    rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)"
+)
+_NO_VALUE = r"[a-z]+[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z"  # user1, name: …, 1.2.3
+
+# host:port:database:user:password, one a line.
+_PGPASS = (
+    r"(?m)^[ \t>`]*+(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\]):(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:"
+    r"(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$"
+)
+
+_HASHES = (
+    r"\$(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
+    r"|g?y\$[./\w]{1,10}\$[./\w]{1,86}\$[./\w]{43}|2[abxy]?\$\d\d\$[./\w]{53}|7\$[./\w]{11,80}\$[./\w]{43}"
+    r"|argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[mtp=,\d]{5,40}\$[\w+/]{11,88}\$[\w+/]{20,128})(?![./\w])"
+)
+_DIGESTS = r"\{(?:S?SHA(?:256|512)?|SSHA)\}[\w+/]{27,128}={0,2}"  # of LDAP and htpasswd
+_DJANGO = r"pbkdf2_sha\d{1,3}\$\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2}"
+_AWS = r"A[KS]IA[A-Z0-9]{16}\"?\s{0,2}[,;|]?\s{0,2}\"?(?P<value>[A-Za-z0-9/+]{40})(?![\w/+=])"
+
+# Terraform: the name says that the default is a secret.
+_VARIABLE = (
+    r"variable\s{1,3}\"[\w-]{0,60}?(?i:passw(?:or)?d|passphrase|pwd|secret|token"
+    r"|(?:api|access|secret|private|auth|signing|encryption)_?key)\"\s{0,3}"
+    r"\{[^{}]{0,600}?\bdefault\s{0,12}=\s{0,3}\"(?P<value>[^\"\n$]{4,512})\""
+)
+_DEFINE = (
+    r"define\s{0,2}\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|SALT)[\"']"
+    r"\s{0,3},\s{0,3}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)"
+)
+
+# A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
+_MANIFEST = r"(?m)^[ \t>]*+(?:- )?kind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$"
+_PART = r"(?m)^---[ \t]*+\r?$"
+_DATA = r"(?m)^(?P<indent>[ \t>]*+)(?:data|(?P<plain>stringData)):[ \t]*+\r?\n(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)"
+_ROW = r"(?m)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)"
+_BASE64 = r"[A-Za-z0-9+/]{8,}={0,2}\Z"
+
+# Words drawn from a list. No sentence has four in a row without one of the words that join them.
+_PHRASE = (
+    rf"(?:pass[ -]?phrase|密码短语|密碼短語|口令){_OF}"
+    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])|[ \t]?[是为][:：]?)[ \t]{0,3}"
+    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))"
+)
+_JOINING = frozenset(
+    "a about above after again all also always am an and another any are as ask asked at away back be because"
+    " been before below between both but by came can cannot come comes could did do does done during each else"
+    " ever every everyone few five for four from get give had has have he her here him his how i if in inside"
+    " into is it its just keep keeps kept know known last least less letters like long made make many may me"
+    " mine minus more most must my need needs never new no none nor not nothing now of off often old on once one"
+    " only or other our ours out over own per phrase please previous safe same see seen set she should since six"
+    " so some still such taken than that the their them then there these they this those three through to today"
+    " too twelve two under unknown until up upon us use uses usually very via was we were what when where which"
+    " while who whose why will with within without word words would wrote yet you your yours"
+    " aus bei beim das dem den der des die ein eine im ist liegt mit nach oder siehe und von vom zu zum zur"
+    " con del el en la las los para pedir por que una ver au aux avec chez dans de du et le les ou pour sur voir"
+    .split()
+)
+_INFLECTED = re.compile(r"\w{3,}(?:ed|ing)\Z")
+
+_SEED = (
+    r"(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
+    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
+    r"(?P<value>(?:[\s>,`\"“*-]{0,8}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)"
+)
+_SEED_BEFORE = r"(?:seed|recovery|backup|wallet|mnemonic)[ -]\Z"
+# What prose has and the list of BIP39 has not.
+_UNLISTED = frozenset(
+    "and are but for from had has her his its last nor not our than the their them these those was were which"
+    " who words phrase wrote kept stored written".split()
+)
+
+# Codes that let somebody in without the second factor.
+_CODES = (
+    rf"(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
+    r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
+    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,16}+(?=[a-z-]{0,16}\d)"
+    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})(?![\w-])){1,32}+)"
+)
+_CODES_BEFORE = r"(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa|mfa)[ -])?\Z"
+_CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
+_DAY = re.compile(r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z")
+_LINES = re.IGNORECASE | re.MULTILINE
+_BEFORE = 32  # characters before a word that may belong to its name
+_WORDS = re.compile("[a-z]+", re.IGNORECASE)
+_LEADING = re.compile(r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+")
+
+
+def find(text: str, flat: bytes, lower: bytes, words: Sequence[str]) -> Iterator[Span]:
+    """Find credentials by the form around them: start, end and kind of each.
+
+    `flat` is the text with a byte for each character, `lower` the same in lower case; `words` are those of
+    `assignments.words_in`.
+    """
+    if words:
+        yield from _named(text, flat, lower, words)
+        if b'variable "' in lower:
+            yield from _values(text, _VARIABLE)
+        if b"define(" in flat or b"define (" in flat:
+            yield from _values(text, _DEFINE)
+        if ":" in words:
+            yield from _pgpass(text)
+        if "secret" in words and b"kind:" in lower:
+            yield from _manifests(text)
+    if b"phrase" in lower or "mnemonic" in words or ("助" in text and "助记词" in text):
+        yield from _seeds(text, lower)
+    if b"code" in lower:
+        yield from _codes(text, lower, "code")
+    if "码" in text:
+        yield from _codes(text, lower, "码")
+
+
+def hashes(text: str, flat: bytes, lower: bytes) -> Iterator[Span]:
+    """Find hashes of passwords, and secrets behind the identifiers of their keys; arguments as of `find`.
+
+    Only for a text that holds something as long as a token.
+    """
+    for anchor, expression in ((b"$", _HASHES), (b"{", _DIGESTS), (b"pbkdf2_sha", _DJANGO)):
+        if anchor in lower:
+            for found in _compiled(expression, re.ASCII).finditer(text):
+                yield *found.span(), "password-hash"
+    if b"AKIA" in flat or b"ASIA" in flat:
+        for found in _compiled(_AWS, 0).finditer(text):
+            if assignments.is_base64(found["value"]):
+                yield *found.span("value"), "key"
+
+
+@cache
+def _compiled(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(expression, flags)
+
+
+def _named(text: str, flat: bytes, lower: bytes, words: Sequence[str]) -> Iterator[Span]:
+    """Find what stands below the words: in columns of tables, on the next line, in several words."""
+    tables = b"|" in flat and b"--" in flat or b"|-" in flat
+    for word in words:
+        password = assignments.names_password(word)
+        if not (password or (tables and assignments.names_secret(word))):
+            continue
+        table = 0  # where the last one ends
+        for at in assignments.places(text, lower, word):
+            if tables and at >= table and (rows := _table(text, at)):
+                table = rows[1]
+                yield from _columns(text, *rows)
+            if not password:
+                continue
+            if (found := _compiled(_BELOW).match(text, at)) and _stands_below(found):
+                yield *found.span("value"), "password"
+            if (found := _compiled(_PHRASE, _LINES).match(text, at)) and _is_drawn(found):
+                yield *found.span("value"), "password"
+
+
+def _values(text: str, expression: str) -> Iterator[Span]:
+    for found in _compiled(expression, 0).finditer(text):
+        if not assignments.is_innocent(found["value"]):
+            yield *found.span("value"), "secret"
+
+
+def _table(text: str, at: int) -> tuple[int, int] | None:
+    """Return where a Markdown table starts and ends of whose header the character at `at` is a part."""
+    start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
+    end = text.find("\n", at, at + _LONGEST_ROW)
+    if end < 0 or text.find("|", start, end) < 0:
+        return None
+    rule = text.find("\n", end + 1, end + 1 + _LONGEST_ROW)
+    if rule < 0 or "-" not in text[end + 1 : rule] or not _compiled(_RULE).match(text[end + 1 : rule].rstrip("\r")):
+        return None
+    last = rule
+    for _ in range(_MOST_ROWS):
+        following = text.find("\n", last + 1)
+        following = len(text) if following < 0 else following
+        if text.find("|", last + 1, following) < 0:
+            break
+        last = following
+        if last == len(text):
+            break
+    return start, last
+
+
+def _columns(text: str, start: int, end: int) -> Iterator[Span]:
+    """Find the values of the columns whose header names a secret."""
+    rows = text[start:end].split("\n")
+    names = rows[0].split("|")
+    secret = {
+        place: assignments.kind_of(name)
+        for place, cell in enumerate(names)
+        if (name := cell.strip(_MARKUP + ">\r")) and _compiled(_HEADER).match(name)
+    }
+    at = start + len(rows[0]) + 1 + (len(rows[1]) + 1 if len(rows) > 1 else 0)
+    for row in rows[2:]:
+        place = at
+        for column, cell in enumerate(row.split("|")):
+            if kind := secret.get(column):
+                value = cell.strip(_MARKUP + "\r")
+                begin = place + cell.find(value) if value else place
+                if assignments.is_secret(value, kind, quoted="`" in cell):
+                    yield begin, begin + len(value), kind
+            place += len(cell) + 1
+        at += len(row) + 1
+
+
+def _stands_below(found: re.Match[str]) -> bool:
+    value = found["value"]
+    if _compiled(_NO_VALUE).match(value) or assignments.is_code(value):
+        return False
+    return assignments.is_secret(value, "password", quoted="`" in found["quote"])
+
+
+def _is_drawn(found: re.Match[str]) -> bool:
+    """Tell words drawn from a list from those of a sentence."""
+    words = found["value"].lower().replace("-", " ").split()
+    told = found[0].isascii() and not any(sign in found[0][: -len(found["value"])] for sign in ":=")
+    return (
+        _JOINING.isdisjoint(words)
+        and not any(map(_INFLECTED.match, words))
+        and not (told and words[0].endswith("ly"))
+    )
+
+
+def _pgpass(text: str) -> Iterator[Span]:
+    for found in _compiled(_PGPASS).finditer(text):
+        value = found["value"]
+        known = ":543" in found[0] or ":6432:" in found[0] or ":*:" in found[0]
+        if not assignments.is_innocent(value) and (known or assignments.is_secret(value, "password", quoted=False)):
+            yield *found.span("value"), "password"
+
+
+def _manifests(text: str) -> Iterator[Span]:
+    """Find the values of Secrets of Kubernetes."""
+    if not _compiled(_MANIFEST).search(text):
+        return
+    bounds = [(0, 0), *(part.span() for part in _compiled(_PART).finditer(text)), (len(text), len(text))]
+    for (_, start), (end, _) in zip(bounds, bounds[1:], strict=False):
+        if not _compiled(_MANIFEST).search(text, start, end):
+            continue
+        for block in _compiled(_DATA).finditer(text, start, end):
+            for row in _compiled(_ROW).finditer(text, *block.span("rows")):
+                value = row["value"].rstrip(" \t\r")
+                secret = len(value) >= 4 and value[-1] != ":" if block["plain"] else _compiled(_BASE64).match(value)
+                if secret and not (assignments.is_innocent(value) and not assignments.is_base64(value)):
+                    yield row.start("value"), row.start("value") + len(value), "secret"
+
+
+def _seeds(text: str, lower: bytes) -> Iterator[Span]:
+    """Find the words from which a wallet is made again (BIP39)."""
+    for word in ("phrase", "mnemonic", "助记词"):
+        for at in assignments.places(text, lower, word):
+            if word == "phrase" and not _compiled(_SEED_BEFORE).search(text[max(0, at - _BEFORE) : at]):
+                continue
+            found = _compiled(_SEED).match(text, at)
+            if found and _UNLISTED.isdisjoint(_WORDS.findall(found["value"].lower())):
+                yield found.start("value") + _lead(found["value"]), found.end("value"), "seed-phrase"
+
+
+def _codes(text: str, lower: bytes, word: str) -> Iterator[Span]:
+    """Find recovery codes."""
+    for at in assignments.places(text, lower, word):
+        if word == "code":
+            begins = lower[at - 1 : at] in (b" ", b"-") and _compiled(_CODES_BEFORE).search(
+                text, max(0, at - _BEFORE), at
+            )
+        else:
+            begins = text.endswith(_CODES_BEFORE_ZH, 0, at)
+        found = _compiled(_CODES).match(text, at) if begins else None
+        if found and not _DAY.match(found["value"]):
+            yield found.start("value") + _lead(found["value"]), found.end("value"), "recovery-code"
+
+
+def _lead(value: str) -> int:
+    return lead.end() if (lead := _LEADING.match(value)) else 0
