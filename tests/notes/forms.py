@@ -397,13 +397,7 @@ salasana: «{a10}»
 =
 adgangskode: «{a10}»
 =
-şifre: «{a10}»
-=
 parola: «{a10}»
-=
-mật khẩu: «{a10}»
-=
-jelszó: «{a10}»
 """.strip("\n")
 
 LOOKALIKES = r"""
@@ -713,8 +707,6 @@ heslo: zeptej se Anny
 parola: vedi sotto, 12 caratteri
 =
 adgangskode: 8 tegn
-=
-mật khẩu: hỏi Lan
 """.strip("\n")
 
 

@@ -7,7 +7,7 @@ than written, and be no placeholder, variable, call, path, date or name of an al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -42,13 +42,14 @@ _LONG = [
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
 _PLAIN = [(word, word.encode()) for word in (*_ELSEWHERE, "mnemonic") if word.isascii()]
-_FORMS = [*(word for word, _ in _PLAIN), "kennwort lautet"]
-_BEHIND_PLAIN = "|".join(  # by the last letter: at most colons that is all that is looked at
-    f"(?<={last}[:=])(?:{'|'.join(f'(?<={word}[:=])' for word in _FORMS if word[-1] == last)})"
-    for last in sorted({word[-1] for word in _FORMS})
-) + f"|(?<=[\"'`*_)\\] ][:=])(?:{'|'.join(f'(?<={word}{gap}[:=])' for word in _FORMS for gap in ('.', '..'))})"
+_ENDS = dict.fromkeys((*(word[-4:] for word, _ in _PLAIN), "utet"))  # "Kennwort lautet:" as well
+_SIGNED = (  # by its last letters: at most colons that is all that is looked at
+    "(?<=[a-z]{sign})(?:" + "|".join(f"(?<={end}{{sign}})" for end in _ENDS) + ")"
+    r"|(?<=[\"'`*_)\] ]{sign})(?:" + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", "..")) + ")"
+)
 _PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
-_SIGNS = (rf":(?:{_BEHIND_PLAIN}|{_PGPASS})".encode(), rf"=(?:{_BEHIND_PLAIN})".encode())
+_COLON = f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})".encode()
+_EQUALS = f"=(?:{_SIGNED.replace('{sign}', '=')})".encode()
 _MARKED = tuple(
     (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
 )
@@ -60,10 +61,13 @@ _NAMES = {
     "key": r"(?:key|[密秘私][钥鑰])",
 }
 _BEFORE = {
-    "key": r"(?:api|access|secret|private|auth|signing|encryption|master|account|shared|license|app|consumer"
-    r"|deploy|storage|admin|client|webhook|pass|subscription|recovery|fernet|session|cookie|cipher|crypt|hmac|jwt)[ _-]?\Z",
     "token": r"(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
 }
+_KEYS = tuple(
+    "api access secret private auth signing encryption master account shared license app consumer deploy storage"
+    " admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac jwt".split()
+)
+_JOINTS = (" ", "_", "-")
 _SERVICE = r"(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest|prod)[ _-])?\Z"
 _SERVICE_LEAST = 16  # characters of a key that only the name of a service makes one
 _NO_NAME = r"(?:(?:next|page|continuation|start|request)[ _-]?|:)\Z"  # a cursor; part of an address
@@ -131,15 +135,15 @@ class _Value(NamedTuple):
 def words_in(text: str, lower: bytes, *, long: bool) -> tuple[str, ...]:
     """Return the words that may name a secret, in nearly all notes none.
 
-    `lower` is the text in lower case with a byte for each character; `long` says whether it holds an
-    address or anything that is long enough for a token.
+    `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything that
+    is long enough for a token.
     """
     found = [word for word, raw in _LATIN if raw in lower]
     if _bytes(_FLAG).search(lower):
         found += [word for word, raw in _FLAGS if raw in lower]
     if long:
         found += [word for word, raw in _LONG if raw in lower]
-    if (b":" in lower and _bytes(_SIGNS[0]).search(lower)) or (b"=" in lower and _bytes(_SIGNS[1]).search(lower)):
+    if (b":" in lower and _bytes(_COLON).search(lower)) or (b"=" in lower and _bytes(_EQUALS).search(lower)):
         found += [":", *(word for word, raw in _PLAIN if raw in lower)]
     if not text.isascii():
         # A single character is found ten times as fast as two, and one of these is in each word.
@@ -155,34 +159,31 @@ def _bytes(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)
 
 
-def find(text: str, lower: bytes, words: Iterable[str]) -> Iterator[Span]:
+def find(text: str, words: Iterable[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find values that one of the words before them calls a secret: start, end and kind of each.
 
-    `lower` is the text in lower case with a byte for each character.
+    `where` says at which characters each word stands.
     """
     for word in words:
         kind = "password" if names_password(word) else _WORDS.get(word)
-        for at in places(text, lower, word):
-            for row in _PLACES.get(word, ()):
+        rows = _PLACES.get(word, ())
+        for at in where[word]:
+            for row in rows:
                 if span := _placed(text, at, *row):
                     yield span
             if kind and (span := _named(text, at, kind, word)):
                 yield span
 
 
-def places(text: str, lower: bytes, word: str) -> Iterator[int]:
-    """Yield where a word stands in a text; `lower` is the text in lower case, a byte for each character."""
-    if word.isascii():
-        raw = word.encode()
-        at = lower.find(raw)
-        while at >= 0:
-            yield at
-            at = lower.find(raw, at + len(raw))
-        return
-    at = text.find(word)
+def places(text: str, lower: bytes, word: str) -> list[int]:
+    """Return where a word stands in a text; `lower` is the text in lower case, a byte for each character."""
+    found = []
+    find, own = (lower.find, word.encode()) if word.isascii() else (text.find, word)
+    at = find(own)  # type: ignore[arg-type]
     while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))
+        found.append(at)
+        at = find(own, at + len(own))  # type: ignore[arg-type]
+    return found
 
 
 @cache
@@ -227,7 +228,7 @@ def _is_name(name: str, before: str, kind: str) -> bool:
     if _compiled(_NO_NAME).search(before[-_NEAR:]) and "=>" not in name:  # :password => "…" is Ruby
         return False
     if kind == "key" and name[:1].isascii():
-        return bool(_compiled(_BEFORE["key"]).search(before[-_NEAR:])) or _is_service(before)
+        return is_key(before, len(before)) or _is_service(before)
     if kind == "password" and not name.lower().startswith(("passw", "passp", "passc")):
         last = before[-1:]
         inside = last.isascii() and last.isalpha()
@@ -237,7 +238,8 @@ def _is_name(name: str, before: str, kind: str) -> bool:
 
 def is_key(text: str, at: int) -> bool:
     """Tell whether "key" at this place names a secret: an API key, a secret access key."""
-    return _compiled(_BEFORE["key"]).search(text, max(0, at - _NEAR), at) is not None
+    before = text[max(0, at - _NEAR) : at].lower()
+    return (before[:-1] if before.endswith(_JOINTS) else before).endswith(_KEYS)
 
 
 def _is_service(before: str) -> bool:
@@ -251,7 +253,7 @@ def _least(kind: str, before: str, sign: str) -> int:
         return 4 if sign else 6
     if kind == "token" and not _compiled(_BEFORE["token"]).search(before[-_NEAR:]):
         return 16
-    if kind == "key" and not _compiled(_BEFORE["key"]).search(before[-_NEAR:]) and _is_service(before):
+    if kind == "key" and not is_key(before, len(before)) and _is_service(before):
         return _SERVICE_LEAST
     return 8
 

@@ -8,7 +8,7 @@ Every repetition is bounded or cannot match in two ways: time is linear in the t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
@@ -37,6 +37,8 @@ _BELOW = (
     r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
     rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)"
 )
+_LONGEST_NAME = 200
+_ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
 _NO_VALUE = r"[a-z]+[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z"  # user1, name: …, 1.2.3
 
 # host:port:database:user:password, one a line.
@@ -61,7 +63,7 @@ _VARIABLE = (
     r"\{[^{}]{0,600}?\bdefault\s{0,12}=\s{0,3}\"(?P<value>[^\"\n$]{4,512})\""
 )
 _DEFINE = (
-    r"define\s{0,2}\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|SALT)[\"']"
+    r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|SALT)[\"']"
     r"\s{0,3},\s{0,3}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)"
 )
 
@@ -99,7 +101,7 @@ _SEED = (
     r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
     r"(?P<value>(?:[\s>,`\"“*-]{0,8}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)"
 )
-_SEED_BEFORE = r"(?:seed|recovery|backup|wallet|mnemonic)[ -]\Z"
+_SEED_BEFORE = tuple(f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -")
 # What prose has and the list of BIP39 has not.
 _UNLISTED = frozenset(
     "and are but for from had has her his its last nor not our than the their them these those was were which"
@@ -122,37 +124,50 @@ _WORDS = re.compile("[a-z]+", re.IGNORECASE)
 _LEADING = re.compile(r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+")
 
 
-def find(text: str, flat: bytes, lower: bytes, words: Sequence[str]) -> Iterator[Span]:
+def lists_in(text: str, lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a text that lists of words or codes may follow; `lower` is its ASCII in lower case."""
+    lists = ("phrase",) if b"phrase" in lower else ()
+    if b"code" in lower:
+        lists += ("code",)
+    if "mnemonic" in words:
+        lists += ("mnemonic",)
+    if "码" in text:
+        lists += ("码",)
+    return (*lists, "助记词") if "助" in text and "助记词" in text else lists
+
+
+def lists(text: str, words: Sequence[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find seed phrases and recovery codes: start, end and kind of each.
+
+    `words` are those of `lists_in`, and `where` says at which characters each of them stands.
+    """
+    for word in words:
+        yield from (_codes if word in ("code", "码") else _seeds)(text, where[word])
+
+
+def find(text: str, flat: bytes, words: Sequence[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find credentials by the form around them: start, end and kind of each.
 
-    `flat` is the text with a byte for each character, `lower` the same in lower case; `words` are those of
-    `assignments.words_in`.
+    `flat` is the text with a byte for each character, `words` and `where` are as in `assignments.find`.
     """
-    if words:
-        yield from _named(text, flat, lower, words)
-        if b'variable "' in lower:
-            yield from _values(text, _VARIABLE)
-        if b"define(" in flat or b"define (" in flat:
-            yield from _values(text, _DEFINE)
-        if ":" in words:
-            yield from _pgpass(text)
-        if "secret" in words and b"kind:" in lower:
-            yield from _manifests(text)
-    if b"phrase" in lower or "mnemonic" in words or ("助" in text and "助记词" in text):
-        yield from _seeds(text, lower)
-    if b"code" in lower:
-        yield from _codes(text, lower, "code")
-    if "码" in text:
-        yield from _codes(text, lower, "码")
+    yield from _named(text, flat, words, where)
+    if b"{" in flat and b'variable "' in flat:
+        yield from _values(text, _VARIABLE)
+    if b";" in flat and b"define(" in flat:
+        yield from _values(text, _DEFINE)
+    if ":" in words:
+        yield from _pgpass(text)
+    if "secret" in words and b"kind:" in flat:
+        yield from _manifests(text)
 
 
-def hashes(text: str, flat: bytes, lower: bytes) -> Iterator[Span]:
+def hashes(text: str, flat: bytes) -> Iterator[Span]:
     """Find hashes of passwords, and secrets behind the identifiers of their keys; arguments as of `find`.
 
     Only for a text that holds something as long as a token.
     """
     for anchor, expression in ((b"$", _HASHES), (b"{", _DIGESTS), (b"pbkdf2_sha", _DJANGO)):
-        if anchor in lower:
+        if anchor in flat:
             for found in _compiled(expression, re.ASCII).finditer(text):
                 yield *found.span(), "password-hash"
     if b"AKIA" in flat or b"ASIA" in flat:
@@ -166,24 +181,31 @@ def _compiled(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile(expression, flags)
 
 
-def _named(text: str, flat: bytes, lower: bytes, words: Sequence[str]) -> Iterator[Span]:
+def _named(
+    text: str, flat: bytes, words: Sequence[str], where: Mapping[str, Sequence[int]]
+) -> Iterator[Span]:
     """Find what stands below the words: in columns of tables, on the next line, in several words."""
-    tables = b"|" in flat and b"--" in flat or b"|-" in flat
+    tables = b"|" in flat and (b"--" in flat or b"|-" in flat or b":-" in flat)
     for word in words:
         password = assignments.names_password(word)
         if not (password or (tables and assignments.names_secret(word))):
             continue
         table = 0  # where the last one ends
-        for at in assignments.places(text, lower, word):
+        for at in where[word]:
             if tables and at >= table and (rows := _table(text, at)):
                 table = rows[1]
                 yield from _columns(text, *rows)
             if not password:
                 continue
-            if (found := _compiled(_BELOW).match(text, at)) and _stands_below(found):
-                yield *found.span("value"), "password"
-            if (found := _compiled(_PHRASE, _LINES).match(text, at)) and _is_drawn(found):
-                yield *found.span("value"), "password"
+            end = text.find("\n", at, at + _LONGEST_NAME)
+            if end > 0 and text[end - 1] in _ENDINGS:
+                found = _compiled(_BELOW).match(text, at)
+                if found and _stands_below(found):
+                    yield *found.span("value"), "password"
+            if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
+                found = _compiled(_PHRASE, _LINES).match(text, at)
+                if found and _is_drawn(found):
+                    yield *found.span("value"), "password"
 
 
 def _values(text: str, expression: str) -> Iterator[Span]:
@@ -277,26 +299,24 @@ def _manifests(text: str) -> Iterator[Span]:
                     yield row.start("value"), row.start("value") + len(value), "secret"
 
 
-def _seeds(text: str, lower: bytes) -> Iterator[Span]:
+def _seeds(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Find the words from which a wallet is made again (BIP39)."""
-    for word in ("phrase", "mnemonic", "助记词"):
-        for at in assignments.places(text, lower, word):
-            if word == "phrase" and not _compiled(_SEED_BEFORE).search(text[max(0, at - _BEFORE) : at]):
-                continue
-            found = _compiled(_SEED).match(text, at)
-            if found and _UNLISTED.isdisjoint(_WORDS.findall(found["value"].lower())):
-                yield found.start("value") + _lead(found["value"]), found.end("value"), "seed-phrase"
+    for at in places:
+        if text[at] in "pP" and not text[max(0, at - _BEFORE) : at].lower().endswith(_SEED_BEFORE):
+            continue
+        found = _compiled(_SEED).match(text, at)
+        if found and _UNLISTED.isdisjoint(_WORDS.findall(found["value"].lower())):
+            yield found.start("value") + _lead(found["value"]), found.end("value"), "seed-phrase"
 
 
-def _codes(text: str, lower: bytes, word: str) -> Iterator[Span]:
+def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:
     """Find recovery codes."""
-    for at in assignments.places(text, lower, word):
-        if word == "code":
-            begins = lower[at - 1 : at] in (b" ", b"-") and _compiled(_CODES_BEFORE).search(
-                text, max(0, at - _BEFORE), at
-            )
+    for at in places:
+        before = text[max(0, at - _BEFORE) : at]
+        if before.endswith((" ", "-")):
+            begins = _compiled(_CODES_BEFORE).search(before) is not None
         else:
-            begins = text.endswith(_CODES_BEFORE_ZH, 0, at)
+            begins = before.endswith(_CODES_BEFORE_ZH)
         found = _compiled(_CODES).match(text, at) if begins else None
         if found and not _DAY.match(found["value"]):
             yield found.start("value") + _lead(found["value"]), found.end("value"), "recovery-code"

@@ -368,7 +368,6 @@ PASSWORD_WORDS = {
     "de": (("kennwort",), "ist|lautet"),
     "es": (("contraseña", "contrasena"), "es"),
     "fi": (("salasana",), "on"),
-    "hu": (("jelszó",), ""),
     "it": (("parola",), "è"),
     "ja": (("パスワード",), "は"),
     "ko": (("비밀번호",), "는|은"),
@@ -377,7 +376,5 @@ PASSWORD_WORDS = {
     "pt": (("senha",), "é"),
     "ru": (("пароль",), "это"),
     "sv": (("lösenord",), "är"),
-    "tr": (("şifre",), ""),
     "uk": (("пароль",), "це"),
-    "vi": (("mật khẩu",), "là"),
 }

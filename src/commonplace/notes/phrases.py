@@ -7,7 +7,7 @@ digit or, at the end of its clause, what no word has: a sign or a capital inside
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
@@ -89,10 +89,12 @@ def has_card(flat: bytes) -> bool:
     return b"0000-0000" in shapes or b"0" * 13 in shapes
 
 
-def find(text: str, lower: bytes, names: Iterable[str]) -> Iterator[Span]:
-    """Find values that a sentence calls a secret; `lower` is as in `names_in`."""
+def find(
+    text: str, lower: bytes, names: Iterable[str], where: Mapping[str, Sequence[int]]
+) -> Iterator[Span]:
+    """Find values that a sentence calls a secret; `lower` is as in `names_in`, `where` as in `assignments`."""
     for name in names:
-        for at in assignments.places(text, lower, name):
+        for at in where[name]:
             if name == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
                 continue
             if name == "key" and (lower[at + 3 : at + 4] not in (b" ", b"'") or not assignments.is_key(text, at)):

@@ -138,17 +138,19 @@ def _secrets(text: str) -> Iterator[Span]:
         yield from shapes.marked(text, places)
         if b".eyJ" in flat:
             yield from shapes.web_tokens(text)
+        yield from credentials.hashes(text, flat)
     lower = flat.lower()
-    if places:
-        yield from credentials.hashes(text, flat, lower)
     if (places or b"@" in flat) and b"://" in flat:
         yield from shapes.addresses(text)
     words = assignments.words_in(text, lower, long=bool(places))
-    if words:
-        yield from assignments.find(text, lower, words)
-    yield from credentials.find(text, flat, lower, words)
-    if names := phrases.names_in(lower, words):
-        yield from phrases.find(text, lower, names)
+    names = phrases.names_in(lower, words)
+    lists = credentials.lists_in(text, lower, words)
+    if words or names or lists:
+        where = {word: assignments.places(text, lower, word) for word in (*words, *names, *lists)}
+        yield from assignments.find(text, words, where)
+        yield from credentials.find(text, flat, words, where)
+        yield from credentials.lists(text, lists, where)
+        yield from phrases.find(text, lower, names, where)
     if phrases.has_card(flat):
         yield from phrases.cards(text)
 
