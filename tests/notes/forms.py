@@ -247,7 +247,8 @@ define('DB_PASSWORD', '«{p14}»');
 =
 define( "AUTH_KEY", "«{p40}»" );
 =
-define('SECURE_AUTH_SALT',  '«{p40}»');
+define('AUTH_KEY',         '«{p40}»');
+define('SECURE_AUTH_SALT', '«{p40}»');
 =
 'password' => '«{p12}»',
 =

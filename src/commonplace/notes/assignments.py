@@ -7,7 +7,7 @@ than written, and be no placeholder, variable, call, path, date or name of an al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -30,26 +30,39 @@ _WORDS = {
     "秘钥": "key",
     "私钥": "key",
 }
-_LATIN = [(word, word.encode()) for word in _WORDS if word.isascii()]
 _CHINESE = [word for word in _WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_FLAG = rb" -(?:[pau]|-user)"  # of the commands that take a password so
-_FLAGS = [(word, word.encode()) for word in _PLACES if word.startswith((" -", "curl"))]
-_LONG = [
-    (word, word.encode()) for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl"))
-]
+_LONG = [word for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl"))]
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
-_PLAIN = [(word, word.encode()) for word in (*_ELSEWHERE, "mnemonic") if word.isascii()]
-_ENDS = dict.fromkeys((*(word[-4:] for word, _ in _PLAIN), "utet"))  # "Kennwort lautet:" as well
-_SIGNED = (  # by its last letters: at most colons that is all that is looked at
-    "(?<=[a-z]{sign})(?:" + "|".join(f"(?<={end}{{sign}})" for end in _ENDS) + ")"
+_PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic"]
+_ENDS = tuple(dict.fromkeys((*(word[-4:] for word in _PLAIN), "utet")))  # "Kennwort lautet:" as well
+_SIGNED = (  # by their last letters: at most colons that is all that is looked at
+    f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}][{''.join(sorted({end[-1] for end in _ENDS}))}]{{sign}})"
+    f"(?:{'|'.join(f'(?<={end}{{sign}})' for end in _ENDS)})"
     r"|(?<=[\"'`*_)\] ]{sign})(?:" + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", "..")) + ")"
 )
 _PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
-_COLON = f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})".encode()
-_EQUALS = f"=(?:{_SIGNED.replace('{sign}', '=')})".encode()
+# The words of all modules are found in few passes: an expression that begins with one character skips from one to
+# the next, so each begins with a rarer one. What is matched, its word, and where that begins before it.
+_ANCHORS = {
+    b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
+    b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0), b"curl ": ("curl ", 0),
+    b"zation": ("authorization", 7), b"-p": (" -p", 1), b"-a": (" -a", 1), b":": (":", 0), b"=": (":", 0),
+}  # fmt: skip
+_PASSES = tuple(
+    (expression[0].encode(), expression.encode())
+    for expression in (
+        "p(?:ass|in|w|hrase|uk)",
+        "k(?:ey|en(?<=token))",
+        "c(?:ode|ret(?<=secret)|url )",
+        "zation(?<=authorization)",
+        "-[pa](?<= -.)",
+        f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})",
+        f"=(?:{_SIGNED.replace('{sign}', '=')})",
+    )
+)
 _MARKED = tuple(
     (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
 )
@@ -132,26 +145,38 @@ class _Value(NamedTuple):
     least: int  # characters
 
 
-def words_in(text: str, lower: bytes, *, long: bool) -> tuple[str, ...]:
-    """Return the words that may name a secret, in nearly all notes none.
+def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
+    """Return the words that say that a secret is near, and where they stand; nearly all notes have few.
 
     `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything that
     is long enough for a token.
     """
-    found = [word for word, raw in _LATIN if raw in lower]
-    if _bytes(_FLAG).search(lower):
-        found += [word for word, raw in _FLAGS if raw in lower]
+    words: dict[str, list[int]] = {}
+    for sign, expression in _PASSES:
+        if sign not in lower:
+            continue
+        for found in _bytes(expression).finditer(lower):
+            word, before = _ANCHORS[found[0]]
+            words.setdefault(word, []).append(found.start() - before)
+    others: list[str] = []
+    if ":" in words:
+        others += _PLAIN
     if long:
-        found += [word for word, raw in _LONG if raw in lower]
-    if (b":" in lower and _bytes(_COLON).search(lower)) or (b"=" in lower and _bytes(_EQUALS).search(lower)):
-        found += [":", *(word for word, raw in _PLAIN if raw in lower)]
+        others += _LONG
     if not text.isascii():
         # A single character is found ten times as fast as two, and one of these is in each word.
         if "密" in text or "令" in text or "钥" in text or "鑰" in text:
-            found += [word for word in _CHINESE if word in text]
+            others += _CHINESE
         if marks := [mark for mark in _MARKS if mark in text]:
-            found += [word for mark, word in _MARKED if mark in marks and word in text]
-    return tuple(found)
+            others += [word for mark, word in _MARKED if mark in marks]
+        if "码" in text:
+            others.append("码")
+        if "助" in text:
+            others.append("助记词")
+    for word in others:
+        if places := _places(text, lower, word):
+            words[word] = places
+    return words
 
 
 @cache
@@ -159,15 +184,17 @@ def _bytes(expression: bytes) -> re.Pattern[bytes]:
     return re.compile(expression)
 
 
-def find(text: str, words: Iterable[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find values that one of the words before them calls a secret: start, end and kind of each.
 
-    `where` says at which characters each word stands.
+    `words` are those of `words_in`.
     """
-    for word in words:
+    for word, places in words.items():
         kind = "password" if names_password(word) else _WORDS.get(word)
         rows = _PLACES.get(word, ())
-        for at in where[word]:
+        if not (kind or rows):
+            continue
+        for at in places:
             for row in rows:
                 if span := _placed(text, at, *row):
                     yield span
@@ -175,15 +202,14 @@ def find(text: str, words: Iterable[str], where: Mapping[str, Sequence[int]]) ->
                 yield span
 
 
-def places(text: str, lower: bytes, word: str) -> list[int]:
-    """Return where a word stands in a text; `lower` is the text in lower case, a byte for each character."""
-    found = []
+def _places(text: str, lower: bytes, word: str) -> list[int]:
+    places: list[int] = []
     find, own = (lower.find, word.encode()) if word.isascii() else (text.find, word)
     at = find(own)  # type: ignore[arg-type]
     while at >= 0:
-        found.append(at)
+        places.append(at)
         at = find(own, at + len(own))  # type: ignore[arg-type]
-    return found
+    return places
 
 
 @cache

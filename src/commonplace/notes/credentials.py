@@ -48,12 +48,12 @@ _PGPASS = (
 )
 
 _HASHES = (
-    r"\$(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
+    r"\$(?:(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
     r"|g?y\$[./\w]{1,10}\$[./\w]{1,86}\$[./\w]{43}|2[abxy]?\$\d\d\$[./\w]{53}|7\$[./\w]{11,80}\$[./\w]{43}"
     r"|argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[mtp=,\d]{5,40}\$[\w+/]{11,88}\$[\w+/]{20,128})(?![./\w])"
+    r"|(?<=pbkdf2_sha\d\d\d\$)\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2})"  # Django's
 )
 _DIGESTS = r"\{(?:S?SHA(?:256|512)?|SSHA)\}[\w+/]{27,128}={0,2}"  # of LDAP and htpasswd
-_DJANGO = r"pbkdf2_sha\d{1,3}\$\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2}"
 _AWS = r"A[KS]IA[A-Z0-9]{16}\"?\s{0,2}[,;|]?\s{0,2}\"?(?P<value>[A-Za-z0-9/+]{40})(?![\w/+=])"
 
 # Terraform: the name says that the default is a secret.
@@ -64,7 +64,7 @@ _VARIABLE = (
 )
 _DEFINE = (
     r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|SALT)[\"']"
-    r"\s{0,3},\s{0,3}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)"
+    r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)"
 )
 
 # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
@@ -118,62 +118,46 @@ _CODES = (
 _CODES_BEFORE = r"(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa|mfa)[ -])?\Z"
 _CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
 _DAY = re.compile(r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z")
+_LISTS = ("phrase", "mnemonic", "助记词", "code", "码")
 _LINES = re.IGNORECASE | re.MULTILINE
 _BEFORE = 32  # characters before a word that may belong to its name
 _WORDS = re.compile("[a-z]+", re.IGNORECASE)
 _LEADING = re.compile(r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+")
 
 
-def lists_in(text: str, lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a text that lists of words or codes may follow; `lower` is its ASCII in lower case."""
-    lists = ("phrase",) if b"phrase" in lower else ()
-    if b"code" in lower:
-        lists += ("code",)
-    if "mnemonic" in words:
-        lists += ("mnemonic",)
-    if "码" in text:
-        lists += ("码",)
-    return (*lists, "助记词") if "助" in text and "助记词" in text else lists
-
-
-def lists(text: str, words: Sequence[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
-    """Find seed phrases and recovery codes: start, end and kind of each.
-
-    `words` are those of `lists_in`, and `where` says at which characters each of them stands.
-    """
-    for word in words:
-        yield from (_codes if word in ("code", "码") else _seeds)(text, where[word])
-
-
-def find(text: str, flat: bytes, words: Sequence[str], where: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find credentials by the form around them: start, end and kind of each.
 
-    `flat` is the text with a byte for each character, `words` and `where` are as in `assignments.find`.
+    `flat` is the text with a byte for each character, `words` are those of `assignments.words_in`.
     """
-    yield from _named(text, flat, words, where)
+    for word in _LISTS:
+        if places := words.get(word):
+            yield from (_codes if word in ("code", "码") else _seeds)(text, places)
+    if ":" in words:
+        yield from _pgpass(text)
+    if not any(map(assignments.names_secret, words)):
+        return
+    yield from _named(text, flat, words)
     if b"{" in flat and b'variable "' in flat:
         yield from _values(text, _VARIABLE)
     if b";" in flat and b"define(" in flat:
         yield from _values(text, _DEFINE)
-    if ":" in words:
-        yield from _pgpass(text)
     if "secret" in words and b"kind:" in flat:
         yield from _manifests(text)
 
 
-def hashes(text: str, flat: bytes) -> Iterator[Span]:
-    """Find hashes of passwords, and secrets behind the identifiers of their keys; arguments as of `find`.
+def hashes(text: str) -> Iterator[Span]:
+    """Find hashes of passwords."""
+    for expression in (_HASHES, _DIGESTS):
+        for found in _compiled(expression, re.ASCII).finditer(text):
+            yield *found.span(), "password-hash"
 
-    Only for a text that holds something as long as a token.
-    """
-    for anchor, expression in ((b"$", _HASHES), (b"{", _DIGESTS), (b"pbkdf2_sha", _DJANGO)):
-        if anchor in flat:
-            for found in _compiled(expression, re.ASCII).finditer(text):
-                yield *found.span(), "password-hash"
-    if b"AKIA" in flat or b"ASIA" in flat:
-        for found in _compiled(_AWS, 0).finditer(text):
-            if assignments.is_base64(found["value"]):
-                yield *found.span("value"), "key"
+
+def beside_identifiers(text: str) -> Iterator[Span]:
+    """Find the secret keys of AWS behind their identifiers."""
+    for found in _compiled(_AWS, 0).finditer(text):
+        if assignments.is_base64(found["value"]):
+            yield *found.span("value"), "key"
 
 
 @cache
@@ -181,17 +165,15 @@ def _compiled(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     return re.compile(expression, flags)
 
 
-def _named(
-    text: str, flat: bytes, words: Sequence[str], where: Mapping[str, Sequence[int]]
-) -> Iterator[Span]:
+def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find what stands below the words: in columns of tables, on the next line, in several words."""
     tables = b"|" in flat and (b"--" in flat or b"|-" in flat or b":-" in flat)
-    for word in words:
+    for word, places in words.items():
         password = assignments.names_password(word)
         if not (password or (tables and assignments.names_secret(word))):
             continue
         table = 0  # where the last one ends
-        for at in where[word]:
+        for at in places:
             if tables and at >= table and (rows := _table(text, at)):
                 table = rows[1]
                 yield from _columns(text, *rows)

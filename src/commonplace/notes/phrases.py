@@ -7,7 +7,7 @@ digit or, at the end of its clause, what no word has: a sign or a capital inside
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
@@ -72,32 +72,21 @@ _SHAPES = bytes(
 )
 
 
-def names_in(lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of secrets that a text may tell, of whose words `assignments` knows some already.
-
-    `lower` is the text in lower case with a byte for each character.
-    """
-    names = [word for word in words if word in _NAMES or word.lower() in _ELSEWHERE]
-    if b"pin" in lower:
-        names += ("pin", "puk") if b"puk" in lower else ("pin",)
-    return tuple(names)
-
-
 def has_card(flat: bytes) -> bool:
     """Tell whether a text, with a byte for each character, may hold the number of a card."""
     shapes = flat.translate(_SHAPES)
     return b"0000-0000" in shapes or b"0" * 13 in shapes
 
 
-def find(
-    text: str, lower: bytes, names: Iterable[str], where: Mapping[str, Sequence[int]]
-) -> Iterator[Span]:
-    """Find values that a sentence calls a secret; `lower` is as in `names_in`, `where` as in `assignments`."""
-    for name in names:
-        for at in where[name]:
-            if name == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
+def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find values that a sentence calls a secret; `words` are those of `assignments.words_in`."""
+    for name, places in words.items():
+        if name not in _NAMES and name.lower() not in _ELSEWHERE:
+            continue
+        for at in places:
+            if name == "pin" and text[at - 1 : at].isalpha():  # shopping
                 continue
-            if name == "key" and (lower[at + 3 : at + 4] not in (b" ", b"'") or not assignments.is_key(text, at)):
+            if name == "key" and (text[at + 3 : at + 4] not in " '’" or not assignments.is_key(text, at)):
                 continue
             found = _compiled(name).match(text, at)
             if found and (span := _judged(text, found, name)):

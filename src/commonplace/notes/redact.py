@@ -132,25 +132,24 @@ def _secrets(text: str) -> Iterator[Span]:
     flat = text.encode("ascii", "replace")
     places = shapes.runs(flat)
     if places:
-        if b"PRIVATE KEY" in flat or b"Private-Lines" in flat or b"Static key" in flat:
+        if b"BEGIN " in flat or b"Private-Lines" in flat:
             yield from shapes.private_keys(text)
-        yield from shapes.tokens(text, places)
+        tokens = list(shapes.tokens(text, places))
+        yield from tokens
         yield from shapes.marked(text, places)
         if b".eyJ" in flat:
             yield from shapes.web_tokens(text)
-        yield from credentials.hashes(text, flat)
+        if b"$" in flat or b"{" in flat:
+            yield from credentials.hashes(text)
+        if any(kind == "aws-access-key" for _, _, kind in tokens):
+            yield from credentials.beside_identifiers(text)
     lower = flat.lower()
     if (places or b"@" in flat) and b"://" in flat:
         yield from shapes.addresses(text)
-    words = assignments.words_in(text, lower, long=bool(places))
-    names = phrases.names_in(lower, words)
-    lists = credentials.lists_in(text, lower, words)
-    if words or names or lists:
-        where = {word: assignments.places(text, lower, word) for word in (*words, *names, *lists)}
-        yield from assignments.find(text, words, where)
-        yield from credentials.find(text, flat, words, where)
-        yield from credentials.lists(text, lists, where)
-        yield from phrases.find(text, lower, names, where)
+    if words := assignments.words_in(text, lower, long=bool(places)):
+        yield from assignments.find(text, words)
+        yield from credentials.find(text, flat, words)
+        yield from phrases.find(text, words)
     if phrases.has_card(flat):
         yield from phrases.cards(text)
 
