@@ -69,6 +69,10 @@ login with user lin, pass «{a10}»
 user: lin, pass «{p11}»
 =
 账号 lin，密码 «{a9}»
+=
+the old pw «{a12}», leaked.
+=
+changed pw «{a10}», it had leaked
 = next-line
 The password is:
 «{a12}»
@@ -334,8 +338,8 @@ GitHub recovery codes: «{h5}-{h5}», «{h5}-{h5}», «{h5}-{h5}»
 My backup codes are:
 
 ```
-«{l10}»
-«{l10}»
+«{h10}»
+«{h10}»
 ```
 = pin
 PIN: «{d4}»
@@ -403,6 +407,12 @@ parola: «{a10}»
 
 LOOKALIKES = r"""
 password: see 1Password
+=
+the pw rotation of 2026-02-13; pw reset by Ann; ask pw team42 of IT
+=
+password: 8-16 characters
+=
+senha: 8-16 caracteres
 =
 the password is stored in the vault
 =

@@ -39,16 +39,20 @@ _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word
 _PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic"]
 _ENDS = tuple(dict.fromkeys((*(word[-4:] for word in _PLAIN), "utet")))  # "Kennwort lautet:" as well
 _SIGNED = (  # by their last letters: at most colons that is all that is looked at
-    f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}][{''.join(sorted({end[-1] for end in _ENDS}))}]{{sign}})"
+    f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}]"
+    f"[{''.join(sorted({end[-1] for end in _ENDS}))}]{{sign}})"
     f"(?:{'|'.join(f'(?<={end}{{sign}})' for end in _ENDS)})"
-    r"|(?<=[\"'`*_)\] ]{sign})(?:" + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", "..")) + ")"
+    r"|(?<=[\"'`*_)\] ]{sign})(?:"
+    + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", ".."))
+    + ")"
 )
 _PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
-# The words of all modules are found in few passes: an expression that begins with one character skips from one to
-# the next, so each begins with a rarer one. What is matched, its word, and where that begins before it.
+# The words of all modules are found in few passes: an expression that begins with one character skips
+# from one to the next, so each begins with a rarer one. What is matched, its word, and where that begins before it.
 _ANCHORS = {
     b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
-    b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0), b"curl ": ("curl ", 0),
+    b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
+    b"curl ": ("curl ", 0),
     b"zation": ("authorization", 7), b"-p": (" -p", 1), b"-a": (" -a", 1), b":": (":", 0), b"=": (":", 0),
 }  # fmt: skip
 _PASSES = tuple(
@@ -77,8 +81,8 @@ _BEFORE = {
     "token": r"(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
 }
 _KEYS = tuple(
-    "api access secret private auth signing encryption master account shared license app consumer deploy storage"
-    " admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac jwt".split()
+    "api access secret private auth signing encryption master account shared license app consumer deploy"
+    " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac jwt".split()
 )
 _JOINTS = (" ", "_", "-")
 _SERVICE = r"(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest|prod)[ _-])?\Z"
@@ -107,7 +111,8 @@ _PLACEHOLDER = (
     r"|default|password|passwd|secret|token|key|yes|no|x{3,})(?:[-_ .!?][a-z]*)*\Z"
 )
 _INNOCENT = (
-    r"\$[a-z_({]|%(?:25)?(?:24%(?:25)?7b|7b%(?:25)?7b|3c)|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
+    r"\$[a-z_({]|%(?:25)?(?:24%(?:25)?7b|7b%(?:25)?7b|3c)"
+    r"|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
     r"|(?:~|\.{1,2})?/|[a-z]:\\|\w{1,12}://|arn:"  # a path or an address
     r"|(?-i:[a-z][a-z0-9_.-]{0,19}(?:/[a-z0-9_.-]{1,20}){1,6}\Z)"  # prod/db/main
     r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\Z"  # an e-mail address
@@ -148,8 +153,8 @@ class _Value(NamedTuple):
 def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
     """Return the words that say that a secret is near, and where they stand; nearly all notes have few.
 
-    `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything that
-    is long enough for a token.
+    `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything
+    that is long enough for a token.
     """
     words: dict[str, list[int]] = {}
     for sign, expression in _PASSES:
@@ -158,25 +163,24 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
         for found in _bytes(expression).finditer(lower):
             word, before = _ANCHORS[found[0]]
             words.setdefault(word, []).append(found.start() - before)
-    others: list[str] = []
-    if ":" in words:
-        others += _PLAIN
-    if long:
-        others += _LONG
-    if not text.isascii():
-        # A single character is found ten times as fast as two, and one of these is in each word.
-        if "密" in text or "令" in text or "钥" in text or "鑰" in text:
-            others += _CHINESE
-        if marks := [mark for mark in _MARKS if mark in text]:
-            others += [word for mark, word in _MARKED if mark in marks]
-        if "码" in text:
-            others.append("码")
-        if "助" in text:
-            others.append("助记词")
-    for word in others:
+    for word in _others(text, plain=":" in words, long=long):
         if places := _places(text, lower, word):
             words[word] = places
     return words
+
+
+def _others(text: str, *, plain: bool, long: bool) -> list[str]:
+    """Return the words that a text may hold besides those of `_PASSES`."""
+    others = [*(_PLAIN if plain else ()), *(_LONG if long else ())]
+    if text.isascii():
+        return others
+    # A single character is found ten times as fast as two, and one of these is in each word.
+    if "密" in text or "令" in text or "钥" in text or "鑰" in text:
+        others += _CHINESE
+    if marks := [mark for mark in _MARKS if mark in text]:
+        others += [word for mark, word in _MARKED if mark in marks]
+    others += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+    return others
 
 
 @cache

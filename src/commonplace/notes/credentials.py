@@ -1,4 +1,4 @@
-"""Credentials that no word stands right before: in tables, files, the lines below, and lists of words or codes.
+"""Credentials with no word right before them: in tables, files, the lines below, lists of words or codes.
 
 A word says that they are near (the header of a column, "kind: Secret", "recovery codes"); a form says where.
 Nothing here looks at a text in which no such word stands, so prose pays for a few substring tests at most.
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 from commonplace.notes import assignments
 from commonplace.notes.detectors import PASSWORD_WORDS
@@ -22,7 +23,8 @@ _ASCII_RUN = r"[^\s\"'`“”\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
 
 # The header of a column: the word, behind at most three others.
 _HEADER = (
-    rf"(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
+    rf"(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?"
+    r"|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
     r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z"
 )
 _RULE = r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z"
@@ -32,14 +34,17 @@ _MARKUP = "*_`~ \t"
 
 # The line below, or the next but one: in a list, in back-ticks, in a fenced block.
 _BELOW = (
-    rf"{_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?[*_]{{0,2}}[ \t]?[:：][*_]{{0,2}}"
+    rf"{_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
+    r"[*_]{0,2}[ \t]?[:：][*_]{0,2}"
     r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n)?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n)?+"
     r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
     rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)"
 )
 _LONGEST_NAME = 200
 _ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
-_NO_VALUE = r"[a-z]+[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z"  # user1, name: …, 1.2.3
+_NO_VALUE = (
+    r"(?-i:[A-Za-z][a-z]+)[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z"  # user1, name: …, 1.2.3
+)
 
 # host:port:database:user:password, one a line.
 _PGPASS = (
@@ -69,39 +74,46 @@ _DEFINE = (
 
 # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
 _MANIFEST = r"(?m)^[ \t>]*+(?:- )?kind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$"
-_PART = r"(?m)^---[ \t]*+\r?$"
-_DATA = r"(?m)^(?P<indent>[ \t>]*+)(?:data|(?P<plain>stringData)):[ \t]*+\r?\n(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)"
+_PART = r"(?m)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n){2,}+"
+_DATA = (
+    r"(?m)^(?P<indent>[ \t>]*+)(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
+    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)"
+)
 _ROW = r"(?m)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)"
 _BASE64 = r"[A-Za-z0-9+/]{8,}={0,2}\Z"
 
 # Words drawn from a list. No sentence has four in a row without one of the words that join them.
 _PHRASE = (
     rf"(?:pass[ -]?phrase|密码短语|密碼短語|口令){_OF}"
-    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])|[ \t]?[是为][:：]?)[ \t]{0,3}"
-    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))"
+    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])"
+    r"|[ \t]?[是为][:：]?)[ \t]{0,3}"
+    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})"
+    r"(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))"
 )
 _JOINING = frozenset(
-    "a about above after again all also always am an and another any are as ask asked at away back be because"
-    " been before below between both but by came can cannot come comes could did do does done during each else"
-    " ever every everyone few five for four from get give had has have he her here him his how i if in inside"
-    " into is it its just keep keeps kept know known last least less letters like long made make many may me"
-    " mine minus more most must my need needs never new no none nor not nothing now of off often old on once one"
-    " only or other our ours out over own per phrase please previous safe same see seen set she should since six"
-    " so some still such taken than that the their them then there these they this those three through to today"
-    " too twelve two under unknown until up upon us use uses usually very via was we were what when where which"
-    " while who whose why will with within without word words would wrote yet you your yours"
-    " aus bei beim das dem den der des die ein eine im ist liegt mit nach oder siehe und von vom zu zum zur"
-    " con del el en la las los para pedir por que una ver au aux avec chez dans de du et le les ou pour sur voir"
-    .split()
+    "a about above after again all also always am an and another any are as ask asked at away back be"
+    " because been before below between both but by came can cannot come comes could did do does done"
+    " during each else ever every everyone few five for four from get give had has have he her here him"
+    " his how i if in inside into is it its just keep keeps kept know known last least less letters like"
+    " long made make many may me mine minus more most must my need needs never new no none nor not nothing"
+    " now of off often old on once one only or other our ours out over own per phrase please previous safe"
+    " same see seen set she should since six so some still such taken than that the their them then there"
+    " these they this those three through to today too twelve two under unknown until up upon us use uses"
+    " usually very via was we were what when where which while who whose why will with within without word"
+    " words would wrote yet you your yours aus bei beim das dem den der des die ein eine im ist liegt mit"
+    " nach oder siehe und von vom zu zum zur con del el en la las los para pedir por que una ver au aux"
+    " avec chez dans de du et le les ou pour sur voir".split()
 )
 _INFLECTED = re.compile(r"\w{3,}(?:ed|ing)\Z")
 
 _SEED = (
     r"(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
     r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
-    r"(?P<value>(?:[\s>,`\"“*-]{0,8}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)"
+    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)"
 )
-_SEED_BEFORE = tuple(f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -")
+_SEED_BEFORE = tuple(
+    f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -"
+)
 # What prose has and the list of BIP39 has not.
 _UNLISTED = frozenset(
     "and are but for from had has her his its last nor not our than the their them these those was were which"
@@ -112,8 +124,9 @@ _UNLISTED = frozenset(
 _CODES = (
     rf"(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
     r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
-    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,16}+(?=[a-z-]{0,16}\d)"
-    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})(?![\w-])){1,32}+)"
+    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,32}+(?=[a-z-]{0,16}\d)"
+    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})"
+    r"(?![\w-])){1,32}+)"
 )
 _CODES_BEFORE = r"(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa|mfa)[ -])?\Z"
 _CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
@@ -203,7 +216,11 @@ def _table(text: str, at: int) -> tuple[int, int] | None:
     if end < 0 or text.find("|", start, end) < 0:
         return None
     rule = text.find("\n", end + 1, end + 1 + _LONGEST_ROW)
-    if rule < 0 or "-" not in text[end + 1 : rule] or not _compiled(_RULE).match(text[end + 1 : rule].rstrip("\r")):
+    if (
+        rule < 0
+        or "-" not in text[end + 1 : rule]
+        or not _compiled(_RULE).match(text[end + 1 : rule].rstrip("\r"))
+    ):
         return None
     last = rule
     for _ in range(_MOST_ROWS):
@@ -261,7 +278,9 @@ def _pgpass(text: str) -> Iterator[Span]:
     for found in _compiled(_PGPASS).finditer(text):
         value = found["value"]
         known = ":543" in found[0] or ":6432:" in found[0] or ":*:" in found[0]
-        if not assignments.is_innocent(value) and (known or assignments.is_secret(value, "password", quoted=False)):
+        if not assignments.is_innocent(value) and (
+            known or assignments.is_secret(value, "password", quoted=False)
+        ):
             yield *found.span("value"), "password"
 
 
@@ -270,14 +289,17 @@ def _manifests(text: str) -> Iterator[Span]:
     if not _compiled(_MANIFEST).search(text):
         return
     bounds = [(0, 0), *(part.span() for part in _compiled(_PART).finditer(text)), (len(text), len(text))]
-    for (_, start), (end, _) in zip(bounds, bounds[1:], strict=False):
+    for (_, start), (end, _) in pairwise(bounds):
         if not _compiled(_MANIFEST).search(text, start, end):
             continue
         for block in _compiled(_DATA).finditer(text, start, end):
             for row in _compiled(_ROW).finditer(text, *block.span("rows")):
                 value = row["value"].rstrip(" \t\r")
-                secret = len(value) >= 4 and value[-1] != ":" if block["plain"] else _compiled(_BASE64).match(value)
-                if secret and not (assignments.is_innocent(value) and not assignments.is_base64(value)):
+                if block["plain"]:
+                    secret = len(value) >= 4 and value[-1] != ":" and not assignments.is_innocent(value)
+                else:
+                    secret = _compiled(_BASE64).match(value) is not None
+                if secret:
                     yield row.start("value"), row.start("value") + len(value), "secret"
 
 

@@ -346,15 +346,15 @@ PLACES = (
     (
         "password",
         "pass",
-        r"pass[ \t]{1,2}((?=[^\s\"']{0,40}\d)(?=[^\s\"']{0,40}[a-z])[^\s\"'$<{%]{6,}?)(?=[.,;]?(?:\s|\Z))",
+        r"pass[ \t]{1,2}((?=[^\s\"']{0,40}\d)(?=[^\s\"']{0,40}[a-z])[^\s\"'$<{]{6,128}?)(?=[.,;]?(?:\s|\Z))",
         r"(?<![a-z])(?:user|username|login|account|name)[ \t]{0,2}[:= ][ \t]{0,2}[^\s,;]{1,40}[,;/ ]{1,3}\Z",
     ),
     # .netrc
     (
         "password",
         "pass",
-        r"password[ \t\n]{1,4}([^\s\"'$<{][^\s]{3,})",
-        r"login[ \t\n]{1,4}\S{1,64}[ \t\n]{1,4}\Z",
+        r"password[ \t]{1,4}([^\s\"'$<{][^\s]{3,})",
+        r"login[ \t]{1,4}\S{1,64}[ \t\r\n>]{1,16}\Z",
     ),
     # Of the pairs of a header the first, and one whose name says that it is a session.
     ("cookie", "cookie", rf"{_COOKIE}[ \t]{{0,2}}[\"']?[^\s=;\"']{{1,64}}=([^\s;,\"']{{16,}})", ""),

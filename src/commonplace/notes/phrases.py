@@ -26,12 +26,14 @@ _IS_ZH = (
 )
 _VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
 _PIN = (
-    rf"(?<![a-z])(?:pin|puk)(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})|[ \t]?码{_IS_ZH})"
+    rf"(?<![a-z])(?:pin|puk)(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})"
+    rf"|[ \t]?码{_IS_ZH})"
     r"(\d{4,8})(?![\w-]|[.,]\d)"
 )
 # By the word of which `assignments` knows where it stands, or one that is looked for here.
 _NAMES = {
     "pass": rf"pass(?:wor[dt]s?|phrases?|codes?|e)(?:{_IS}|{_DASH}){_VALUE}",
+    "pw": rf"pw[ \t]{{1,2}}(?P<gap>)[*_\"'`“]{{0,3}}{_VALUE}",
     "密码": rf"密码{_IS_ZH}{_VALUE}",
     "密碼": rf"密碼{_IS_ZH}{_VALUE}",
     "口令": rf"口令{_IS_ZH}{_VALUE}",
@@ -40,7 +42,8 @@ _NAMES = {
     "puk": _PIN,
 }
 _ELSEWHERE = {
-    word: rf"{re.escape(word)}[ \t]{{0,2}}(?:(?:{verbs or '[:：]'})|[-–—]{{1,2}}(?P<gap>)[ \t])[ \t]{{0,2}}[:：]?[ \t]{{0,2}}"
+    word: rf"{re.escape(word)}[ \t]{{0,2}}(?:(?:{verbs or '[:：]'})|[-–—]{{1,2}}(?P<gap>)[ \t])"
+    r"[ \t]{0,2}[:：]?[ \t]{0,2}"
     r"[\"'`“«「『]?([!#-&(-_a-~]{4,128})"
     for words, verbs in PASSWORD_WORDS.values()
     for word in words
@@ -50,7 +53,7 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE_ENDS = re.compile(r"[*_\"'`”」』)]{0,3}(?:~~)?[ \t]*(?:$|[.,;:!?。，；！？)）]|<!--)", re.MULTILINE)
-_COUNTED = re.compile(r"\d+(?:[.,]\d+)*%?(?:st|nd|rd|th)?(?:-?[a-z]+)*\Z", re.IGNORECASE)
+_COUNTED = re.compile(r"\d++(?:[.,]\d++)*+%?(?:-?[A-Z]?[a-z]++)*+(?:-?[A-Z]{1,5})?\Z")
 _VERSION = re.compile(r"\d\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 _INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
@@ -84,7 +87,8 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
         if name not in _NAMES and name.lower() not in _ELSEWHERE:
             continue
         for at in places:
-            if name == "pin" and text[at - 1 : at].isalpha():  # shopping
+            before = text[at - 1 : at]
+            if name in ("pin", "pw") and before.isascii() and before.isalpha():  # shopping
                 continue
             if name == "key" and (text[at + 3 : at + 4] not in " '’" or not assignments.is_key(text, at)):
                 continue
@@ -119,6 +123,8 @@ def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
     start = found.start(found.lastindex or 1)
     end = assignments.bare_end(text, start, found.end())
     value = text[start:end]
+    if name == "key" and assignments.is_base64(value):
+        return start, end, "key"
     if _UNIT.match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
         return None
     if name in ("pin", "puk"):

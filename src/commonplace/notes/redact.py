@@ -23,6 +23,13 @@ _RULE_TYPES = (str, bytes, int, tuple, list, dict, frozenset, re.Pattern)
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 
 _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
+# The same in full width, and with characters without width between the letters: it reads as the tag.
+_NO_WIDTH = f"(?:{folded.DROPPED})*+"
+_DISGUISED_TAG = (
+    rf"[<＜]{_NO_WIDTH}([/／]?){_NO_WIDTH}"
+    + _NO_WIDTH.join(f"[{letter}{chr(ord(letter) + folded.WIDTH)}]" for letter in "private")
+    + rf"{_NO_WIDTH}(\s[^<>＜＞]{{0,500}})?([/／]?){_NO_WIDTH}[>＞]"
+)
 # Everything str.splitlines breaks at: what a replaced span held of these is kept.
 _BREAKS = r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
@@ -100,7 +107,7 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
     program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
-        spans = list(private_parts(text, any_case)) if "<" in text else []
+        spans = list(private_parts(text, any_case)) if "<" in text or "＜" in text else []
         if not spans:
             break
         text = _replaced(text, spans)
@@ -110,10 +117,10 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
 def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
     """Yield where the private parts of a text start and end, tags included; nested ones are one."""
     depth = start = 0
-    expression = f"(?i){_PRIVATE_TAG}" if any_case else _PRIVATE_TAG
-    for tag in _exact(expression).finditer(text):
+    expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
+    for tag in _tag(expression, any_case).finditer(text):
         closing, attributes, alone = tag.groups()
-        if alone or (attributes or "").endswith("/"):
+        if alone or (attributes or "").endswith(("/", "／")):
             continue
         if not closing:
             start = start if depth else tag.start()
@@ -152,6 +159,11 @@ def _secrets(text: str) -> Iterator[Span]:
         yield from phrases.find(text, words)
     if phrases.has_card(flat):
         yield from phrases.cards(text)
+
+
+@cache
+def _tag(expression: str, any_case: bool) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE if any_case else 0)
 
 
 @cache
