@@ -32,7 +32,7 @@ _WORDS = {
 }
 _CHINESE = [word for word in _WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_LONG = [word for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl"))]
+_LONG = [word for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl", "redis"))]
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
@@ -48,21 +48,22 @@ _SIGNED = (  # by their last letters: at most colons that is all that is looked 
 )
 _PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
 # The words of all modules are found in few passes: an expression that begins with one character skips
-# from one to the next, so each begins with a rarer one. What is matched, its word, and where that begins before it.
+# from one to the next, so each begins with a rarer one. By what is matched: the word, and how many characters
+# before the match it begins.
 _ANCHORS = {
     b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
     b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
     b"curl ": ("curl ", 0),
-    b"zation": ("authorization", 7), b"-p": (" -p", 1), b"-a": (" -a", 1), b":": (":", 0), b"=": (":", 0),
+    b"zation": ("authorization", 7), b"p": (" -p", 2), b"cli": ("redis-cli", 6), b":": (":", 0),
+    b"=": (":", 0),
 }  # fmt: skip
 _PASSES = tuple(
-    (expression[0].encode(), expression.encode())
+    expression.encode()
     for expression in (
-        "p(?:ass|in|w|hrase|uk)",
+        "p(?:ass|in|w|hrase|uk|(?<= -p))",
         "k(?:ey|en(?<=token))",
-        "c(?:ode|ret(?<=secret)|url )",
+        "c(?:ode|ret(?<=secret)|url |li(?<=redis-cli))",
         "zation(?<=authorization)",
-        "-[pa](?<= -.)",
         f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})",
         f"=(?:{_SIGNED.replace('{sign}', '=')})",
     )
@@ -82,7 +83,8 @@ _BEFORE = {
 }
 _KEYS = tuple(
     "api access secret private auth signing encryption master account shared license app consumer deploy"
-    " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac jwt".split()
+    " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac"
+    " jwt".split()
 )
 _JOINTS = (" ", "_", "-")
 _SERVICE = r"(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest|prod)[ _-])?\Z"
@@ -157,9 +159,7 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
     that is long enough for a token.
     """
     words: dict[str, list[int]] = {}
-    for sign, expression in _PASSES:
-        if sign not in lower:
-            continue
+    for expression in _PASSES if b"=" in lower else _PASSES[:-1]:
         for found in _bytes(expression).finditer(lower):
             word, before = _ANCHORS[found[0]]
             words.setdefault(word, []).append(found.start() - before)

@@ -341,7 +341,7 @@ PLACES = (
     # mysql reads -pX, a registry's login -p X
     ("password", " -p", rf" -p[\"']?(?!\d{{1,5}}\b){_WORD}", r"\b(?:mysql|mariadb)[^\n|;&]{0,64}\Z"),
     ("password", " -p", rf" -p[ =][\"']?{_WORD}", r"\blogin\b[^\n|;&]{0,64}\Z"),
-    ("password", " -a", rf" -a[ =]?[\"']?{_WORD}", r"\bredis-cli\b[^\n|;&]{0,64}\Z"),
+    ("password", "redis-cli", rf"redis-cli[^\n|;&]{{0,64}}? -a[ =]?[\"']?{_WORD}", ""),
     # user lin, pass X
     (
         "password",
