@@ -134,6 +134,7 @@ _WORDED = r"(?-i:[a-z]+(?:[-_.][a-z0-9]{1,12})+\Z)"  # space-large-2xl
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{38,90}(?:=|%3D){0,2}\Z", re.IGNORECASE)
 _BASE64_LEAST = 3  # digits, and capitals
+_JUDGED = 64  # characters of a value in which a sign is looked for
 _SPECIAL = frozenset("!@#$%^&*~")
 _CLOSING = ".,;:)]}>*|\\"  # what may stand behind a value
 _CONTEXT = 32  # characters before a word that may belong to its name
@@ -364,7 +365,7 @@ def _is_passphrase(value: _Value) -> bool:
 
 def _is_word_secret(value: _Value) -> bool:
     """Judge a value without digits, which is a secret only where nothing but a value can stand."""
-    if value.kind == "password" and len(value.text) >= 6 and _SPECIAL.intersection(value.text.rstrip("!?")):
+    if value.kind == "password" and len(value.text) >= 6 and _SPECIAL.intersection(value.text[:_JUDGED].rstrip("!?")):
         return True
     if value.environment:
         return len(value.text) >= 6
