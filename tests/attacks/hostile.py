@@ -744,7 +744,7 @@ REDACTED = (
     'recovery code 1a2b3c4d ',
     '恢复码 1234',
     'senha: ',
-    'senha=',
+    'senha=a1 ',
     'parola - a1 ',
     'пароль — ',
     'パスワードは',

@@ -365,7 +365,11 @@ def _is_passphrase(value: _Value) -> bool:
 
 def _is_word_secret(value: _Value) -> bool:
     """Judge a value without digits, which is a secret only where nothing but a value can stand."""
-    if value.kind == "password" and len(value.text) >= 6 and _SPECIAL.intersection(value.text[:_JUDGED].rstrip("!?")):
+    if (
+        value.kind == "password"
+        and len(value.text) >= 6
+        and _SPECIAL.intersection(value.text[:_JUDGED].rstrip("!?"))
+    ):
         return True
     if value.environment:
         return len(value.text) >= 6
