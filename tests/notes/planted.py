@@ -364,7 +364,7 @@ def planted(draw: Draw) -> Iterator[Planted]:
     for line in SHAPES.strip().splitlines():
         kind, *formats = line.replace("SSWS ", "SSWS\0").split(" ")
         for form in formats:
-            secret, parts = _filled(form.replace("\0", " "), draw)
+            secret, parts = filled(form.replace("\0", " "), draw)
             yield Planted(kind, AROUND[number % len(AROUND)].format(secret), parts)
             number += 1
     for line in PLACED.strip("\n").splitlines():
@@ -372,11 +372,12 @@ def planted(draw: Draw) -> Iterator[Planted]:
         before, form, after = re.fullmatch(r"(.*?)\|(.*\{[a-zA-Z]\d+\}[^|]*)\|(.*)", text).groups()  # type: ignore[union-attr]
         if kind == "password-table":
             before, form = before + "|" + form.rpartition("|")[0] + "|", form.rpartition("|")[2]
-        secret, parts = _filled(form.replace("%", "\n") if kind.startswith("key-") else form, draw)
+        secret, parts = filled(form.replace("%", "\n") if kind.startswith("key-") else form, draw)
         yield Planted(kind, before + secret + after, parts)
 
 
-def _filled(form: str, draw: Draw) -> tuple[str, tuple[str, ...]]:
+def filled(form: str, draw: Draw) -> tuple[str, tuple[str, ...]]:
+    """Fill the pieces of a format; return it and what was made up in it."""
     parts: list[str] = []
 
     def fill(piece: re.Match[str]) -> str:

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.notes.redact import holds_secret, redact, strip_private
+from tests.notes.forms import forms, lookalikes
+from tests.notes.planted import fixed
 
 # Put together here, so that no scanner takes this file for a leak.
 DIGITS = "0123456789" * 10
@@ -226,6 +228,7 @@ PIECES = st.one_of(
     st.sampled_from([*":='\"`@]\n\u2028İ：", "password", "\r\n", "[REDACTED:", "密码", "://"]),
     st.sampled_from(["<private>", "</private>"]),
     st.sampled_from(["-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", KEY_BODY, "--token "]),
+    st.sampled_from([text.text for text in forms(fixed, 1)] + lookalikes()),
 )
 
 
@@ -303,6 +306,12 @@ def test_names_of_secrets_without_end_end(unit: str) -> None:
         ("a <privateer> b <private/> c", "a <privateer> b <private/> c"),
         ("1 < 2", "1 < 2"),
         ("<pri<private>x</private>vate>y</private>z", "z"),
+        ("a <pri\u200bvate>b</pri\u200bvate> c", "a  c"),
+        ("a <\u2060private>b\nc</private\ufeff> d", "a \n d"),
+        ("a ＜private＞b＜／private＞ c", "a  c"),
+        ("a ＜ｐｒｉｖａｔｅ＞b</private> c", "a  c"),
+        ("a <pri\u200bvate>never\nclosed", "a \n"),
+        ("é <privateer> b <private/> c", "é <privateer> b <private/> c"),
     ],
 )
 def test_private_parts_are_blanked(text: str, public: str) -> None:

@@ -7,11 +7,11 @@ than written, and be no placeholder, variable, call, path, date or name of an al
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from commonplace.notes.detectors import PLACES, SERVICES
+from commonplace.notes.detectors import PASSWORD_WORDS, PLACES, SERVICES
 from commonplace.notes.shapes import Span
 
 # As they stand in lower-cased text, and the kind each one makes.
@@ -25,17 +25,53 @@ _WORDS = {
     "token": "token",
     "key": "key",
     "authorization": "",  # only what stands in its place
-    "curl ": "",
     "密钥": "key",
     "密鑰": "key",
     "秘钥": "key",
     "私钥": "key",
 }
-_LATIN = [(word, word.encode()) for word in _WORDS if word.isascii()]
 _CHINESE = [word for word in _WORDS if not word.isascii()]
-_CHINESE_MARKS = "密令钥"  # one of them is in each; a single character is found ten times as fast as two
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_LONG = [(word, word.encode()) for word in _PLACES if word not in _WORDS]
+_LONG = [word for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl", "redis"))]
+# Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
+# text has few; of the others a character that is rare elsewhere is looked for first.
+_ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
+_PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic"]
+_ENDS = tuple(dict.fromkeys((*(word[-4:] for word in _PLAIN), "utet")))  # "Kennwort lautet:" as well
+_SIGNED = (  # by their last letters: at most colons that is all that is looked at
+    f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}]"
+    f"[{''.join(sorted({end[-1] for end in _ENDS}))}]{{sign}})"
+    f"(?:{'|'.join(f'(?<={end}{{sign}})' for end in _ENDS)})"
+    r"|(?<=[\"'`*_)\] ]{sign})(?:"
+    + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", ".."))
+    + ")"
+)
+_PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
+# The words of all modules are found in few passes: an expression that begins with one character skips
+# from one to the next, so each begins with a rarer one. By what is matched: the word, and how many characters
+# before the match it begins.
+_ANCHORS = {
+    b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
+    b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
+    b"curl ": ("curl ", 0),
+    b"zation": ("authorization", 7), b"p": (" -p", 2), b"cli": ("redis-cli", 6), b":": (":", 0),
+    b"=": (":", 0),
+}  # fmt: skip
+_PASSES = tuple(
+    expression.encode()
+    for expression in (
+        "p(?:ass|in|w|hrase|uk|(?<= -p))",
+        "k(?:ey|en(?<=token))",
+        "c(?:ode|ret(?<=secret)|url |li(?<=redis-cli))",
+        "zation(?<=authorization)",
+        f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})",
+        f"=(?:{_SIGNED.replace('{sign}', '=')})",
+    )
+)
+_MARKED = tuple(
+    (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
+)
+_MARKS = tuple(dict.fromkeys(mark for mark, _ in _MARKED))
 _NAMES = {
     "password": r"(?:pass(?:wor[dt]|wd|phrase|code|e)?|pwd?|密[码碼]|口令)",
     "secret": r"secret",
@@ -43,18 +79,22 @@ _NAMES = {
     "key": r"(?:key|[密秘私][钥鑰])",
 }
 _BEFORE = {
-    "key": r"(?:api|access|secret|private|auth|signing|encryption|master|account|shared|license|app|consumer"
-    r"|deploy|storage|admin|client|webhook|pass|subscription|recovery)[ _-]?\Z",
     "token": r"(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
 }
+_KEYS = tuple(
+    "api access secret private auth signing encryption master account shared license app consumer deploy"
+    " storage admin client webhook pass subscription recovery fernet session cookie cipher crypt hmac"
+    " jwt".split()
+)
+_JOINTS = (" ", "_", "-")
 _SERVICE = r"(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest|prod)[ _-])?\Z"
 _SERVICE_LEAST = 16  # characters of a key that only the name of a service makes one
 _NO_NAME = r"(?:(?:next|page|continuation|start|request)[ _-]?|:)\Z"  # a cursor; part of an address
 _ENV_NAME = r"(?:^|[\s;\"'({,])(?-i:[A-Z0-9_]*)\Z"
 _FLAG_NAME = r"(?:^|[\s\"'`(])--[\w-]*\Z"
 _SEPARATOR = (
-    r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test))?"
-    r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|])"
+    r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test|base))?(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?"
+    r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|])|%(?:25)?3[ad](?:%(?:25)?2[027])?"
     r"|,?\s{1,24}[\"']?value[\"']?[ \t]{0,2}[:=])[ \t\u3000*_]{0,3}"  # name: DB_PASSWORD, value: …
     r"|(?P<prose>[ \t]{1,3}(?:is|was)[ \t]{1,3}|['’]s[ \t]{1,3}|[ \t]?[是为][ \t]?))|(?P<flag>[ \t]{1,3}))"
 )
@@ -66,17 +106,21 @@ _VALUE = (
 )
 # Where an unquoted value ends before its run of characters does: the next key=value, or a mark of ours.
 _CUT = r"[,;&](?=[\w.-]{1,64}[=:])|\[REDACTED:"
+_CUT_ENCODED = r"[&#]|%(?:25)?(?:2[0267c]|3[be])|\[REDACTED:"  # in an address within an address
 _PLACEHOLDER = (
     r"(?:your[a-z]*|changeme|change|example|placeholder|dummy|todo|tbd|n/a|none|null|nil|undefined|true|false"
     r"|string|str|int|bytes|bool|text|number|object|required|optional|hidden|masked|redacted|unknown|empty"
     r"|default|password|passwd|secret|token|key|yes|no|x{3,})(?:[-_ .!?][a-z]*)*\Z"
 )
 _INNOCENT = (
-    r"\$[a-z_({]|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
+    r"\$[a-z_({]|%(?:25)?(?:24%(?:25)?7b|7b%(?:25)?7b|3c)"
+    r"|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
     r"|(?:~|\.{1,2})?/|[a-z]:\\|\w{1,12}://|arn:"  # a path or an address
     r"|(?-i:[a-z][a-z0-9_.-]{0,19}(?:/[a-z0-9_.-]{1,20}){1,6}\Z)"  # prod/db/main
     r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\Z"  # an e-mail address
-    r"|\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b"  # a day, a time
+    r"|\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b|\d{1,2}[-–]\d{1,3}\Z"  # a day, a time, from … to …
+    r"|\d{1,4}[\u0400-\u04ff\u3040-\u30ff\uac00-\ud7a3]"  # 8 of something
+    r"|(?:[a-z_]{2,20}(?::[\w,.]{1,40})?\|){1,8}[a-z_]{2,20}(?::[\w,.]{1,40})?\Z"  # required|min:8
     r"|\d{1,4}[-+–]?(?:chars?|characters?|digits?|letters?|days?|hours?|min|bits?|bytes?|words?)\b"
     r"|(?:sha|aes|rsa|md|base|utf|http|oauth|argon|pbkdf|ed|x|v|tls|hmac-?sha)[-_/]?\d{1,5}(?:[-_]?(?-i:[a-z]+|[A-Z]+))?\Z"
     r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)\Z"
@@ -84,11 +128,13 @@ _INNOCENT = (
     r"|(?:[a-z0-9]{1,12}[-_]){0,3}x{4,}\Z"  # ghp_xxxx
     r"|" + _PLACEHOLDER
 )
-_CODE = r"[a-z_][\w.]*[(\[]|[a-z_]\w*(?:\.[a-z_]+)+\Z"
+_CODE = r"[a-z_](?:[\w.]|::|->)*+[(\[]|[a-z_]\w*(?:\.[a-z_]+)+\Z"
 _SENTENCE = r"\b(?:enter|your|the|an?|is|are|must|should|please|password|required?|invalid|wrong|at|to)\b"
+_WORDED = r"(?-i:[a-z]+(?:[-_.][a-z0-9]{1,12})+\Z)"  # space-large-2xl
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{38,90}(?:=|%3D){0,2}\Z", re.IGNORECASE)
 _BASE64_LEAST = 3  # digits, and capitals
+_JUDGED = 64  # characters of a value in which a sign is looked for
 _SPECIAL = frozenset("!@#$%^&*~")
 _CLOSING = ".,;:)]}>*|\\"  # what may stand behind a value
 _CONTEXT = 32  # characters before a word that may belong to its name
@@ -107,48 +153,68 @@ class _Value(NamedTuple):
     least: int  # characters
 
 
-def words_in(text: str, lower: bytes, *, long: bool) -> tuple[str, ...]:
-    """Return the words that may name a secret, in nearly all notes none.
+def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
+    """Return the words that say that a secret is near, and where they stand; nearly all notes have few.
 
-    `lower` is the text in lower case with a byte for each character; `long` says whether it holds an
-    address or anything that is long enough for a token.
+    `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything
+    that is long enough for a token.
     """
-    found = [word for word, raw in _LATIN if raw in lower]
-    if long:
-        found += [word for word, raw in _LONG if raw in lower]
-    if not text.isascii() and any(character in text for character in _CHINESE_MARKS):
-        found += [word for word in _CHINESE if word in text]
-    return tuple(found)
+    words: dict[str, list[int]] = {}
+    for expression in _PASSES if b"=" in lower else _PASSES[:-1]:
+        for found in _bytes(expression).finditer(lower):
+            word, before = _ANCHORS[found[0]]
+            words.setdefault(word, []).append(found.start() - before)
+    for word in _others(text, plain=":" in words, long=long):
+        if places := _places(text, lower, word):
+            words[word] = places
+    return words
 
 
-def find(text: str, lower: bytes, words: Iterable[str]) -> Iterator[Span]:
+def _others(text: str, *, plain: bool, long: bool) -> list[str]:
+    """Return the words that a text may hold besides those of `_PASSES`."""
+    others = [*(_PLAIN if plain else ()), *(_LONG if long else ())]
+    if text.isascii():
+        return others
+    # A single character is found ten times as fast as two, and one of these is in each word.
+    if "密" in text or "令" in text or "钥" in text or "鑰" in text:
+        others += _CHINESE
+    if marks := [mark for mark in _MARKS if mark in text]:
+        others += [word for mark, word in _MARKED if mark in marks]
+    others += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+    return others
+
+
+@cache
+def _bytes(expression: bytes) -> re.Pattern[bytes]:
+    return re.compile(expression)
+
+
+def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find values that one of the words before them calls a secret: start, end and kind of each.
 
-    `lower` is the text in lower case with a byte for each character.
+    `words` are those of `words_in`.
     """
-    for word in words:
-        kind = _WORDS.get(word)
-        for at in places(text, lower, word):
-            for row in _PLACES.get(word, ()):
+    for word, places in words.items():
+        kind = "password" if names_password(word) else _WORDS.get(word)
+        rows = _PLACES.get(word, ())
+        if not (kind or rows):
+            continue
+        for at in places:
+            for row in rows:
                 if span := _placed(text, at, *row):
                     yield span
-            if kind and (span := _named(text, at, kind)):
+            if kind and (span := _named(text, at, kind, word)):
                 yield span
 
 
-def places(text: str, lower: bytes, word: str) -> Iterator[int]:
-    """Yield where a word stands in a text; `lower` is the text in lower case, a byte for each character."""
-    if word.isascii():
-        raw = word.encode()
-        at = lower.find(raw)
-        while at >= 0:
-            yield at
-            at = lower.find(raw, at + len(raw))
-        return
-    at = text.find(word)
+def _places(text: str, lower: bytes, word: str) -> list[int]:
+    places: list[int] = []
+    find, own = (lower.find, word.encode()) if word.isascii() else (text.find, word)
+    at = find(own)  # type: ignore[arg-type]
     while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))
+        places.append(at)
+        at = find(own, at + len(own))  # type: ignore[arg-type]
+    return places
 
 
 @cache
@@ -157,13 +223,13 @@ def _compiled(expression: str) -> re.Pattern[str]:
 
 
 @cache
-def _name(kind: str) -> re.Pattern[str]:
-    return re.compile(_NAMES[kind] + _SEPARATOR, re.IGNORECASE)
+def _name(kind: str, word: str) -> re.Pattern[str]:
+    return re.compile((_NAMES[kind] if word in _WORDS else re.escape(word)) + _SEPARATOR, re.IGNORECASE)
 
 
-def _named(text: str, at: int, kind: str) -> Span | None:
+def _named(text: str, at: int, kind: str, word: str) -> Span | None:
     """Return the span of the value that the word at `at` names, if it looks like a secret."""
-    name = _name(kind).match(text, at)
+    name = _name(kind, word).match(text, at)
     if not name:
         return None
     before = text[max(0, at - _CONTEXT) : at]
@@ -176,9 +242,11 @@ def _named(text: str, at: int, kind: str) -> Span | None:
         return None
     start, end = found.span(found.lastgroup)
     quoted = found.lastgroup != "bare"
+    sign = name["sign"] or ""
+    if sign.startswith("%") and (cut := _compiled(_CUT_ENCODED).search(text, start, end)):
+        end = cut.start()
     if not quoted:
         end = bare_end(text, start, end)
-    sign = name["sign"] or ""
     if sign.startswith(">") and text[start] == "@":  # user:<password>@host
         return None
     environment = sign == "=" and name[0].isupper() and bool(_compiled(_ENV_NAME).search(before))
@@ -188,15 +256,21 @@ def _named(text: str, at: int, kind: str) -> Span | None:
 
 def _is_name(name: str, before: str, kind: str) -> bool:
     """Tell a name from a part of another word: `db_pass` and `dbPass`, not `bypass`; `api_key`, not `key`."""
-    if _compiled(_NO_NAME).search(before[-_NEAR:]):
+    if _compiled(_NO_NAME).search(before[-_NEAR:]) and "=>" not in name:  # :password => "…" is Ruby
         return False
     if kind == "key" and name[:1].isascii():
-        return bool(_compiled(_BEFORE["key"]).search(before[-_NEAR:])) or _is_service(before)
+        return is_key(before, len(before)) or _is_service(before)
     if kind == "password" and not name.lower().startswith(("passw", "passp", "passc")):
         last = before[-1:]
         inside = last.isascii() and last.isalpha()
         return not inside or (name[0].isupper() and last.islower())
     return True
+
+
+def is_key(text: str, at: int) -> bool:
+    """Tell whether "key" at this place names a secret: an API key, a secret access key."""
+    before = text[max(0, at - _NEAR) : at].lower()
+    return (before[:-1] if before.endswith(_JOINTS) else before).endswith(_KEYS)
 
 
 def _is_service(before: str) -> bool:
@@ -210,7 +284,7 @@ def _least(kind: str, before: str, sign: str) -> int:
         return 4 if sign else 6
     if kind == "token" and not _compiled(_BEFORE["token"]).search(before[-_NEAR:]):
         return 16
-    if kind == "key" and not _compiled(_BEFORE["key"]).search(before[-_NEAR:]) and _is_service(before):
+    if kind == "key" and not is_key(before, len(before)) and _is_service(before):
         return _SERVICE_LEAST
     return 8
 
@@ -233,9 +307,36 @@ def is_code(value: str) -> bool:
     return _compiled(_CODE).match(value) is not None
 
 
+def names_secret(word: str) -> bool:
+    """Tell whether one of the words of `words_in` names a secret."""
+    return bool(_WORDS.get(word)) or names_password(word)
+
+
+def names_password(word: str) -> bool:
+    """Tell whether one of the words of `words_in` names a password."""
+    return _WORDS.get(word) == "password" or word.lower() in _ELSEWHERE
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of secret that a name names; a password where it says no other."""
+    lower = name.lower()
+    return next((kind for kind in ("token", "secret", "key") if kind in lower), "password")
+
+
+def is_secret(value: str, kind: str, *, quoted: bool) -> bool:
+    """Tell whether a value is a secret in a place that holds nothing but secrets of this kind."""
+    least = 6 if kind == "password" else 16
+    return (
+        " " not in value
+        and (kind == "password" or not _compiled(_WORDED).match(value))
+        and _looks_secret(_Value(value, kind, quoted, ":", False, least))
+        and not (value.isdigit() and kind != "password")
+    )
+
+
 def _looks_secret(value: _Value) -> bool:
     text = value.text
-    if len(text) < value.least or (is_innocent(text) and not _is_base64(text)):
+    if len(text) < value.least or (is_innocent(text) and not is_base64(text)):
         return False
     if not value.quoted and is_code(text):
         return False
@@ -249,7 +350,7 @@ def _looks_secret(value: _Value) -> bool:
     return _is_word_secret(value)
 
 
-def _is_base64(text: str) -> bool:
+def is_base64(text: str) -> bool:
     """Tell base64 of a key from a path, which may begin alike."""
     return (
         _BASE64.match(text) is not None
@@ -264,7 +365,11 @@ def _is_passphrase(value: _Value) -> bool:
 
 def _is_word_secret(value: _Value) -> bool:
     """Judge a value without digits, which is a secret only where nothing but a value can stand."""
-    if value.kind == "password" and len(value.text) >= 6 and _SPECIAL.intersection(value.text.rstrip("!?")):
+    if (
+        value.kind == "password"
+        and len(value.text) >= 6
+        and _SPECIAL.intersection(value.text[:_JUDGED].rstrip("!?"))
+    ):
         return True
     if value.environment:
         return len(value.text) >= 6
@@ -273,10 +378,8 @@ def _is_word_secret(value: _Value) -> bool:
 
 def _placed(text: str, at: int, kind: str, word: str, expression: str, before: str) -> Span | None:
     """Return the span of what stands in its place behind a word, unless it is a placeholder."""
-    if before and not _compiled(before).search(text[max(0, at - _PLACE_CONTEXT) : at]):
-        return None
     found = _compiled(expression).match(text, at)
-    if not found:
+    if not found or (before and not _compiled(before).search(text[max(0, at - _PLACE_CONTEXT) : at])):
         return None
     start, end = found.span(1)
     value = text[start:end]
@@ -284,7 +387,7 @@ def _placed(text: str, at: int, kind: str, word: str, expression: str, before: s
         return (start, end, kind) if _is_credentials(value) else None
     if kind == "cookie" and not (_DIGIT.search(value) and _LETTER.search(value)):
         return None
-    return None if is_innocent(value) and not _is_base64(value) else (start, end, kind)
+    return None if is_innocent(value) and not is_base64(value) else (start, end, kind)
 
 
 def _is_credentials(value: str) -> bool:

@@ -321,6 +321,7 @@ _HEADER = r"authorization[\"'\\]{0,2}[ \t]{0,2}[:=,][ \t]{0,2}[\"'\\]{0,2}"
 _SCHEMES = r"(?:token|api-?key|api-token|key|bot|genie-?key|ssws|splunk|sso-key)"
 _LONG = r"(?=[a-z._~+/-]{0,60}\d)[\w.~+/:-]{16,}={0,2}"
 _COOKIE = r"cookie[\"']?[ \t]{0,2}[:=]"
+_WORD = r"([^\s\"'$<{-][^\s\"']{3,})"
 _SESSION = r"(?:session|sid|auth|token|csrf|xsrf|jwt)[\w.-]{0,30}"
 PLACES = (
     ("bearer-token", "bearer ", r"bearer[ \t]{1,3}((?=[a-z._~+/-]{0,60}\d)[\w.~+/-]{16,}={0,2})", ""),
@@ -337,14 +338,43 @@ PLACES = (
         "",
     ),
     ("password", "pass", r"pass[ \t]{1,3}-p[ \t]?[\"']?([^\s\"'$<{-][^\s\"']{2,})", r"ssh\Z"),
+    # mysql reads -pX, a registry's login -p X
+    ("password", " -p", rf" -p[\"']?(?!\d{{1,5}}\b){_WORD}", r"\b(?:mysql|mariadb)[^\n|;&]{0,64}\Z"),
+    ("password", " -p", rf" -p[ =][\"']?{_WORD}", r"\blogin\b[^\n|;&]{0,64}\Z"),
+    ("password", "redis-cli", rf"redis-cli[^\n|;&]{{0,64}}? -a[ =]?[\"']?{_WORD}", ""),
+    # user lin, pass X
+    (
+        "password",
+        "pass",
+        r"pass[ \t]{1,2}((?=[^\s\"']{0,40}\d)(?=[^\s\"']{0,40}[a-z])[^\s\"'$<{]{6,128}?)(?=[.,;]?(?:\s|\Z))",
+        r"(?<![a-z])(?:user|username|login|account|name)[ \t]{0,2}[:= ][ \t]{0,2}[^\s,;]{1,40}[,;/ ]{1,3}\Z",
+    ),
     # .netrc
     (
         "password",
         "pass",
-        r"password[ \t\n]{1,4}([^\s\"'$<{][^\s]{3,})",
-        r"login[ \t\n]{1,4}\S{1,64}[ \t\n]{1,4}\Z",
+        r"password[ \t]{1,4}([^\s\"'$<{][^\s]{3,})",
+        r"login[ \t]{1,4}\S{1,64}[ \t\r\n>]{1,16}\Z",
     ),
     # Of the pairs of a header the first, and one whose name says that it is a session.
     ("cookie", "cookie", rf"{_COOKIE}[ \t]{{0,2}}[\"']?[^\s=;\"']{{1,64}}=([^\s;,\"']{{16,}})", ""),
     ("cookie", "cookie", rf"{_COOKIE}[^\n\"']{{1,400}}?[; ]{_SESSION}=([^\s;,\"']{{16,}})", ""),
 )
+
+# The word for "password" elsewhere, one row a language: the words, and what stands for "is" behind them.
+PASSWORD_WORDS = {
+    "cs": (("heslo",), "je"),
+    "da": (("adgangskode",), "er"),
+    "de": (("kennwort",), "ist|lautet"),
+    "es": (("contraseña", "contrasena"), "es"),
+    "fi": (("salasana",), "on"),
+    "it": (("parola",), "è"),
+    "ja": (("パスワード",), "は"),
+    "ko": (("비밀번호",), "는|은"),
+    "nl": (("wachtwoord",), "is"),
+    "pl": (("hasło",), "to"),
+    "pt": (("senha",), "é"),
+    "ru": (("пароль",), "это"),
+    "sv": (("lösenord",), "är"),
+    "uk": (("пароль",), "це"),
+}

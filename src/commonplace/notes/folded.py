@@ -12,8 +12,9 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 
 # Soft hyphen, joiners, marks of direction, variation selectors, tags: Unicode's default ignorables.
-_DROPPED = (
-    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
+DROPPED = (
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
 )
 # The same and letters and digits in full width, in UTF-8: a byte is found ten times as fast as a set of
 # characters, and an expression that begins with one skips from one to the next.
@@ -28,8 +29,8 @@ _TELLING = (
 )
 _KEPT = "，；！？（）"  # they end clauses in Chinese text, and the detectors know them
 _MARKS = "[！？](?=[A-Za-z0-9])"  # but these stand inside of addresses and passwords as well
-_WIDTH = 0xFEE0
-_HALF = {code: code - _WIDTH for code in range(0xFF01, 0xFF5F) if chr(code) not in _KEPT}
+WIDTH = 0xFEE0
+_HALF = {code: code - WIDTH for code in range(0xFF01, 0xFF5F) if chr(code) not in _KEPT}
 
 
 class Folded(NamedTuple):
@@ -59,7 +60,7 @@ def fold(text: str) -> Folded | None:
     pieces: list[str] = []
     starts, origins = [0], [first]
     done, length = first, 0
-    for hidden in _compiled(_DROPPED).finditer(text, first, last):
+    for hidden in _compiled(DROPPED).finditer(text, first, last):
         pieces.append(text[done : hidden.start()])
         length += hidden.start() - done
         done = hidden.end()
@@ -76,7 +77,7 @@ def _compiled(expression: AnyStr) -> re.Pattern[AnyStr]:
 
 
 def _half(mark: re.Match[str]) -> str:
-    return chr(ord(mark[0]) - _WIDTH)
+    return chr(ord(mark[0]) - WIDTH)
 
 
 def _bounds(text: str) -> tuple[int, int] | None:

@@ -7,42 +7,57 @@ digit or, at the end of its clause, what no word has: a sign or a capital inside
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from commonplace.notes import assignments
+from commonplace.notes.detectors import PASSWORD_WORDS
 from commonplace.notes.shapes import Span
 
 _OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur)(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
 _IS = (
-    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet)|['’]s)"
+    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet|est)|['’]s)"
     r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again))?[ \t]{0,2}:?[ \t]{1,3})[*_\"'`“]{0,3}"
 )
+_DASH = r"[ \t]{1,3}[-–—]{1,2}(?P<gap>)[ \t]{1,3}[*_\"'`“]{0,3}"
 _IS_ZH = (
     r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t]{0,2}(?:(?:就|还|仍)?是|为|(?:改|设|换)[成为]了?)?"
-    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?<=[ \t])(?P<gap>))[\"'`“「『]?"
+    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?:(?<=[ \t])|[-–—]{1,2}[ \t]{0,2})(?P<gap>))[\"'`“「『]?"
 )
 _VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
 _PIN = (
-    rf"(?<![a-z])pin(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})|[ \t]?码{_IS_ZH})"
+    rf"(?<![a-z])(?:pin|puk)(?:(?:[ -]?(?:code|number))?(?:{_IS}|[ \t]{{0,2}}[:=：][ \t]{{0,3}})"
+    rf"|[ \t]?码{_IS_ZH})"
     r"(\d{4,8})(?![\w-]|[.,]\d)"
 )
+# By the word of which `assignments` knows where it stands, or one that is looked for here.
 _NAMES = {
-    "password": ("pass", rf"pass(?:wor[dt]|phrase|code)s?{_IS}{_VALUE}"),
-    "密码": ("密码", rf"密码{_IS_ZH}{_VALUE}"),
-    "密碼": ("密碼", rf"密碼{_IS_ZH}{_VALUE}"),
-    "口令": ("口令", rf"口令{_IS_ZH}{_VALUE}"),
-    "pin": ("pin", _PIN),
+    "pass": rf"pass(?:wor[dt]s?|phrases?|codes?|e)(?:{_IS}|{_DASH}){_VALUE}",
+    "pw": rf"pw[ \t]{{1,2}}(?P<gap>)[*_\"'`“]{{0,3}}{_VALUE}",
+    "密码": rf"密码{_IS_ZH}{_VALUE}",
+    "密碼": rf"密碼{_IS_ZH}{_VALUE}",
+    "口令": rf"口令{_IS_ZH}{_VALUE}",
+    "key": rf"key{_IS}{_VALUE}",
+    "pin": _PIN,
+    "puk": _PIN,
+}
+_ELSEWHERE = {
+    word: rf"{re.escape(word)}[ \t]{{0,2}}(?:(?:{verbs or '[:：]'})|[-–—]{{1,2}}(?P<gap>)[ \t])"
+    r"[ \t]{0,2}[:：]?[ \t]{0,2}"
+    r"[\"'`“«「『]?([!#-&(-_a-~]{4,128})"
+    for words, verbs in PASSWORD_WORDS.values()
+    for word in words
 }
 _UNIT = re.compile(
     r"[ \t]?(?:char|digit|letter|day|week|month|year|hour|minute|time|user|word|account|[位个天月年次字种])",
     re.IGNORECASE,
 )
 _CLAUSE_ENDS = re.compile(r"[*_\"'`”」』)]{0,3}(?:~~)?[ \t]*(?:$|[.,;:!?。，；！？)）]|<!--)", re.MULTILINE)
-_COUNTED = re.compile(r"\d+(?:[.,]\d+)*%?(?:st|nd|rd|th)?(?:-?[a-z]+)*\Z", re.IGNORECASE)
+_COUNTED = re.compile(r"\d++(?:[.,]\d++)*+%?(?:-?[A-Z]?[a-z]++)*+(?:-?[A-Z]{1,5})?\Z")
 _VERSION = re.compile(r"\d\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 _INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
+_KEY_LEAST = 16
 _LINKS = frozenset(
     "and the for not use one two time based only free less term day year off out per all".split()
 )
@@ -60,28 +75,22 @@ _SHAPES = bytes(
 )
 
 
-def names_in(lower: bytes, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of secrets that a text may tell, of whose words `assignments` knows some already.
-
-    `lower` is the text in lower case with a byte for each character.
-    """
-    return tuple(
-        name for name, (word, _) in _NAMES.items() if (b"pin" in lower if word == "pin" else word in words)
-    )
-
-
 def has_card(flat: bytes) -> bool:
     """Tell whether a text, with a byte for each character, may hold the number of a card."""
     shapes = flat.translate(_SHAPES)
     return b"0000-0000" in shapes or b"0" * 13 in shapes
 
 
-def find(text: str, lower: bytes, names: Iterable[str]) -> Iterator[Span]:
-    """Find values that a sentence calls a secret; `lower` is as in `names_in`."""
-    for name in names:
-        word = _NAMES[name][0]
-        for at in assignments.places(text, lower, word):
-            if word == "pin" and b"a" <= lower[at - 1 : at] <= b"z":  # shopping
+def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find values that a sentence calls a secret; `words` are those of `assignments.words_in`."""
+    for name, places in words.items():
+        if name not in _NAMES and name.lower() not in _ELSEWHERE:
+            continue
+        for at in places:
+            before = text[at - 1 : at]
+            if name in ("pin", "pw") and before.isascii() and before.isalpha():  # shopping
+                continue
+            if name == "key" and (text[at + 3 : at + 4] not in " '’" or not assignments.is_key(text, at)):
                 continue
             found = _compiled(name).match(text, at)
             if found and (span := _judged(text, found, name)):
@@ -107,17 +116,21 @@ def _checks(digits: str) -> bool:
 
 @cache
 def _compiled(name: str) -> re.Pattern[str]:
-    return re.compile(_NAMES[name][1], re.IGNORECASE)
+    return re.compile(_NAMES.get(name) or _ELSEWHERE[name.lower()], re.IGNORECASE)
 
 
 def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
     start = found.start(found.lastindex or 1)
     end = assignments.bare_end(text, start, found.end())
     value = text[start:end]
+    if name == "key" and assignments.is_base64(value):
+        return start, end, "key"
     if _UNIT.match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
         return None
-    if name == "pin":
+    if name in ("pin", "puk"):
         return start, end, "pin"
+    if name == "key":
+        return (start, end, "key") if len(value) >= _KEY_LEAST and _is_made_up(value) else None
     if found.groupdict().get("gap") is not None:  # nothing but a blank between the word and the value
         return (start, end, "password") if _stands_alone(text, value, end) else None
     told = _is_made_up(value) or (_CLAUSE_ENDS.match(text, end) is not None and _is_no_word(value))

@@ -12,17 +12,24 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from commonplace.base.digest import blake2b
-from commonplace.notes import assignments, detectors, folded, phrases, shapes
+from commonplace.notes import assignments, credentials, detectors, folded, phrases, shapes
 from commonplace.notes.shapes import Span
 
 Finder = Callable[[str], Iterable[Span]]
 
 MARK = "[REDACTED:"
-REVISION = 2  # of the code: to be raised when it finds other secrets by the same rules
+REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
 _RULE_TYPES = (str, bytes, int, tuple, list, dict, frozenset, re.Pattern)
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 
 _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
+# The same in full width, and with characters without width between the letters: it reads as the tag.
+_NO_WIDTH = f"(?:{folded.DROPPED})*+"
+_DISGUISED_TAG = (
+    rf"[<＜]{_NO_WIDTH}([/／]?){_NO_WIDTH}"
+    + _NO_WIDTH.join(f"[{letter}{chr(ord(letter) + folded.WIDTH)}]" for letter in "private")
+    + rf"{_NO_WIDTH}(\s[^<>＜＞]{{0,500}})?([/／]?){_NO_WIDTH}[>＞]"
+)
 # Everything str.splitlines breaks at: what a replaced span held of these is kept.
 _BREAKS = r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
 
@@ -71,7 +78,7 @@ def rules_digest() -> str:
     row and constant of the modules that find secrets counts, so that none can be forgotten.
     """
     rules = [repr(REVISION)]
-    for module in (detectors, shapes, folded, assignments, phrases):
+    for module in (detectors, shapes, folded, assignments, phrases, credentials):
         for name, value in sorted(vars(module).items()):
             if not name.startswith("__") and isinstance(value, _RULE_TYPES):
                 rules.append(f"{module.__name__}.{name}={_canonical(value)}")
@@ -100,7 +107,7 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
     program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
     """
     for _ in range(_MAX_PASSES):
-        spans = list(private_parts(text, any_case)) if "<" in text else []
+        spans = list(private_parts(text, any_case)) if "<" in text or "＜" in text else []
         if not spans:
             break
         text = _replaced(text, spans)
@@ -110,10 +117,10 @@ def strip_private(text: str, *, any_case: bool = True) -> str:
 def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
     """Yield where the private parts of a text start and end, tags included; nested ones are one."""
     depth = start = 0
-    expression = f"(?i){_PRIVATE_TAG}" if any_case else _PRIVATE_TAG
-    for tag in _exact(expression).finditer(text):
+    expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
+    for tag in _tag(expression, any_case).finditer(text):
         closing, attributes, alone = tag.groups()
-        if alone or (attributes or "").endswith("/"):
+        if alone or (attributes or "").endswith(("/", "／")):
             continue
         if not closing:
             start = start if depth else tag.start()
@@ -131,23 +138,32 @@ def _secrets(text: str) -> Iterator[Span]:
     # A byte for each character, so that every place in it is a place in the text.
     flat = text.encode("ascii", "replace")
     places = shapes.runs(flat)
-    if b"PRIVATE KEY" in flat or (places and (b"Private-Lines" in flat or b"Static key" in flat)):
-        yield from shapes.private_keys(text)
     if places:
-        yield from shapes.tokens(text, places)
+        if b"BEGIN " in flat or b"Private-Lines" in flat:
+            yield from shapes.private_keys(text)
+        tokens = list(shapes.tokens(text, places))
+        yield from tokens
         yield from shapes.marked(text, places)
         if b".eyJ" in flat:
             yield from shapes.web_tokens(text)
+        if b"$" in flat or b"{" in flat:
+            yield from credentials.hashes(text)
+        if any(kind == "aws-access-key" for _, _, kind in tokens):
+            yield from credentials.beside_identifiers(text)
     lower = flat.lower()
     if (places or b"@" in flat) and b"://" in flat:
         yield from shapes.addresses(text)
-    words = assignments.words_in(text, lower, long=bool(places))
-    if words:
-        yield from assignments.find(text, lower, words)
-    if names := phrases.names_in(lower, words):
-        yield from phrases.find(text, lower, names)
+    if words := assignments.words_in(text, lower, long=bool(places)):
+        yield from assignments.find(text, words)
+        yield from credentials.find(text, flat, words)
+        yield from phrases.find(text, words)
     if phrases.has_card(flat):
         yield from phrases.cards(text)
+
+
+@cache
+def _tag(expression: str, any_case: bool) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE if any_case else 0)
 
 
 @cache

@@ -120,7 +120,7 @@ def _prefixes() -> re.Pattern[str]:
             for character in prefix:
                 node = node.setdefault(character, {})
             node[""] = {}
-    return re.compile(f"(?<![A-Za-z0-9]){_branches(tree)}")
+    return re.compile(f"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{{2}})){_branches(tree)}")
 
 
 def _branches(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]

@@ -1,0 +1,330 @@
+"""Credentials with no word right before them: in tables, files, the lines below, lists of words or codes.
+
+A word says that they are near (the header of a column, "kind: Secret", "recovery codes"); a form says where.
+Nothing here looks at a text in which no such word stands, so prose pays for a few substring tests at most.
+Every repetition is bounded or cannot match in two ways: time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+
+from commonplace.notes import assignments
+from commonplace.notes.detectors import PASSWORD_WORDS
+from commonplace.notes.shapes import Span
+
+_ELSEWHERE = "|".join(re.escape(word) for words, _ in PASSWORD_WORDS.values() for word in words)
+_PASSWORD = rf"(?:pass(?:wor[dt]|wd|phrase|code|e)s?|密码|密碼|口令|{_ELSEWHERE})"
+_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|from)(?:[ \t]{1,3}[^\s:：]{1,24}){1,5}?)?"
+_ASCII_RUN = r"[^\s\"'`“”\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+
+# The header of a column: the word, behind at most three others.
+_HEADER = (
+    rf"(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?"
+    r"|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
+    r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z"
+)
+_RULE = r"[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z"
+_LONGEST_ROW = 2000
+_MOST_ROWS = 500
+_MARKUP = "*_`~ \t"
+
+# The line below, or the next but one: in a list, in back-ticks, in a fenced block.
+_BELOW = (
+    rf"{_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
+    r"[*_]{0,2}[ \t]?[:：][*_]{0,2}"
+    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n)?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n)?+"
+    r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
+    rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)"
+)
+_LONGEST_NAME = 200
+_ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
+_NO_VALUE = (
+    r"(?-i:[A-Za-z][a-z]+)[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z"  # user1, name: …, 1.2.3
+)
+
+# host:port:database:user:password, one a line.
+_PGPASS = (
+    r"(?m)^[ \t>`]*+(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\]):(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:"
+    r"(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$"
+)
+
+_HASHES = (
+    r"\$(?:(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
+    r"|g?y\$[./\w]{1,10}\$[./\w]{1,86}\$[./\w]{43}|2[abxy]?\$\d\d\$[./\w]{53}|7\$[./\w]{11,80}\$[./\w]{43}"
+    r"|argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[mtp=,\d]{5,40}\$[\w+/]{11,88}\$[\w+/]{20,128})(?![./\w])"
+    r"|(?<=pbkdf2_sha\d\d\d\$)\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2})"  # Django's
+)
+_DIGESTS = r"\{(?:S?SHA(?:256|512)?|SSHA)\}[\w+/]{27,128}={0,2}"  # of LDAP and htpasswd
+_AWS = r"A[KS]IA[A-Z0-9]{16}\"?\s{0,2}[,;|]?\s{0,2}\"?(?P<value>[A-Za-z0-9/+]{40})(?![\w/+=])"
+
+# Terraform: the name says that the default is a secret.
+_VARIABLE = (
+    r"variable\s{1,3}\"[\w-]{0,60}?(?i:passw(?:or)?d|passphrase|pwd|secret|token"
+    r"|(?:api|access|secret|private|auth|signing|encryption)_?key)\"\s{0,3}"
+    r"\{[^{}]{0,600}?\bdefault\s{0,12}=\s{0,3}\"(?P<value>[^\"\n$]{4,512})\""
+)
+_DEFINE = (
+    r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY|SALT)[\"']"
+    r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)"
+)
+
+# A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
+_MANIFEST = r"(?m)^[ \t>]*+(?:- )?kind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$"
+_PART = r"(?m)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n){2,}+"
+_DATA = (
+    r"(?m)^(?P<indent>[ \t>]*+)(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
+    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)"
+)
+_ROW = r"(?m)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)"
+_BASE64 = r"[A-Za-z0-9+/]{8,}={0,2}\Z"
+
+# Words drawn from a list. No sentence has four in a row without one of the words that join them.
+_PHRASE = (
+    rf"(?:pass[ -]?phrase|密码短语|密碼短語|口令){_OF}"
+    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])"
+    r"|[ \t]?[是为][:：]?)[ \t]{0,3}"
+    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})"
+    r"(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))"
+)
+_JOINING = frozenset(
+    "a about above after again all also always am an and another any are as ask asked at away back be"
+    " because been before below between both but by came can cannot come comes could did do does done"
+    " during each else ever every everyone few five for four from get give had has have he her here him"
+    " his how i if in inside into is it its just keep keeps kept know known last least less letters like"
+    " long made make many may me mine minus more most must my need needs never new no none nor not nothing"
+    " now of off often old on once one only or other our ours out over own per phrase please previous safe"
+    " same see seen set she should since six so some still such taken than that the their them then there"
+    " these they this those three through to today too twelve two under unknown until up upon us use uses"
+    " usually very via was we were what when where which while who whose why will with within without word"
+    " words would wrote yet you your yours aus bei beim das dem den der des die ein eine im ist liegt mit"
+    " nach oder siehe und von vom zu zum zur con del el en la las los para pedir por que una ver au aux"
+    " avec chez dans de du et le les ou pour sur voir".split()
+)
+_INFLECTED = re.compile(r"\w{3,}(?:ed|ing)\Z")
+
+_SEED = (
+    r"(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
+    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
+    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)"
+)
+_SEED_BEFORE = tuple(
+    f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -"
+)
+# What prose has and the list of BIP39 has not.
+_UNLISTED = frozenset(
+    "and are but for from had has her his its last nor not our than the their them these those was were which"
+    " who words phrase wrote kept stored written".split()
+)
+
+# Codes that let somebody in without the second factor.
+_CODES = (
+    rf"(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
+    r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
+    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,32}+(?=[a-z-]{0,16}\d)"
+    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})"
+    r"(?![\w-])){1,32}+)"
+)
+_CODES_BEFORE = r"(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa|mfa)[ -])?\Z"
+_CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
+_DAY = re.compile(r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z")
+_LISTS = ("phrase", "mnemonic", "助记词", "code", "码")
+_LINES = re.IGNORECASE | re.MULTILINE
+_BEFORE = 32  # characters before a word that may belong to its name
+_WORDS = re.compile("[a-z]+", re.IGNORECASE)
+_LEADING = re.compile(r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+")
+
+
+def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find credentials by the form around them: start, end and kind of each.
+
+    `flat` is the text with a byte for each character, `words` are those of `assignments.words_in`.
+    """
+    for word in _LISTS:
+        if places := words.get(word):
+            yield from (_codes if word in ("code", "码") else _seeds)(text, places)
+    if ":" in words:
+        yield from _pgpass(text)
+    if not any(map(assignments.names_secret, words)):
+        return
+    yield from _named(text, flat, words)
+    if b"{" in flat and b'variable "' in flat:
+        yield from _values(text, _VARIABLE)
+    if b";" in flat and b"define(" in flat:
+        yield from _values(text, _DEFINE)
+    if "secret" in words and b"kind:" in flat:
+        yield from _manifests(text)
+
+
+def hashes(text: str) -> Iterator[Span]:
+    """Find hashes of passwords."""
+    for expression in (_HASHES, _DIGESTS):
+        for found in _compiled(expression, re.ASCII).finditer(text):
+            yield *found.span(), "password-hash"
+
+
+def beside_identifiers(text: str) -> Iterator[Span]:
+    """Find the secret keys of AWS behind their identifiers."""
+    for found in _compiled(_AWS, 0).finditer(text):
+        if assignments.is_base64(found["value"]):
+            yield *found.span("value"), "key"
+
+
+@cache
+def _compiled(expression: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(expression, flags)
+
+
+def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find what stands below the words: in columns of tables, on the next line, in several words."""
+    tables = b"|" in flat and (b"--" in flat or b"|-" in flat or b":-" in flat)
+    for word, places in words.items():
+        password = assignments.names_password(word)
+        if not (password or (tables and assignments.names_secret(word))):
+            continue
+        table = 0  # where the last one ends
+        for at in places:
+            if tables and at >= table and (rows := _table(text, at)):
+                table = rows[1]
+                yield from _columns(text, *rows)
+            if not password:
+                continue
+            end = text.find("\n", at, at + _LONGEST_NAME)
+            if end > 0 and text[end - 1] in _ENDINGS:
+                found = _compiled(_BELOW).match(text, at)
+                if found and _stands_below(found):
+                    yield *found.span("value"), "password"
+            if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
+                found = _compiled(_PHRASE, _LINES).match(text, at)
+                if found and _is_drawn(found):
+                    yield *found.span("value"), "password"
+
+
+def _values(text: str, expression: str) -> Iterator[Span]:
+    for found in _compiled(expression, 0).finditer(text):
+        if not assignments.is_innocent(found["value"]):
+            yield *found.span("value"), "secret"
+
+
+def _table(text: str, at: int) -> tuple[int, int] | None:
+    """Return where a Markdown table starts and ends of whose header the character at `at` is a part."""
+    start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
+    end = text.find("\n", at, at + _LONGEST_ROW)
+    if end < 0 or text.find("|", start, end) < 0:
+        return None
+    rule = text.find("\n", end + 1, end + 1 + _LONGEST_ROW)
+    if (
+        rule < 0
+        or "-" not in text[end + 1 : rule]
+        or not _compiled(_RULE).match(text[end + 1 : rule].rstrip("\r"))
+    ):
+        return None
+    last = rule
+    for _ in range(_MOST_ROWS):
+        following = text.find("\n", last + 1)
+        following = len(text) if following < 0 else following
+        if text.find("|", last + 1, following) < 0:
+            break
+        last = following
+        if last == len(text):
+            break
+    return start, last
+
+
+def _columns(text: str, start: int, end: int) -> Iterator[Span]:
+    """Find the values of the columns whose header names a secret."""
+    rows = text[start:end].split("\n")
+    names = rows[0].split("|")
+    secret = {
+        place: assignments.kind_of(name)
+        for place, cell in enumerate(names)
+        if (name := cell.strip(_MARKUP + ">\r")) and _compiled(_HEADER).match(name)
+    }
+    at = start + len(rows[0]) + 1 + (len(rows[1]) + 1 if len(rows) > 1 else 0)
+    for row in rows[2:]:
+        place = at
+        for column, cell in enumerate(row.split("|")):
+            if kind := secret.get(column):
+                value = cell.strip(_MARKUP + "\r")
+                begin = place + cell.find(value) if value else place
+                if assignments.is_secret(value, kind, quoted="`" in cell):
+                    yield begin, begin + len(value), kind
+            place += len(cell) + 1
+        at += len(row) + 1
+
+
+def _stands_below(found: re.Match[str]) -> bool:
+    value = found["value"]
+    if _compiled(_NO_VALUE).match(value) or assignments.is_code(value):
+        return False
+    return assignments.is_secret(value, "password", quoted="`" in found["quote"])
+
+
+def _is_drawn(found: re.Match[str]) -> bool:
+    """Tell words drawn from a list from those of a sentence."""
+    words = found["value"].lower().replace("-", " ").split()
+    told = found[0].isascii() and not any(sign in found[0][: -len(found["value"])] for sign in ":=")
+    return (
+        _JOINING.isdisjoint(words)
+        and not any(map(_INFLECTED.match, words))
+        and not (told and words[0].endswith("ly"))
+    )
+
+
+def _pgpass(text: str) -> Iterator[Span]:
+    for found in _compiled(_PGPASS).finditer(text):
+        value = found["value"]
+        known = ":543" in found[0] or ":6432:" in found[0] or ":*:" in found[0]
+        if not assignments.is_innocent(value) and (
+            known or assignments.is_secret(value, "password", quoted=False)
+        ):
+            yield *found.span("value"), "password"
+
+
+def _manifests(text: str) -> Iterator[Span]:
+    """Find the values of Secrets of Kubernetes."""
+    if not _compiled(_MANIFEST).search(text):
+        return
+    bounds = [(0, 0), *(part.span() for part in _compiled(_PART).finditer(text)), (len(text), len(text))]
+    for (_, start), (end, _) in pairwise(bounds):
+        if not _compiled(_MANIFEST).search(text, start, end):
+            continue
+        for block in _compiled(_DATA).finditer(text, start, end):
+            for row in _compiled(_ROW).finditer(text, *block.span("rows")):
+                value = row["value"].rstrip(" \t\r")
+                if block["plain"]:
+                    secret = len(value) >= 4 and value[-1] != ":" and not assignments.is_innocent(value)
+                else:
+                    secret = _compiled(_BASE64).match(value) is not None
+                if secret:
+                    yield row.start("value"), row.start("value") + len(value), "secret"
+
+
+def _seeds(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find the words from which a wallet is made again (BIP39)."""
+    for at in places:
+        if text[at] in "pP" and not text[max(0, at - _BEFORE) : at].lower().endswith(_SEED_BEFORE):
+            continue
+        found = _compiled(_SEED).match(text, at)
+        if found and _UNLISTED.isdisjoint(_WORDS.findall(found["value"].lower())):
+            yield found.start("value") + _lead(found["value"]), found.end("value"), "seed-phrase"
+
+
+def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find recovery codes."""
+    for at in places:
+        before = text[max(0, at - _BEFORE) : at]
+        if before.endswith((" ", "-")):
+            begins = _compiled(_CODES_BEFORE).search(before) is not None
+        else:
+            begins = before.endswith(_CODES_BEFORE_ZH)
+        found = _compiled(_CODES).match(text, at) if begins else None
+        if found and not _DAY.match(found["value"]):
+            yield found.start("value") + _lead(found["value"]), found.end("value"), "recovery-code"
+
+
+def _lead(value: str) -> int:
+    return lead.end() if (lead := _LEADING.match(value)) else 0
