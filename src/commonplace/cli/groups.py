@@ -8,8 +8,7 @@ import click
 
 from commonplace.cli.options import WIDEST_HELP, help_option, shared
 
-
-_WHOLE = 1000  # characters of what a command does; the first sentence of its help
+_WHOLE = 1000  # characters of what a command does: the first sentence of its help
 
 
 class Group(click.Group):
