@@ -123,7 +123,7 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
         session.write("  " + (look.style(row, "dim") if number == 0 else row))
     session.write(
         f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
-        f"\n  recall     tokens that `commonplace recall` puts into a prompt for the question: cited passages,"
+        f"\n  recall     tokens that `commonplace recall` puts into a prompt for a question: cited passages,"
         f"\n             at most {tour.BUDGET} here, {tokens:,} in the middle"
         f"\n  the files  {everything:,} tokens: what a prompt would hold if it took in every file whole"
         f"\n  The line below each answer counts the hits as they are shown, and the text of all notes without"
