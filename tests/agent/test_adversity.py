@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -214,3 +215,44 @@ def test_killed_between_message_and_summary(
 
 def said(root: Path) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in Transcript.open(Workspace(root), "killed").load()]
+
+
+# --- what it works on is deleted ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+def test_a_folder_that_is_deleted_under_a_conversation(
+    begin: Begin, model: Model, root: Path, gone: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = begin()
+    assert loop.respond("We agreed that crate 1 goes to hall 1.").text == "Noted."
+    shutil.rmtree(root / gone)
+    told = [loop.respond(f"We agreed that crate {number} goes to hall {number}.") for number in (2, 3)]
+    assert [response.text for response in told] == ["Noted.", "Noted."]
+    (root / "memory").mkdir(exist_ok=True)
+    (root / "memory" / "lin.md").write_text("# Lin\n\n- Lin has the blue folder.\n")
+    assert loop.memory.search("Who has the blue folder?").hits
+    loop.close()
+    kept = [turn.text for turn in Transcript.open(Workspace(root), "s").load()]
+    after = [f"We agreed that crate {number} goes to hall {number}." for number in (2, 3)]
+    assert set(after) <= set(kept)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+def test_a_folder_that_is_deleted_under_a_chat(
+    chat: subprocess.Popen[bytes], model: Model, root: Path, gone: str
+) -> None:
+    assert chat.stdin is not None
+    for number in range(4):
+        chat.stdin.write(f"We agreed that crate {number} goes to hall {number}.\n".encode())
+        chat.stdin.flush()
+        wait_for(lambda number=number: len(model.chats) > number)  # type: ignore[misc]
+        if number == 1:
+            shutil.rmtree(root / gone, ignore_errors=True)
+    out, err = chat.communicate(timeout=60)
+    assert (chat.returncode, b"Traceback" in err) == (0, False), err
+    assert out.count(b"Noted.") == 4
+    kept = " ".join(turn.text for turn in Transcript.open(Workspace(root), "killed").load())
+    lost = [number for number in range(2, 4) if f"crate {number} " not in kept]
+    assert not lost, err
