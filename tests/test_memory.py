@@ -254,6 +254,39 @@ def test_get_stays_inside(memory: Memory, root: Path, tmp_path_factory: pytest.T
     assert not memory.search("nobody may read this").hits
 
 
+@pytest.mark.parametrize(
+    ("path", "indexed_by"),
+    [
+        ("sessions/2026-02-13.jsonl", {"sessions.index": True}),
+        ("src/app.py", {"index.include": ["MEMORY.md", "src/**/*.py"]}),
+        ("keys.txt", {"index.include": ["*.txt"]}),
+        ("data.json", None),
+        ("Makefile", None),
+    ],
+)
+def test_get_reads_notes_and_what_is_indexed_alone(
+    root: Path, path: str, indexed_by: dict[str, object] | None
+) -> None:
+    (root / path).parent.mkdir(exist_ok=True)
+    (root / path).write_text('{"type":"message"}\n')
+    (root / "draft.md").write_text("A note outside the index.\n")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        with pytest.raises(errors.OutsideRoots) as refused:
+            memory.get(path)
+        assert str(refused.value).startswith(f"{path}: no note: only Markdown files and what the index holds")
+        assert memory.get_many([path]).excerpts == ()
+        assert memory.get("draft.md").lines == ("A note outside the index.",)
+    if indexed_by:
+        with Memory.open(root, overrides={"embedding.provider": "none", **indexed_by}) as memory:
+            assert memory.get(path)
+    ignored = {"index.include": [path], "index.ignore": [path]}
+    with (
+        Memory.open(root, overrides={"embedding.provider": "none", **ignored}) as memory,
+        pytest.raises(errors.OutsideRoots),
+    ):
+        memory.get(path)
+
+
 def test_get_hides_what_is_private(memory: Memory, root: Path) -> None:
     (root / "memory" / "2026-02-20.md").write_text(
         "a\n<private>\npin 4711\n</private>\nAKIAIOSFODNN7EXAMPLE\n", "utf-8"

@@ -391,11 +391,15 @@ class Memory:
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
             form = places.format_of(self._store, shown)
+            indexed = places.is_indexed(self._store, shown)
         # A note in a hidden folder is one where a glob names the folder.
         is_note = shown.lower().endswith(".md") and not is_hidden(os.path.basename(shown))
         if shown == paths.SETTINGS_FILE or (is_hidden(shown) and not is_note):
             raise OutsideRoots(paths.shown(shown), "no note: hidden files and settings are not read as notes")
         data = paths.read_contained(Path(absolute), [Path(source.root) for source in sources(self)])
+        if not (is_note or indexed):
+            told = "no note: only Markdown files and what the index holds are read as notes"
+            raise OutsideRoots(paths.shown(shown), told)
         return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:

@@ -216,8 +216,11 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     raise WorkspaceNotFound(shown(cwd))
 
 
-def check_outside_clone(folder: Path) -> None:
-    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there."""
+def check_outside_clone(folder: Path, instead: str = "commonplace init ~/notes") -> None:
+    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there.
+
+    `instead` is a command that works.
+    """
     from commonplace import installation
 
     clone = installation.checkout()
@@ -225,7 +228,7 @@ def check_outside_clone(folder: Path) -> None:
         raise ConfigError(
             "workspace",
             f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
-            " `commonplace init ~/notes`, or go there",
+            f" `{instead}`, or go there",
         )
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import apsw
 import pytest
 
 from commonplace.agent.worker import IndexWorker
+from commonplace.errors import IndexUnavailable
 from commonplace.memory import Memory
 from commonplace.paths import Workspace
 from commonplace.sessions.transcript import Transcript
@@ -137,24 +141,30 @@ def test_a_missing_or_broken_index_is_made_again(begin: Begin, model: Model, roo
     assert "Lin has the blue folder." in recalled(model.chats[-1])
 
 
+def persistently(work: Callable[[], object]) -> None:
+    """Do something as its caller would, who is told that another process is at it: again."""
+    end = time.monotonic() + 120
+    while True:
+        try:
+            work()
+        except IndexUnavailable:
+            assert time.monotonic() < end
+        else:
+            return
+
+
 def test_an_index_that_is_rebuilt_meanwhile(begin: Begin, model: Model, root: Path) -> None:
     for number in range(200):
         path = root / "memory" / f"2025-01-{number % 28 + 1:02}-{number}.md"
         path.write_text(f"# Day\n\n- Crate {number} stands in hall {number % 7}.\n" * 20, "utf-8")
     loop = begin()
-    rebuilding, done = Memory.open(root, overrides={"embedding.provider": "fake"}), threading.Event()
-
-    def rebuild() -> None:
-        for _ in range(2):
-            rebuilding.sync()
-        done.set()
-
-    threading.Thread(target=rebuild, daemon=True).start()
-    answered = 0
-    while not done.is_set() or answered < 3:
-        assert loop.respond(f"Where stands crate {answered}?").text == "Noted."
-        answered += 1
-    rebuilding.close()
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as rebuilding, ThreadPoolExecutor() as pool:
+        done = pool.submit(lambda: [persistently(rebuilding.sync) for _ in range(2)])
+        answered = 0
+        while not done.done() or answered < 3:
+            assert loop.respond(f"Where stands crate {answered}?").text == "Noted."
+            answered += 1
+        done.result()
     assert "stands in hall" in recalled(model.chats[-1])
 
 
@@ -205,3 +215,44 @@ def test_killed_between_message_and_summary(
 
 def said(root: Path) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in Transcript.open(Workspace(root), "killed").load()]
+
+
+# --- what it works on is deleted ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+def test_a_folder_that_is_deleted_under_a_conversation(
+    begin: Begin, model: Model, root: Path, gone: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = begin()
+    assert loop.respond("We agreed that crate 1 goes to hall 1.").text == "Noted."
+    shutil.rmtree(root / gone)
+    told = [loop.respond(f"We agreed that crate {number} goes to hall {number}.") for number in (2, 3)]
+    assert [response.text for response in told] == ["Noted.", "Noted."]
+    (root / "memory").mkdir(exist_ok=True)
+    (root / "memory" / "lin.md").write_text("# Lin\n\n- Lin has the blue folder.\n")
+    assert loop.memory.search("Who has the blue folder?").hits
+    loop.close()
+    kept = [turn.text for turn in Transcript.open(Workspace(root), "s").load()]
+    after = [f"We agreed that crate {number} goes to hall {number}." for number in (2, 3)]
+    assert set(after) <= set(kept)
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+def test_a_folder_that_is_deleted_under_a_chat(
+    chat: subprocess.Popen[bytes], model: Model, root: Path, gone: str
+) -> None:
+    assert chat.stdin is not None
+    for number in range(4):
+        chat.stdin.write(f"We agreed that crate {number} goes to hall {number}.\n".encode())
+        chat.stdin.flush()
+        wait_for(lambda number=number: len(model.chats) > number)  # type: ignore[misc]
+        if number == 1:
+            shutil.rmtree(root / gone, ignore_errors=True)
+    out, err = chat.communicate(timeout=60)
+    assert (chat.returncode, b"Traceback" in err) == (0, False), err
+    assert out.count(b"Noted.") == 4
+    kept = " ".join(turn.text for turn in Transcript.open(Workspace(root), "killed").load())
+    lost = [number for number in range(2, 4) if f"crate {number} " not in kept]
+    assert not lost, err

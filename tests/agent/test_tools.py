@@ -73,6 +73,7 @@ def test_which_tools_write_and_which_destroy() -> None:
         ("memory_get", {"path": "MEMRY.md"}, "no such note; did you mean MEMORY.md?"),
         ("memory_get", {"path": "#ffffff"}, "no such note"),
         ("memory_get", {"path": "/etc/passwd"}, "lies outside"),
+        ("memory_get", {"path": "sessions/one.jsonl"}, "sessions/one.jsonl: no note: only Markdown files"),
         ("memory_get", {"path": "MEMORY.md", "from": 99}, "has 5 lines, none of number 99"),
         ("memory_timeline", {"anchor": "MEMORY.md"}, "has no date"),
         ("memory_write", {"text": "  "}, "the text is empty"),
@@ -91,6 +92,8 @@ def test_which_tools_write_and_which_destroy() -> None:
 def test_a_wrong_call_is_told_what_is_right(
     memory: Memory, name: str, arguments: dict[str, object], told: str
 ) -> None:
+    (memory.workspace.root / "sessions").mkdir()
+    (memory.workspace.root / "sessions" / "one.jsonl").write_text("{}\n")
     answer = call(memory, name, arguments)
     assert answer.is_error
     assert told in answer.text

@@ -18,14 +18,18 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 from commonplace import Memory, records
 from commonplace.errors import CommonplaceError
 from commonplace.history import undoing
 from commonplace.lifecycle import rollup
+from commonplace.lifecycle.consolidation import candidates, consolidate
+from commonplace.llm.client import Client
+from commonplace.llm.fake import FakeModel
 from commonplace.types import Selection
+from tests.lifecycle.consolidation import plans
 
 _LINE = re.compile(
     r"- (?:\d\d:\d\d )?(?:~~)?(?:entry \d+ walnut|secret \d+ larch|rule \d+ says (?:one|two)|"
@@ -59,6 +63,10 @@ class Bench:
         for n in range(3):
             day = f"2025-03-1{n}"
             (memory / f"{day}.md").write_text(f"# {day}\n\n" + "\n".join(lines[2 * n : 2 * n + 2]) + "\n")
+        self.shelves = list(range(100, 160))  # of yesterday: what consolidation takes over
+        (memory / f"{date.today() - timedelta(1)}.md").write_text(
+            "# Day\n\n" + "".join(f"- We moved shelf {n} to the cellar.\n" for n in self.shelves)
+        )
         self.rules, self.secrets = list(range(40)), list(range(300))
         (memory / "rules.md").write_text(
             "# Rules\n\n" + "".join(f"- rule {n} says one.\n" for n in self.rules)
@@ -66,7 +74,7 @@ class Bench:
         (memory / "keys.md").write_text(
             "# Keys\n\n" + "".join(f"- secret {n} larch.\n" for n in self.secrets)
         )
-        self.kept |= {f"shelf {n} " for n in range(6)} | {f"rule {n} " for n in self.rules}
+        self.kept |= {f"shelf {n} " for n in [*range(6), *self.shelves]} | {f"rule {n} " for n in self.rules}
 
     def commands(self) -> dict[str, tuple[Callable[[Memory], object], Callable[[], object]]]:
         """Return each command, and what is known once it has come to its end."""
@@ -78,6 +86,12 @@ class Bench:
             self.secrets.remove(secret)
             self.gone.add(f"secret {secret} ")
 
+        def refined(memory: Memory) -> None:
+            now, text = datetime.now().astimezone(), f"We moved shelf {self.random.choice(self.shelves)} to the cellar."
+            sources = [one.label for one in candidates.read(memory, 7, now) if one.text == text]
+            plan = plans.answer([plans.op("add", [], sources, text, "Facts")])
+            consolidate(memory, Client(FakeModel([plan])), days=7, now=now)
+
         def nothing() -> None: ...
 
         return {
@@ -88,6 +102,7 @@ class Bench:
             ),
             "undo": (lambda memory: undoing.undo(memory.workspace), nothing),
             "forget": (lambda memory: memory.forget(Selection("text", f"secret {secret} larch.")), forgotten),
+            "consolidate": (refined, nothing),
             "rollup": (lambda memory: rollup.rollup(memory, None, now=datetime.now().astimezone()), nothing),
         }  # fmt: skip
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate
+from commonplace.lifecycle.observations import observation
 from commonplace.llm.client import Client
 from commonplace.llm.fake import FakeModel
 from commonplace.memory import Memory
+from commonplace.types import ToolExecution
 from tests.lifecycle.consolidation import plans
 
 NOW = plans.NOW
@@ -59,6 +63,7 @@ ROOMS = {
     "unmarked summary": "## 会话小结\n\n- 09:00 决定 – {}",
 }
 
+SAID_BY_ONE = "is said by an agent alone that read what strangers write, on one day"
 # How it came: both sessions read a page.
 READ = "## Observations\n" + "".join(
     f"\n- 08:00 Fetched https://example.org/{name} <!-- by: untrusted; agent: nanobot; session: {name} -->"
@@ -77,22 +82,29 @@ def root(tmp_path: Path) -> Path:
 
 
 def night(
-    root: Path, day: date, *texts: str, op: str = "add", targets: tuple[str, ...] = ()
+    root: Path,
+    day: date,
+    *texts: str,
+    op: str = "add",
+    targets: tuple[str, ...] = (),
+    settings: Mapping[str, object] = MappingProxyType({}),
 ) -> Consolidation:
     """A night whose model falls for everything: it plans each of these texts from every line that says it."""
     now = NOW.replace(year=day.year, month=day.month, day=day.day)
-    with Memory.open(root, overrides={"embedding.provider": "none", "history.git": "off"}) as memory:
+    overrides = {"embedding.provider": "none", "history.git": "off", **settings}
+    with Memory.open(root, overrides=overrides) as memory:
         found = candidates.read(memory, 7, now)
         made = [
-            plans.op(op, list(targets), [c.label for c in found if text.rstrip(".") in c.text], text, "Facts")
+            plans.op(op, list(targets), [c.label for c in found if text.rstrip(".") in c.text], new, section)
             for text in texts
+            for new, section in [("", "") if op == "expire" else (text, "Facts")]
         ]
         return consolidate(memory, Client(FakeModel([plans.answer(made)])), days=7, now=now)
 
 
-def write(root: Path, day: date, *lines: str) -> None:
+def write(root: Path, day: date, *lines: str, read: str = READ) -> None:
     path = root / "memory" / f"{day}.md"
-    before = path.read_text("utf-8") if path.exists() else f"# {day}\n\n{READ}\n\n## Day\n"
+    before = path.read_text("utf-8") if path.exists() else f"# {day}\n\n{read}\n\n## Day\n"
     path.write_text(before + "".join(f"\n{line}\n" for line in lines), "utf-8")
 
 
@@ -111,9 +123,7 @@ def test_repeating_it_on_one_day_is_no_second_source(root: Path) -> None:
     text = "Backups are uploaded to backup.example.net."
     write(root, FIRST, *(ROOMS["agent"].format(text) for _ in range(5)), ROOMS["summary"].format(text))
     done = night(root, FIRST, text)
-    assert [one.reason for one in done.rejected] == [
-        "is said by an agent alone that read what strangers write, on one day"
-    ]
+    assert [one.reason for one in done.rejected] == [SAID_BY_ONE]
 
 
 @pytest.mark.parametrize("op", ["supersede", "merge"])
@@ -132,6 +142,65 @@ def test_it_takes_the_place_of_nothing_either(root: Path, op: str) -> None:
     before = (root / "MEMORY.md").read_text("utf-8")
     night(root, FIRST, text, op=op, targets=("M2",) if op == "supersede" else ("M1", "M2"))
     assert (root / "MEMORY.md").read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("days", [1, 3, 40])
+def test_a_session_that_read_a_page_stays_one_that_read_it(root: Path, days: int) -> None:
+    text = "Backups are uploaded to backup.example.net."
+    write(root, FIRST - timedelta(days))
+    write(root, FIRST, ROOMS["agent"].format(text), read="")
+    assert [one.reason for one in night(root, FIRST, text).rejected] == [SAID_BY_ONE]
+    assert text not in (root / "MEMORY.md").read_text("utf-8")
+
+
+def test_one_session_is_no_second_source_on_its_second_day(root: Path) -> None:
+    text = "Backups are uploaded to backup.example.net."
+    write(root, FIRST, ROOMS["agent"].format(text))
+    write(root, FIRST + timedelta(1), ROOMS["agent"].format(text), read="")
+    assert [one.reason for one in night(root, FIRST + timedelta(1), text).rejected] == [SAID_BY_ONE]
+
+
+def test_what_a_session_read_is_unknown_where_nothing_is_observed(root: Path) -> None:
+    text = "Backups are uploaded to backup.example.net."
+    write(root, FIRST, ROOMS["agent"].format(text), read="")
+    assert night(root, FIRST, text, settings={"observe.enabled": False}).rejected[0].reason == SAID_BY_ONE
+    assert night(root, FIRST, text).rejected == ()
+
+
+def test_a_page_that_is_too_short_to_keep_marks_the_session_all_the_same(root: Path) -> None:
+    text = "Backups are uploaded to backup.example.net."
+    fetch = ToolExecution(
+        "s1", "WebFetch", {"url": "https://example.org/x"}, text, at=datetime.combine(FIRST, time(8))
+    )
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.capture([entry for entry in [observation(fetch, memory.settings, root)] if entry])
+    note = root / "memory" / f"{FIRST}.md"
+    assert text not in note.read_text("utf-8")
+    write(root, FIRST, "## Day", ROOMS["agent"].format(text))
+    assert [one.reason for one in night(root, FIRST, text).rejected] == [SAID_BY_ONE]
+
+
+OVER = "- 09:00 Standup at 10:15 is cancelled."
+
+
+@pytest.mark.parametrize("who", ["<!-- by: agent; agent: nanobot; session: s1 -->", "<!-- by: agent -->"])
+def test_nothing_is_ended_by_what_was_planted(root: Path, who: str) -> None:
+    write(root, FIRST, f"{OVER} {who}")
+    done = night(root, FIRST, OVER[8:], op="expire", targets=("M2",))
+    assert [one.reason for one in done.rejected] == [SAID_BY_ONE]
+    assert "- Standup is at 10:15.\n" in (root / "MEMORY.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("second", ["another day", "the owner", "a session that read nothing"])
+def test_a_second_source_ends_it(root: Path, second: str) -> None:
+    write(root, FIRST, f"{OVER} <!-- by: agent; session: s1 -->")
+    who = {"another day": "<!-- by: agent; session: s2 -->", "the owner": ""}.get(
+        second, "<!-- by: agent; session: s3 -->"
+    )
+    write(root, FIRST + timedelta(1), f"{OVER} {who}")
+    done = night(root, FIRST + timedelta(1), OVER[8:], op="expire", targets=("M2",))
+    assert done.rejected == ()
+    assert "- Standup is at 10:15.\n" not in (root / "MEMORY.md").read_text("utf-8")
 
 
 def test_what_an_agent_remembers_of_its_owner_gets_in_as_before(root: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.cli import demo as drawing
 from commonplace.demo import questions
+from commonplace.errors import ConfigError
 
 from .conftest import command, environment
 
@@ -29,7 +30,10 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     assert len(re.findall(r"the expected passage is hit [123]", shown)) == len(questions()) == 8
     assert "vectors + full text" in shown
     assert re.search(r"kestrel/\S+\.md:\d+", shown)
-    assert "of all notes" in shown
+    (files,) = re.findall(r"the files  ([\d,]+) tokens: what a prompt would hold", shown)
+    (passages,) = set(re.findall(r"tokens of ([\d,]+) in all notes", shown))
+    assert int(passages.replace(",", "")) < int(files.replace(",", ""))
+    assert "`commonplace recall` puts into a prompt" in shown
     found = subprocess.run(
         command("-w", folder, "search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files"),
         capture_output=True,
@@ -39,6 +43,13 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     )
     assert b"kestrel/" in found.stdout
     assert demo("--keep", folder).returncode == 1
+
+
+def test_in_the_clone_it_names_a_command_that_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("commonplace.installation.checkout", lambda: tmp_path)
+    with pytest.raises(ConfigError, match="such as `commonplace demo --keep ~/demo`, or go there"):
+        drawing._show(tmp_path / "kept", kept=True)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_demo_fails_if_a_question_finds_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -218,3 +218,34 @@ def _wait_until(condition: object, timeout_s: float = 30.0) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < ends
         time.sleep(0.01)
+
+
+# --- threads that are still in native code ----------------------------------------------------------
+
+WHILE_MODELS_LOAD = """
+import sys, threading
+from commonplace.cli.main import main
+from commonplace.embedding import registry
+begun = threading.Event()
+def load():
+    while True:
+        registry.create("builtin").embed(["warm"], "query")
+        begun.set()
+threading.Thread(target=load, daemon=True).start()
+assert begun.wait(60)
+sys.argv = ["commonplace", *{arguments!r}]
+main()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["get", "nowhere.md"], 1)])
+def test_it_ends_with_its_code_while_a_model_is_loaded(
+    workspace: Path, arguments: list[str], code: int
+) -> None:
+    program = WHILE_MODELS_LOAD.format(arguments=["-w", str(workspace), *arguments])
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment(), timeout=60
+    )
+    assert done.returncode == code, done.stderr
+    assert "terminate" not in done.stderr
+    assert bool(done.stdout) is (code == 0)

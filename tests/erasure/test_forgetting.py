@@ -583,6 +583,35 @@ def test_what_is_staged_in_git_is_told(memory: Memory, tmp_path: Path) -> None:
     assert not [blob for blob in blobs if "staged" in run("cat-file", "blob", blob)]
 
 
+HOLES = ("disk.img", "sessions/huge.jsonl", ".commonplace/huge.json", "memory/huge.sqlite")
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="a system that tells of no holes")
+def test_a_file_that_is_one_great_hole_holds_nobody_up(memory: Memory) -> None:
+    memory.sync()
+    for name in HOLES:
+        path = memory.workspace.root / name
+        path.parent.mkdir(exist_ok=True)
+        with path.open("wb") as file:
+            file.write(b"SQLite format 3\0" if name.endswith("sqlite") else b"Bo")
+            file.truncate(1 << 40)
+            file.seek(1 << 39)
+            file.write(b"-- Mira called --" + b"x" * 100)
+    erasure = memory.forget(Selection("person", "Mira"), now=NOW)
+    left = {trace.path for trace in erasure.left}
+    assert {"disk.img", ".commonplace/huge.json"} <= left
+    assert "Mira" not in text(memory, "memory/2026-02-13.md")
+
+
+def test_of_a_file_that_holds_too_much_it_is_said(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scanning, "_MOST", 1 << 10)
+    (memory.workspace.root / "disk.img").write_bytes(b"x" * 2000)
+    erasure = memory.forget(Selection("person", "Mira"), now=NOW)
+    assert ("disk.img", "could not be looked into: it holds more than 1,024 bytes") in [
+        (trace.path, trace.remedy) for trace in erasure.left
+    ]
+
+
 def test_a_file_that_cannot_be_read_is_not_taken_for_clean(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

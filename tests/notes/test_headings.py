@@ -85,6 +85,10 @@ def test_a_heading_without_end_ends(line: str) -> None:
 
 
 @given(st.lists(LINES.filter(lambda line: not line.startswith(" ")), max_size=10).map("\n".join))
+@example("## Two ##\n#no\n===")
+@example("## Two ##\n``` a`b\n===")
+@example("## Two ##\ntext\n===\n===")
+@example("## Two ##\n___\n===")
 def test_an_entry_is_read_under_the_heading_it_was_written_under(text: str) -> None:
     written, start, _ = insert_entry(f"first\n\n{text}\n", "- entry", "Two")
     note = parse(written, "a.md", redacted=False)

@@ -28,6 +28,16 @@ def status(allowed: Access = Access(), **headers: str) -> int:  # noqa: B008 - a
         ("evil.example:7412", 421), ("localhost.evil.example", 421), ("127.0.0.1.evil.example", 421),
         ("192.168.1.5:7412", 421), ("localhost@evil.example", 421), ("evil.example@localhost", 421),
         ("[::1", 421), ("localhost x:1", 421), ("127.0.0.1 evil", 421), ("box.home", 421),
+        ("[::1].evil", 421), ("[::1]evil:1", 421), ("localhost/evil", 421), ("127.0.0.1@evil", 421),
+        ("@localhost", 421), ("localhost?evil", 421), ("localhost#evil", 421), ("localhost\\evil", 421),
+        ("localhost,evil.example", 421), ("localhost.", 421), ("127.0.0.1.", 421), ("localhost..", 421),
+        (".localhost", 421), ("evil.example.localhost.", 421), ("[::1%25evil]", 421), ("[::1%evil]:1", 421),
+        ("[127.0.0.1]", 421), ("::1", 421), ("[]", 421), ("[:]", 421), ("localhost:", 421), (":7412", 421),
+        ("localhost:x", 421), ("localhost:1:2", 421), ("localhost:99999", 421), ("localhost:-1", 421),
+        ("localhost:\u0661", 421), ("\u24dbocalhost", 421), ("localho\u017ft", 421), ("127.0.0.1\u3002evil", 421),
+        ("\uff11\uff12\uff17.0.0.1", 421), ("127.1", 421), ("2130706433", 421), ("0x7f.0.0.1", 421),
+        ("localhost\n", 421), (" localhost", 421), ("localhost\t", 421), ("localhost\x00", 421), ("*", 421),
+        ("[::1]:65535", 200), ("[0:0:0:0:0:0:0:1]", 200), ("[FE80::1]", 421), ("127.0.0.1:0", 200),
     ],
 )  # fmt: skip
 def test_the_host_must_be_this_machine(host: str, expected: int) -> None:
@@ -59,6 +69,11 @@ def test_beyond_this_machine_addresses_are_names() -> None:
         ("http://localhost:3000", 200), ("https://127.0.0.1", 200), ("http://[::1]:1", 200), ("null", 403),
         ("", 403), ("https://evil.example", 403), ("file://localhost", 403), ("http://localhost.evil.example", 403),
         ("http://192.168.1.5", 403), ("http://[", 403),
+        ("http://[::1].evil", 403), ("http://localhost/evil", 403), ("http://localhost/", 403),
+        ("http://127.0.0.1@evil", 403), ("http://evil@127.0.0.1", 403), ("http://localhost.", 403),
+        ("http://LOCALHOST:3000", 200), ("http:localhost", 403), ("localhost", 403), ("//localhost", 403),
+        ("http://localhost http://evil.example", 403), ("javascript://localhost", 403), ("http://", 403),
+        ("http://http://localhost", 403),
     ],
 )  # fmt: skip
 def test_an_origin_must_be_this_machine(origin: str, expected: int) -> None:

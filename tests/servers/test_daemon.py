@@ -188,6 +188,15 @@ def test_the_token_is_made_kept_and_changed(workspace: Path, folder: Path) -> No
     assert [ask(found.url, one) for one in (other, token)] == [200, 401]
 
 
+def test_a_server_that_runs_keeps_its_token(workspace: Path, folder: Path) -> None:
+    serve(workspace, "--daemon", "--port", "0")
+    before = token_of(workspace).read_text()
+    again = serve(workspace, "--daemon", "--port", "0", "--new-token")
+    assert again.returncode == 1
+    assert "keeps its token until it ends; end it with `commonplace serve stop`" in again.stderr
+    assert token_of(workspace).read_text() == before
+
+
 def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
     warning = "commonplace: no token is asked for: every user of this machine can read and change this memory\n"
     done = serve(workspace, "--daemon", "--port", "0", "--no-token", COMMONPLACE_SERVER_TOKEN="0" * 20)
@@ -269,13 +278,28 @@ def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path, numb
         command("-w", workspace, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True, env=environment()
     )
     assert process.stderr is not None
-    lines = [process.stderr.readline() for _ in range(2)]
-    assert any("Ctrl-C ends it" in line for line in lines)
+    first = process.stderr.readline()
+    assert "Ctrl-C ends it" in first
     process.send_signal(number)
     rest = process.communicate(timeout=60)[1]
     assert process.returncode == 0
     assert rest.endswith("ended\n")
+    assert "serving at" not in rest
     assert "Traceback" not in rest
+
+
+def test_a_signal_while_models_load_ends_it_cleanly(workspace: Path, folder: Path) -> None:
+    for wait_s in (0.0, 0.1, 0.2, 0.4):
+        process = subprocess.Popen(
+            command("-w", workspace, "serve", "--port", "0"),
+            stderr=subprocess.PIPE, text=True, env=environment(),
+        )  # fmt: skip
+        wait_until((folder / daemon.STATE).exists)  # noted, and perhaps not listening yet
+        time.sleep(wait_s)
+        process.terminate()
+        rest = process.communicate(timeout=60)[1]
+        assert (process.returncode, "terminate called" in rest) == (0, False), rest
+        assert not (folder / daemon.STATE).exists()
 
 
 # --- never another process ------------------------------------------------------------------------------

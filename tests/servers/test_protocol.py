@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory
+from commonplace import Memory, render
+from commonplace.cli import forgetting
+from commonplace.erasure import requests
+from commonplace.history import runs
 from commonplace.servers import protocol
 from commonplace.servers.methods import METHODS, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
@@ -235,6 +238,42 @@ def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> No
     result = respond(service, asked("tools/call", params), connection)["result"]
     note = (workspace / result["structuredContent"]["path"]).read_text()
     assert "Tea at four. <!-- by: agent; agent: claude-code; at: " in note
+
+
+@pytest.mark.parametrize("name", [None, "", " ", "owner", "Owner ", "ｏｗｎｅｒ", "оwner", "owner.", "you", "tool"])
+def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> None:
+    connection = Connection()
+    greeting = {"protocolVersion": "2025-11-25", "clientInfo": {} if name is None else {"name": name}}
+    with Memory.open(workspace, overrides={"forget.by_agents": "allow"}) as memory:
+        service = Service(lambda: memory)
+
+        def run(tool: str, **arguments: str) -> Any:
+            params = {"name": tool, "arguments": arguments}
+            return respond(service, asked("tools/call", params), connection)["result"]["structuredContent"]
+
+        respond(service, asked("initialize", greeting), connection)
+        run("memory_write", text="The ferns stand in the hall.")
+        run("memory_correct", old="The ferns stand in the hall.", new="The ferns stand outside.")
+        run("memory_forget", what="ferns", confirm=run("memory_forget", what="ferns")["confirm"])
+        changes = list(runs.newest_first(memory.workspace))
+        assert [change.about.kind for change in changes] == ["forget", "correct"]
+        for change in changes:
+            assert change.about.by == "agent"
+            assert change.about.agent.casefold() not in {"owner", "you", "tool"}
+            assert change.about.agent.isascii()
+        assert "owner" not in {cell for line in render.log_text(changes).split("\n") for cell in line.split()}
+
+
+def test_what_a_client_without_a_name_asks_for_is_an_agents(workspace: Path, service: Service) -> None:
+    connection = Connection()
+    greeting = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "owner"}}
+    respond(service, asked("initialize", greeting), connection)
+    service.memory.remember("The ferns stand in the hall.")
+    params = {"name": "memory_forget", "arguments": {"what": "ferns"}}
+    assert respond(service, asked("tools/call", params), connection)["result"]["structuredContent"]["approve"]
+    (request,) = requests.listed(service.memory.workspace)
+    assert request.agent == "agent"
+    assert " an agent asks to forget by text: ferns" in forgetting._asked(request)
 
 
 # --- whatever is sent -----------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     elif not code:
         return amendments.offered(selection, preview, text, waiting.offer(request, text, preview))
     try:
-        done = memory.forget(preview, agent=caller.agent, session=caller.session)
+        done = memory.forget(preview, agent=caller.name, session=caller.session)
     except PreviewOutdated as error:
         return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
     return amendments.erased(done)
@@ -89,7 +89,7 @@ def _left_to_the_owner(
     """Write down what is asked for, where nobody can be asked now."""
     from commonplace.erasure import requests
 
-    kept = requests.keep(memory.workspace, selection, preview, agent=caller.agent, session=caller.session)
+    kept = requests.keep(memory.workspace, selection, preview, agent=caller.name, session=caller.session)
     return amendments.waiting(selection, preview, text, kept.code)
 
 

@@ -34,6 +34,20 @@ class Caller:
     ask: Ask | None = None
     asks_itself: bool = False
 
+    def __post_init__(self) -> None:
+        """Take no name that says who wrote something rather than which agent did."""
+        from commonplace.types.entries import NO_AGENT
+
+        if self.agent.strip().casefold() in NO_AGENT:
+            object.__setattr__(self, "agent", "")
+
+    @property
+    def name(self) -> str:
+        """The agent by its name, or as one: a change without a name is the owner's."""
+        from commonplace.types.entries import UNNAMED
+
+        return self.agent or UNNAMED
+
     def provenance(self) -> Provenance:
         """Say of something that is written now that this agent wrote it."""
         from datetime import datetime

@@ -99,7 +99,7 @@ def _told(update: Sequence[str]) -> str:
 @option("--off", is_flag=True, help="The opposite, as `exclude` does.")
 @click.pass_context
 def include(ctx: click.Context, name: str, off: bool) -> None:
-    """Let searches that name no collection look into this one, as they do unless told otherwise."""
+    """Let searches that name no collection look into this one again; a new collection is looked into."""
     _set_by_default(ctx, name, not off)
 
 

@@ -112,7 +112,7 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
 
     stages = tour.stages(stops)
     _title("Where the time and the tokens went", look)
-    lines = [["ms", *stages, "total", "tokens", "of all notes"]]
+    lines = [["ms", *stages, "total", "recall", "of the files"]]
     for number, stop in enumerate(stops, 1):
         lines.append(
             [f"{number}.", *_milliseconds(stop.result.timings_ms, stages), *_tokens(stop.tokens, everything)]
@@ -122,8 +122,12 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
     for number, row in enumerate(_aligned(lines)):
         session.write("  " + (look.style(row, "dim") if number == 0 else row))
     session.write(
-        f"\n  indexing: {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
-        f"\n  tokens: {tokens:,} a question (recall, budget {tour.BUDGET}); all notes: {everything:,}\n"
+        f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
+        f"\n  recall     tokens that `commonplace recall` puts into a prompt for a question: cited passages,"
+        f"\n             at most {tour.BUDGET} here, {tokens:,} in the middle"
+        f"\n  the files  {everything:,} tokens: what a prompt would hold if it took in every file whole"
+        f"\n  The line below each answer counts the hits as they are shown, and the text of all notes without"
+        f"\n  headings and marks: fewer tokens on either side. All of them are estimates.\n"
     )
 
 

@@ -109,6 +109,7 @@ def _carry_out(
 def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> None:
     """List what agents ask to have forgotten, refuse one, or do it once a person at a terminal agrees."""
     from commonplace.erasure import requests
+    from commonplace.types.entries import UNNAMED
 
     memory = session.open_memory(ctx)
     if not (approve or reject):
@@ -125,14 +126,16 @@ def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> 
     session.note(_asked(request))
     planned = _previewed(ctx, memory, request.preview, form, request.selection)
     _ask(ctx, planned)
-    _tell(ctx, _forgotten(memory, planned, request.agent, request.session), form, resumed=False)
+    _tell(ctx, _forgotten(memory, planned, request.agent or UNNAMED, request.session), form, resumed=False)
     requests.remove(memory.workspace, request)
 
 
 def _asked(request: Request) -> str:
     """Who asked for what, and when."""
+    from commonplace.types.entries import UNNAMED
+
     kind, value = request.selection.kind, screen.one_line(request.selection.value)
-    who = screen.one_line(request.agent) or "an agent"
+    who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"
     return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {kind}: {value}"
 
 

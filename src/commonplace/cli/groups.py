@@ -8,6 +8,8 @@ import click
 
 from commonplace.cli.options import WIDEST_HELP, help_option, shared
 
+_WHOLE = 1000  # characters of what a command does: the first sentence of its help
+
 
 class Group(click.Group):
     """A group whose options and whose answer to an unknown name are the same everywhere."""
@@ -35,6 +37,12 @@ class Group(click.Group):
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Return `--help`."""
         return help_option()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with what each does, whole: half a sentence may say the opposite."""
+        rows = [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

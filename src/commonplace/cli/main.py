@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from typing import NoReturn
@@ -26,10 +27,14 @@ def main() -> NoReturn:
     if code is not None:
         # At once: taking the interpreter apart would take 10 ms, and nothing is left open.
         os._exit(failures.flush(code))
+    ends: list[int] = []  # the exit code, once the command has come to its end
+    # Registered first and thus called last: a thread that loads a model in native code would be unwound
+    # through it when the interpreter is taken apart, and C++ aborts the process for that.
+    atexit.register(lambda: os._exit(failures.flush(ends[0])) if ends else None)
     from commonplace.cli.application import cli
 
     try:
         cli.main()
     except SystemExit as end:
-        sys.exit(failures.flush(end.code if isinstance(end.code, int) else 0))
-    sys.exit(failures.flush(0))
+        ends.append(failures.flush(end.code if isinstance(end.code, int) else 0))
+    sys.exit(ends[0] if ends else failures.flush(0))

@@ -144,7 +144,7 @@ def _brief(languages: str) -> str:
 @click.argument("name", metavar="[PROVIDER/]MODEL")
 @click.pass_context
 def pull(ctx: click.Context, name: str) -> None:
-    """Fetch a model of fastembed, a reranker as well, or (ollama/MODEL) let an Ollama server fetch one.
+    """Fetch a model of fastembed (a reranker too), or (ollama/MODEL) let an Ollama server fetch one.
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """

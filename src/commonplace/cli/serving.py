@@ -181,7 +181,7 @@ def _in_background(ctx: click.Context, address: Address) -> Running:
     from commonplace.servers import daemon
 
     folder = _folder(ctx)
-    daemon.check_alone(folder)
+    daemon.check_alone(folder, new_token=address.anew)
     agent = session.agent(ctx)
     arguments = ["-w", session.workspace_root(ctx), *(["--agent", agent] if agent else []), "serve"]
     arguments += ["--host", address.host, "--port", str(address.port)]

@@ -6,9 +6,11 @@ UTF-8 and UTF-16; in databases in every row, and in the bytes between them.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -31,6 +33,7 @@ _SQLITE = b"SQLite format 3\0"
 _SHORTEST = 5  # bytes of a form that is told from chance between the rows of a database
 _SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
 _BLOCK, _OVERLAP = 1 << 26, 1 << 13
+_MOST = 1 << 34  # bytes of one file: what holds more would take longer than anybody waits
 _NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
 _OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of ours
 _KEY = re.compile("[a-z_]+")
@@ -159,11 +162,31 @@ def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
 
 
 def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
-    """The bytes of a file, some at a time; what stands where two meet is in both."""
-    tail = b""
-    while block := file.read(_BLOCK):
-        yield tail + block
-        tail = block[-_OVERLAP:] if len(block) == _BLOCK else b""
+    """The bytes of a file, some at a time; what stands where two meet is in both. Raises OSError."""
+    left = _MOST
+    for start, end in _written(file):
+        file.seek(start)
+        tail = b""
+        while block := file.read(min(_BLOCK, end - start)):
+            if len(block) > left:
+                raise OSError(errno.EFBIG, f"it holds more than {_MOST:,} bytes")
+            yield tail + block
+            tail = block[-_OVERLAP:]
+            left -= len(block)
+            start += len(block)
+
+
+def _written(file: Any) -> Iterator[tuple[int, int]]:  # noqa: ANN401 - a file opened for bytes
+    """Where in a file something was written: it may have holes that are larger than any disk."""
+    end = 0
+    try:
+        while True:
+            start = file.seek(end, os.SEEK_DATA)
+            end = file.seek(start, os.SEEK_HOLE)
+            yield start, end
+    except (OSError, AttributeError) as error:
+        if getattr(error, "errno", None) != errno.ENXIO:  # a system that tells of no holes
+            yield end, sys.maxsize
 
 
 def _in_text(data: bytes, sought: Forms) -> int:

@@ -57,8 +57,12 @@ _LOOKING = frozenset(
 _LOOKING_AT = re.compile(
     r"git (?:-C \S+ )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame)\b(?! -[dDmM])"
 )
-_FETCHING = frozenset({"curl", "wget", "http", "https", "httpie", "lynx", "w3m", "xh"})
+_FETCHING = frozenset(
+    "aria2c curl elinks gh glab http https httpie lftp links lynx scp sftp w3m wget xh".split()
+)
+_ADDRESS = re.compile(r"\b(?:https?|ftp)://(?!localhost\b|127\.|\[::1\])", re.IGNORECASE)  # elsewhere
 _SPLIT = re.compile(r"\|\||&&|[|;\n&]")
+_STARTING = re.compile(rf"{_SPLIT.pattern}|[`(]")  # a command within another one, too
 _QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"")
 _SILENCED = re.compile(r"[12&]?>(?:&[12]|\s?/dev/null)")
 _WRITING_SHELL = re.compile(r">|\bsed\b[^|;\n]{0,200}\s-\w*i|\b(?:tee|xargs)\b|\s-(?:exec|delete)\b")
@@ -96,16 +100,25 @@ def is_own(tool: str) -> bool:
     return is_named(tool, _OWN) or any(part == "commonplace" for part in re.split(r"__|[./:]", tool.lower()))
 
 
+def is_of_a_server(tool: str) -> bool:
+    """Whether a tool belongs to a server that the host is connected to: `mcp__mail__search`."""
+    return "__" in tool.strip()
+
+
 def of(tool: str, arguments: Mapping[str, object]) -> Action:
     """Tell what a tool did."""
     command = next((text for key in _COMMANDS if (text := _text(arguments.get(key))).strip()), "")
     files = tuple(dict.fromkeys(_files(arguments)))[:_MOST_FILES]
     kind = _kind(tool, command, arguments, files)
     if kind == "run":
-        return Action(_run(command), command, network=bool(_programs(command) & _FETCHING))
+        network = bool(_programs(command) & _FETCHING or _ADDRESS.search(command))
+        return Action(_run(command), command, network=network)
+    network = any(isinstance(value, str) and _ADDRESS.match(value) for value in arguments.values())
     if kind == "read":
-        return Action("read", read=files)
-    return Action(kind, modified=files) if kind == "write" else Action(kind, read=files)
+        return Action("read", read=files, network=network)
+    if kind == "other":
+        return Action("other", read=files, network=network)
+    return Action(kind, modified=files)
 
 
 def shown(path: str, root: Path | None) -> str:
@@ -152,7 +165,7 @@ def _run(command: str) -> Kind:
 
 
 def _programs(command: str) -> set[str]:
-    return {_program(part) for part in _SPLIT.split(command[:4000])}
+    return {_program(part) for part in _STARTING.split(command[:4000])}
 
 
 def _program(part: str) -> str:

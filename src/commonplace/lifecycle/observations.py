@@ -44,9 +44,13 @@ _NEW = ("new_source", "insert_text", *_MADE)
 
 @dataclass(slots=True)
 class _Session:
-    """What was observed in a session: the last call, kinds of failure, and failures of what is not mended."""
+    """What was observed in a session: the last call, kinds of failure, and failures of what is not mended.
+
+    `marked` says that an entry tells of strangers' words in it.
+    """
 
     last: bytes = b""
+    marked: bool = False
     kinds: set[tuple[str, str]] = field(default_factory=set)
     failed: dict[str, int] = field(default_factory=dict)
 
@@ -64,11 +68,16 @@ class Observer:
         self._lock = threading.Lock()
 
     def observe(self, execution: ToolExecution) -> Entry | None:
-        """Return the entry of a tool that ran, or None where nothing is worth keeping, or is kept already."""
+        """Return the entry of a tool that ran, or None where nothing is worth keeping, or is kept already.
+
+        The first time that a session takes in what strangers write is told however little it was: what the
+        session says from then on may be theirs.
+        """
         settings = self._settings.observe
         if not _is_wanted(execution, settings):
             return None
         action = actions.of(execution.tool, execution.arguments)
+        foreign = _is_foreign(execution, action, settings)
         told = failures.reason(execution.error, execution.result)
         with self._lock:
             session = self._session(execution)
@@ -77,11 +86,16 @@ class Observer:
                 return None
             before = session.failed.get(action.target[:_TARGET], 0)
             if told:
-                return self._failure(session, execution, action, told)
-            session.failed.pop(action.target[:_TARGET], None)
-        if not _is_significant(execution, action, settings):
-            return None
-        return _entry(execution, action, settings, self._root, mended=before)
+                entry = self._failure(session, execution, action, told)
+            else:
+                session.failed.pop(action.target[:_TARGET], None)
+                entry = None
+                if _is_significant(execution, action, settings):
+                    entry = _entry(execution, action, settings, self._root, mended=before)
+            if foreign and not session.marked:
+                session.marked = True
+                entry = entry or _entry(execution, action, settings, self._root, alone=True)
+        return entry
 
     def _failure(
         self, session: _Session, execution: ToolExecution, action: Action, told: str
@@ -122,6 +136,14 @@ def _is_significant(execution: ToolExecution, action: Action, settings: Observe)
     return actions.is_named(execution.tool, settings.tools)
 
 
+def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> bool:
+    """Whether what a tool brought home may be a stranger's: of the network, or read by a server."""
+    if execution.untrusted or action.network or actions.is_named(execution.tool, settings.network_tools):
+        return True
+    acts = action.kind in ("write", "run") or actions.is_named(execution.tool, settings.tools)
+    return actions.is_of_a_server(execution.tool) and not acts
+
+
 def _digest(execution: ToolExecution) -> bytes:
     digest = blake2b(digest_size=16)
     arguments = json.dumps(dict(execution.arguments), sort_keys=True, default=repr)
@@ -141,14 +163,14 @@ def _entry(
     *,
     told: str = "",
     mended: int = 0,
+    alone: bool = False,
 ) -> Entry:
-    untrusted = (
-        execution.untrusted or action.network or actions.is_named(execution.tool, settings.network_tools)
-    )
+    """The entry of a tool that ran; `alone` leaves out what came of it."""
+    untrusted = _is_foreign(execution, action, settings)
     lines = [
         _title(execution, action, bool(told)),
         _facts(execution, action, root, failed=bool(told), mended=mended),
-        *_excerpt(execution, action, settings, told),
+        *([] if alone else _excerpt(execution, action, settings, told)),
     ]
     text = excerpts.public("\n".join(lines))  # once more: what stands together now may read as a secret
     at = execution.at.astimezone().replace(tzinfo=None) if execution.at.tzinfo else execution.at

@@ -20,8 +20,6 @@ __all__ = [
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_SETEXT = re.compile(r"(?:=+|-+)[ \t]*")
-_NOT_PARAGRAPH = re.compile(r"(?:[-*+>|#`~]|\d+[.)]|\s|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _LIST_LINE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s|(?: {2}|\t)\s*\S")
 
@@ -235,20 +233,28 @@ def _headings(lines: Sequence[str]) -> Iterator[tuple[int, int, int, str]]:
     """
     fence = ""
     hidden = _hidden(lines)
-    for index in range(_body_start(lines), len(lines)):
+    start = _body_start(lines)
+    free = start  # what stands before it is the text of no heading: a heading itself, or the end of a fence
+    for index in range(start, len(lines)):
         if index in hidden:
             continue
         line = lines[index].rstrip("\r")
-        if found := _FENCE.match(line):
-            fence = _next_fence(fence, found[1], found[2])
-        elif fence:
+        found = _FENCE.match(line)
+        if found and (fence or not (found[1][0] == "`" and "`" in found[2])):
+            if not fence:
+                fence = found[1]
+            elif found[1].startswith(fence) and not found[2].strip():
+                fence, free = "", index + 1
             continue
-        elif line.startswith("#") and (atx := headings.atx(line)):
+        if fence:
+            continue
+        above = lines[index - 1] if index > free and index - 1 not in hidden else ""
+        if line.startswith("#") and (atx := headings.atx(line)):
             yield index, index + 1, *atx
-        elif index + 1 < len(lines) and not _NOT_PARAGRAPH.match(line):
-            under = lines[index + 1].rstrip("\r")
-            if _SETEXT.fullmatch(under):
-                yield index, index + 2, 1 if under[0] == "=" else 2, line.strip()
+            free = index + 1
+        elif above[:1] != " " and (under := headings.setext(above, line)):
+            yield index - 1, index + 1, *under
+            free = index + 1
 
 
 def _hidden(lines: Sequence[str]) -> set[int]:
@@ -261,13 +267,6 @@ def _hidden(lines: Sequence[str]) -> set[int]:
         line, done = first + text.count("\n", start, end), end
         found.update(range(first + 1, line + 1))
     return found
-
-
-def _next_fence(fence: str, mark: str, info: str) -> str:
-    """Return the fence that is open after a line that looks like one."""
-    if not fence:
-        return "" if mark[0] == "`" and "`" in info else mark
-    return "" if mark.startswith(fence) and not info.strip() else fence
 
 
 def _body_start(lines: Sequence[str]) -> int:

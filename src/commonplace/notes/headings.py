@@ -11,6 +11,8 @@ _TAG = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _OPENS = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
 
 
@@ -18,6 +20,13 @@ def atx(line: str) -> tuple[int, str] | None:
     """Return level (1 to 6) and text of a heading; None for a line that is none."""
     found = _ATX.fullmatch(line)
     return (len(found[1]), unclosed(found[2] or "")) if found else None
+
+
+def setext(text: str, under: str) -> tuple[int, str] | None:
+    """Return level (1 or 2) and text of a heading that the line below underlines; None for no heading."""
+    if under.strip("-= \t") or not (found := _SETEXT.match(under)) or _NOT_PARAGRAPH.match(text):
+        return None
+    return 1 if found[1][0] == "=" else 2, text.strip()
 
 
 def is_atx(line: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from posixpath import basename, splitext
 
 from commonplace.notes import comments, front_matter, languages
-from commonplace.notes.headings import atx, plain
+from commonplace.notes.headings import atx, plain, setext
 from commonplace.notes.layout import date_of, kind_of
 from commonplace.notes.redact import redact, strip_private
 from commonplace.types import Heading, Note
@@ -21,8 +21,6 @@ from commonplace.types import Heading, Note
 # parsing at some 100 MB/s.
 _STRUCTURE = frozenset("#`~=- \t")
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
 _MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
@@ -132,12 +130,8 @@ def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
     if "#" in line[:4]:
         found = atx(line)
         return Heading(found[0], plain(found[1]), number) if found else None
-    if line.strip("-= \t") or number < 2 + skip or not (under := _SETEXT.match(line)):
-        return None
-    above = lines[number - 2]
-    if _NOT_PARAGRAPH.match(above):
-        return None
-    return Heading(1 if under[1][0] == "=" else 2, plain(above.strip()), number - 1)
+    found = setext(lines[number - 2], line) if number >= 2 + skip else None
+    return Heading(found[0], plain(found[1]), number - 1) if found else None
 
 
 def _margins(lines: Sequence[str]) -> list[int]:

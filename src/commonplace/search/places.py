@@ -10,6 +10,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.errors import NoteNotFound
 from commonplace.index.sqlite import Key
 from commonplace.index.store import Store
+from commonplace.notes.scan import Globs
 
 if TYPE_CHECKING:
     from commonplace.notes.excerpt import Reference
@@ -33,6 +34,13 @@ def format_of(store: Store, path: str) -> str:
     """Return the format of the transcript at a path as it is shown; empty for any other file."""
     collection, inner = key_of(store, path)
     return next(source.format_of(inner) for source in store.sources if source.name == collection)
+
+
+def is_indexed(store: Store, path: str) -> bool:
+    """Whether the settings have the file at a path as it is shown indexed, so that a search may cite it."""
+    collection, inner = key_of(store, path)
+    source = next(source for source in store.sources if source.name == collection)
+    return Globs(source.globs)(inner) and not Globs(source.ignore)(inner)
 
 
 def find(store: Store, wanted: Reference) -> tuple[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
+import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from commonplace import paths
 from commonplace.config import credentials
@@ -17,6 +17,12 @@ from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ConfigError
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
+# A name, an IPv4 address or an IPv6 address in brackets, perhaps a port: no user, path, zone or final dot.
+_LABEL = "[a-z0-9_][a-z0-9_-]{0,62}"
+_HOST = re.compile(
+    rf"(?:(?P<name>{_LABEL}(?:\.{_LABEL})*)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[0-9]{{1,5}}))?",
+    re.ASCII | re.IGNORECASE,
+)
 _SHORTEST, _LONGEST = 16, 16_384  # characters of a token; shorter ones are guessed
 
 
@@ -113,19 +119,19 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(text: str) -> str:
-    """Return the host of a Host header, without its port and the brackets of IPv6; empty for nonsense."""
-    try:
-        return (urlsplit(f"//{text}").hostname or "").rstrip(".") if "@" not in text else ""
-    except ValueError:
+    """Return the host of a Host header, without its port and the brackets of IPv6; empty for anything else.
+
+    Nothing is made fit: what two programs could read as two hosts is none.
+    """
+    found = _HOST.fullmatch(text)
+    if found is None or int(found["port"] or 0) > 65_535:
         return ""
+    return (found["name"] or found["ipv6"]).lower()
 
 
 def _origin_host(origin: str) -> str:
-    try:
-        parts = urlsplit(origin)
-        return parts.hostname or "" if parts.scheme in ("http", "https") else ""
-    except ValueError:
-        return ""
+    scheme, mark, host = origin.partition("://")
+    return host_of(host) if mark and scheme in ("http", "https") else ""
 
 
 def _is_known(host: str, access: Access) -> bool:

@@ -124,15 +124,19 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def check_alone(folder: Path) -> None:
-    """Raise ConfigError where a server of this workspace runs."""
+def check_alone(folder: Path, *, new_token: bool = False) -> None:
+    """Raise ConfigError where a server of this workspace runs; `new_token` says that one was asked for."""
     if other := find(folder):
-        raise _served_already(other)
+        raise _served_already(other, new_token=new_token)
 
 
-def _served_already(other: Running | None) -> ConfigError:
+def _served_already(other: Running | None, *, new_token: bool = False) -> ConfigError:
     where = f" at {other.url} (process {other.pid})" if other else ""
-    return ConfigError("serve", f"this workspace is served already{where}")
+    told = f"this workspace is served already{where}"
+    if new_token:
+        told += ", and that server keeps its token until it ends;"
+        told += " end it with `commonplace serve stop`, then run this again"
+    return ConfigError("serve", told)
 
 
 def find(folder: Path) -> Running | None:

@@ -213,11 +213,11 @@ def unsupported(version: str) -> Refusal:
 
 
 def client_name(info: object) -> str:
-    """Return the name of a client, as far as it is fit to be noted."""
+    """Return the name of a client as it is noted: in ASCII, where no letter looks like another."""
     name = info.get("name") if isinstance(info, dict) else None
     if not isinstance(name, str):
         return ""
-    return "".join(c if c.isalnum() or c in "._-" else "-" for c in name.strip())[:64].strip("-")
+    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)[:64].strip("._-")
 
 
 def answer(

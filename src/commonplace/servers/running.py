@@ -17,6 +17,7 @@ from datetime import datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 import uvicorn
@@ -63,7 +64,7 @@ def serve(
 
     Raises ConfigError where that cannot be, with what would help.
     """
-    daemon.check_alone(folder)
+    daemon.check_alone(folder, new_token=address.anew)
     place = _place(address)
     with listening(address) as (bound, beyond):
         if beyond and not place:
@@ -85,14 +86,16 @@ def serve(
             os.kill(os.getpid(), signal.SIGTERM)
 
         log = logging.getLogger("commonplace.server")
-        with daemon.registered(folder, running, restored, lost):
+        ending = threading.Event()  # a signal that comes before the server takes them itself
+        with _signals(lambda *_: ending.set()), daemon.registered(folder, running, restored, lost):
             token = _token(address, place)  # here, so that two starts at once do not make two
             allowed = Access(token, access.names(address.hosts), beyond)
             _log(folder / daemon.LOG if detached else None)
             app = http.build(service, allowed, log.info, identity=running.id)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
-            server = _Server(_configured(app), lambda: tell(running))
-            log.info("serving at %s", running.url)
+            server = _Server(_configured(app), lambda: tell(running), ending.is_set)
+            if detached:  # who started it in the foreground is told by `tell`
+                log.info("serving at %s", running.url)
             server.run([bound])
             log.info("ended")
     service.close()
@@ -161,31 +164,45 @@ def _unbound(address: Address, error: OSError) -> ConfigError:
     return ConfigError("server.port", f"{address.host}:{address.port}: {(error.strerror or '').lower()}")
 
 
+@contextmanager
+def _signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Take the signals that end a server, and raise them no further; only the main thread gets any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, former in before.items():
+            signal.signal(number, former)
+
+
 class _Server(uvicorn.Server):
     """The server of uvicorn, which says when it serves and ends a signal where it came: here."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        ended: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`ready` is called once clients can connect; `ended` says whether a signal came before."""
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._ended = ready, ended
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take signals as the wish to end, and raise them no further; only the main thread gets any."""
-        if threading.current_thread() is not threading.main_thread():
+        """Take signals as the wish to end."""
+        with _signals(self.handle_exit):
+            self.should_exit = self.should_exit or self._ended()
             yield
-            return
-        wanted = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in wanted}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and say so."""
         await super().startup(sockets)
-        self._ready()
+        if not self.should_exit:
+            self._ready()
 
 
 class _LogFile(RotatingFileHandler):

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Literal
 
 Writer = Literal["owner", "agent", "tool", "untrusted"]
+UNNAMED: Writer = "agent"  # what an agent is called that does not say its name
+NO_AGENT = frozenset({"owner", "agent", "tool", "untrusted", "user", "you", "me"})  # they say who, not which
 
 
 @dataclass(frozen=True, slots=True)

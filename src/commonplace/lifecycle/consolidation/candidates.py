@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -75,15 +75,42 @@ def read(memory: Memory, days: int, now: datetime) -> list[Candidate]:
     from commonplace.errors import CommonplaceError
 
     first = now.date() - timedelta(days - 1)
-    often = recalled.often(memory)
+    often, strange = recalled.often(memory), strange_sessions(memory)
     found: list[Candidate] = []
     for path, day in daily(memory, first, now.date()):
         try:
             data = paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
         except CommonplaceError:
             continue
-        found += of_note(path, data, day, now.date(), often)
+        found += of_note(path, data, day, now.date(), often, strange)
     return found
+
+
+def strange_sessions(memory: Memory) -> frozenset[str] | None:
+    """Return the sessions that took in what strangers write, by all daily notes; None for every session.
+
+    A session is read one day and writes the next, so its days do not matter. Where tools are not observed,
+    nobody knows what a session read.
+    """
+    from commonplace import paths
+    from commonplace.errors import CommonplaceError
+
+    if not memory.settings.observe.enabled:
+        return None
+    found: set[str] = set()
+    for path, _ in daily(memory, date.min, date.max):
+        try:
+            data = paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
+        except CommonplaceError:
+            continue
+        if b"untrusted" in data.lower():
+            found |= _strange(statements.read(parse(decode(data), path)))
+    return frozenset(found)
+
+
+def _strange(told: Iterable[Statement]) -> set[str]:
+    """The sessions of what strangers wrote."""
+    return {one.said.get("session", "") for one in told if one.said.get("by") == "untrusted"}
 
 
 def daily(memory: Memory, first: date, last: date) -> list[tuple[str, date]]:
@@ -100,16 +127,22 @@ def daily(memory: Memory, first: date, last: date) -> list[tuple[str, date]]:
 
 
 def of_note(
-    path: str, data: bytes, day: date, today: date, often: Mapping[str, recalled.Lines] | None = None
+    path: str,
+    data: bytes,
+    day: date,
+    today: date,
+    often: Mapping[str, recalled.Lines] | None = None,
+    strange: Collection[str] | None = (),
 ) -> list[Candidate]:
-    """The candidates of one note."""
+    """The candidates of one note; `strange` are the sessions that took in strangers' words, None for all."""
     note = parse(decode(data), path)
     lines = (often or {}).get(path, ())
     told = statements.read(note)
     labels = Counter(turns.speaker(statement.text) for statement in told)
     spoken = {label for label, count in labels.items() if label and count >= _SPEAKS}
     answers = _answers(note, told)
-    strange = {one.said.get("session", "") for one in told if one.said.get("by") == "untrusted"} | {""}
+    if strange is not None:
+        strange = {"", *strange, *_strange(told)}
     made = (
         _candidate(note, statement, day, today, lines, spoken)
         for statement in told
@@ -118,11 +151,11 @@ def of_note(
     return [replace(one, exposed=_is_exposed(one.statement, strange)) for one in made if one]
 
 
-def _is_exposed(statement: Statement, strange: Collection[str]) -> bool:
-    """Whether a stranger may have planted it: a machine wrote it in one of these sessions."""
+def _is_exposed(statement: Statement, strange: Collection[str] | None) -> bool:
+    """Whether a stranger may have planted it: a machine wrote it in one of these sessions, None for any."""
     said = statement.said
     machine = said.get("by", "owner") != "owner" or not _SUMMARIES.isdisjoint(statement.headings)
-    return machine and said.get("session", "") in strange
+    return machine and (strange is None or said.get("session", "") in strange)
 
 
 def _answers(note: Note, told: Sequence[Statement]) -> set[int]:

@@ -16,6 +16,7 @@ from commonplace.notes.redact import MARK, redact, strip_private
 from commonplace.revision import contradictions
 
 LONGEST = 300  # characters of an entry
+_PLANTED = "is said by an agent alone that read what strangers write, on one day"
 SHARE = 4  # one of so many earlier entries may be touched
 _ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
 _COMMENT = re.compile(r"<!--|-->|<!")
@@ -166,13 +167,18 @@ def _unwitnessed(found: Accepted, ground: Ground) -> str:
         return ""
     others: list[support.Source] = [(c.text, c.day) for c in ground.sources.values() if not c.exposed]
     others += [(target.text, ground.today) for target in found.targets if found.operation.op == "merge"]
-    exposed = [(c.text, c.day) for c in ground.sources.values() if c.exposed]
+    exposed = [c for c in ground.sources.values() if c.exposed]
     text = found.operation.text
     if others and not support.missing(text, others):
         return ""
-    by_day = [[one for one in exposed if one[1] == day] for day in {day for _, day in exposed}]
-    saying = sum(not support.missing(text, [*others, *told]) for told in by_day)
-    return "" if saying > 1 else "is said by an agent alone that read what strangers write, on one day"
+    saying = [c for c in exposed if not support.missing(text, [*others, (c.text, c.day)])]
+    return "" if _are_two(saying) else _PLANTED
+
+
+def _are_two(exposed: Sequence[Candidate]) -> bool:
+    """Whether what strangers may have planted is of two days, and of two sessions where they have names."""
+    said = {(one.day, one.statement.said.get("session", "")) for one in exposed}
+    return any(day < later and (not name or name != other) for day, name in said for later, other in said)
 
 
 def _superseded(found: Accepted, ground: Ground) -> str:
@@ -198,10 +204,14 @@ def _expired(found: Accepted, ground: Ground) -> str:
         return ""
     if found.operation.reason == OVER and is_long_over(target, ground.today):
         return ""
-    for source in found.sources:
-        if durable.ends(source.text) and succession.ends(source.text, target.text):
-            return ""
-    return "no source says that it is over"
+
+    def ends(source: Candidate) -> bool:
+        return durable.ends(source.text) and succession.ends(source.text, target.text)
+
+    if not any(map(ends, found.sources)):
+        return "no source says that it is over"
+    saying = [source for source in ground.sources.values() if ends(source)]
+    return "" if _are_two(saying) or not all(source.exposed for source in saying) else _PLANTED
 
 
 OVER = "a dated plan that is long over"

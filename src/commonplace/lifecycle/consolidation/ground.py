@@ -55,16 +55,16 @@ def targets(then: Page, now: Page) -> dict[str, Entry]:
 
 def sources(memory: Memory, shown: Sequence[Candidate], today: date, read: Read) -> dict[str, Candidate]:
     """The candidates that labels meant when the plan was asked for, as they stand now: by their words."""
-    often = recalled.often(memory)
+    often, strange = recalled.often(memory), candidates.strange_sessions(memory)
     fresh: dict[str, list[Candidate]] = {}
     found: dict[str, Candidate] = {}
     for candidate in shown:
         path = candidate.statement.path
         if path not in fresh:
             data = read(path)
-            fresh[path] = (
-                candidates.of_note(path, data, candidate.day, today, often) if data is not None else []
-            )
+            fresh[path] = []
+            if data is not None:
+                fresh[path] = candidates.of_note(path, data, candidate.day, today, often, strange)
         same = [other for other in fresh[path] if other.text == candidate.text]
         if same:
             found[candidate.label] = min(
