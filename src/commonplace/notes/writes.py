@@ -377,14 +377,19 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
         # the disk. What a killed writer leaves is overwritten by the next one.
         with workspace.files.parent(path, make=True) as (folder, name):
             beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
-            descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+            try:
+                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+            except PermissionError:  # another user's, in a folder that may be ours: not to be waited for
+                os.unlink(beside, dir_fd=folder)
+                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
             with open(descriptor, "wb") as file:
                 file.write(data)
                 file.truncate()
             if not swap.exchange(folder, beside, name, missing_ok=True):
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error)) from error
+        remedy = "; `commonplace doctor` says whose it is" if isinstance(error, PermissionError) else ""
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
 
 
 def _read(workspace: paths.Workspace, path: str, key: bytes) -> dict[str, object] | None:
