@@ -109,6 +109,6 @@ def test_files_of_another_user_are_named_with_one_command(case: Present, tmp_pat
     (root / "memory" / "closed.md").chmod(0o600)
     found = by_check(permissions.owners(given))["permissions.owners"]
     assert found.state == "wrong"
-    assert "2 files of another user (0)" in found.told
+    assert "2 files of another user (0; 0 is `sudo`)" in found.told
     assert ".commonplace/writes/x.json, memory/closed.md" in found.told
     assert found.remedy == f"sudo chown -hR 1234 {root / '.commonplace'} {root / 'memory'}"

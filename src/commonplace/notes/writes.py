@@ -2,8 +2,10 @@
 
 An editor that read a note, and saves it after we added a line, saves it without that line. Whether somebody
 took the line out on purpose cannot be known, so nothing is put back: the next write or sync finds that it is
-gone, keeps a copy, and says so once. It says nothing where the line was seen: a later line of ours still
-stands, or a version that somebody saved before had it; nor where a line much like it stands instead.
+gone, keeps a copy, and says so once. It keeps nothing where the line was seen: a later line of ours still
+stands, or a version that somebody saved before had it; nor where it was moved, or edited a little. It keeps a
+copy and says nothing where one entry was taken out and nothing else was changed, or where a line that shares
+most of its words stands in its place: an old buffer brings changes of its own, and loses whatever came after.
 
 `.commonplace/writes/` holds a signed record for each note, and files that were replaced, for programs that
 had them open and write into them later. `.commonplace/overwritten/` holds the copies.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 import zlib
 from collections import Counter
@@ -38,7 +41,10 @@ _LINES, _LINE_BYTES = 200, 32_000  # that are remembered of a note
 _SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
 _MOST_KEPT, _MOST_COPIES = 200, 1_000
+TAKEN_OUT = ".taken"  # at the end of the name of a copy that nobody is told of
 _ALIKE = 0.8  # of two lines, one of which was edited to become the other
+_PERHAPS = 0.6  # of two lines, one of which may have been edited to become the other
+_BULLET = re.compile(r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?")
 
 
 class Line(NamedTuple):
@@ -158,8 +164,10 @@ class Writes:
         if status and (status.st_ino, status.st_mtime_ns) == tuple(record.old):
             last = max((line.at for line in record.lines), default=0)  # killed before it was exchanged
             return [line for line in record.lines if line.at != last]
-        gone = _overwritten(record, data)
-        self._copy([line.text for line in gone], is_late=False)
+        gone = _gone(record, data)
+        told, quiet = _judged(record, data, gone)
+        self._copy(told)
+        self._copy(quiet, is_quiet=True)
         record.lines = [line for line in record.lines if line not in gone]
         # Who only appended need not have read anything.
         appended = len(data) > record.size and _digest(data[: record.size]) == record.after
@@ -187,19 +195,22 @@ class Writes:
                 files.unlink(f"{FOLDER}/{name}")
             del kept[name]
 
-    def _copy(self, texts: Sequence[str], *, is_late: bool) -> None:
-        """Write lines down for the owner; whoever asks next is told."""
+    def _copy(self, texts: Sequence[str], *, is_late: bool = False, is_quiet: bool = False) -> None:
+        """Write lines down for the owner; whoever asks next is told, unless it `is_quiet`."""
         if not texts:
             return
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
-        copy = f"{COPIES}/{stamp}-{self.key}.md"
+        copy = f"{COPIES}/{stamp}-{self.key}{TAKEN_OUT if is_quiet else ''}.md"
         data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
         try:
             self.workspace.files.create(copy, data)
         except OSError as error:
             raise NoteUnreadable(paths.shown(copy), paths.reason(error)) from error
-        notice = {"note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0]}
-        _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
+        if not is_quiet:
+            notice = {
+                "note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0],
+            }  # fmt: skip
+            _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
         copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
         for name in copies[:-_MOST_COPIES]:
             self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
@@ -273,19 +284,18 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(notice: dict[str, object]) -> str:
-    import shlex
-
     note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
     first = paths.shown(str(notice["first"]).strip())
-    lines = f"{notice['lines']} lines" if notice["lines"] != 1 else "a line"
-    what = (
-        f"{note} lacks {lines} that another program saved while it was replaced"
-        if notice["late"]
-        else f"another program saved {note} without {lines} written before, as if it had not read them"
-    )
-    them = "it" if notice["lines"] == 1 else "them"
-    remedy = f"`cat {shlex.quote(copy)} >> {shlex.quote(note)}` puts {them} back"
-    return f"{what} ({first}); kept in {copy}; {remedy}"
+    lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
+    restore = f"`commonplace restore {Path(copy).stem}` puts {them} back"
+    if notice["late"]:
+        told = f"{note} lacks {lines} that another program saved while it was replaced ({first}); {restore}"
+    else:
+        told = (
+            f"another program saved {note} without {lines} of this memory ({first});"
+            f" if nobody took {them} out on purpose, {restore}"
+        )
+    return f"{told}; the copy is {copy}"
 
 
 # --- lines ---------------------------------------------------------------------------------------------
@@ -314,24 +324,53 @@ def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     return b"".join(one[start : len(one) - end]), b"".join(other[start : len(other) - end])
 
 
-def _overwritten(record: Record, data: bytes) -> list[Line]:
+def _gone(record: Record, data: bytes) -> list[Line]:
     """The lines of ours that a version of a note lacks, where whoever saved it may not have known them."""
     texts = set(_texts(data))
     standing = (line.at for line in record.lines if line.text in texts and not line.is_repeated)
     seen = max(standing, default=0)
-    gone = [line for line in record.lines if line.at > seen and line.text not in texts]
-    return [line for line in gone if not _was_edited(line, record, texts)] if gone else []
+    moved = {text.strip() for text in texts}
+    return [line for line in record.lines if line.at > seen and line.text.strip() not in moved]
 
 
-def _was_edited(line: Line, record: Record, texts: set[str]) -> bool:
-    """Tell whether a line that is new in a note is much like one that is gone."""
-    if not record.sums:
+def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str], list[str]]:
+    """What to tell of lines that are gone, and what to keep without a word."""
+    if not gone or not record.sums:
+        return [line.text for line in gone], []
+    known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
+    texts = {_sum(_bytes(text)): text for text in _texts(data)}
+    fresh = [text for sum_, text in texts.items() if sum_ not in known]
+    if _is_removal(known, data, gone):
+        return [], [line.text for line in gone]
+    likeness = {line.text: _likeness(line.text, fresh) for line in gone}
+    told = [text for text, alike in likeness.items() if alike < _PERHAPS]
+    return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
+
+
+def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
+    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
+    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
         return False
+    blank = _sum(b"")
+    now = Counter(map(_sum, data.split(b"\n")))
+    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
+    del now[blank], expected[blank]
+    return now == expected
+
+
+def _likeness(text: str, others: Sequence[str]) -> float:
+    """How much the words of a line resemble those of the nearest of others, 0 to 1."""
     import difflib
 
-    known = {record.sums[at : at + 8] for at in range(0, len(record.sums), 8)}
-    fresh = [text for text in texts if _sum(text.encode("utf-8", "surrogateescape")) not in known]
-    return bool(difflib.get_close_matches(line.text, fresh, 1, _ALIKE))
+    words, most = _BULLET.sub("", text, count=1), 0.0
+    start = text[: len(text) - len(words)]
+    for other in others:
+        theirs = _BULLET.sub("", other, count=1)
+        most = max(most, difflib.SequenceMatcher(None, words, theirs).ratio())
+        is_part = min(len(words), len(theirs)) > 3 and (words in theirs or theirs in words)
+        if is_part or (":" in start and other.startswith(start)):  # written at the same minute
+            most = max(most, _PERHAPS)
+    return most
 
 
 def _newest(lines: Sequence[Line], now: int) -> list[Line]:
@@ -349,6 +388,10 @@ def _newest(lines: Sequence[Line], now: int) -> list[Line]:
 def _sums(data: bytes) -> str:
     lines = data.split(b"\n")
     return "".join(map(_sum, lines)) if len(lines) <= _SUMS else ""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _sum(line: bytes) -> str:
