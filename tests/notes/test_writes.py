@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -215,3 +216,32 @@ def test_an_old_buffer_with_changes_of_its_own_is_told(workspace: paths.Workspac
     (told,) = writes.check(workspace)
     assert "without a line of this memory (- the walnut desk is upstairs)" in told
     assert taken_out(workspace) == []
+
+
+def test_a_clock_that_jumps_ahead_drops_nothing(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(workspace, "one")
+    buffer = note(workspace).read_text()
+    remember(workspace, "the walnut desk is upstairs")
+    layout.remember(workspace, "long", now=NOW, long_term=True)
+    now, now_ns = time.time(), time.time_ns()
+    monkeypatch.setattr(time, "time", lambda: now + 2 * 86_400)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns + 2 * 86_400 * 10**9)
+    assert writes.check(workspace) == []
+    remember(workspace, "three")
+    assert len(list((workspace.root / writes.FOLDER).glob("*.json"))) == 2
+    note(workspace).write_text(buffer + "- of the owner\n")
+    (told,) = writes.check(workspace)
+    assert "without 2 lines" in told
+
+
+def test_the_records_of_the_notes_written_last_are_kept(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writes, "_MOST_RECORDS", 3)
+    for day in range(1, 7):
+        layout.remember(workspace, "one", now=NOW.replace(day=day))
+    writes.check(workspace)
+    kept = {path.name for path in (workspace.root / writes.FOLDER).glob("*.json")}
+    assert kept == {f"{writes.key_of(f'memory/2026-02-0{day}.md')}.json" for day in (4, 5, 6)}

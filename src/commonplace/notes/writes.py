@@ -36,7 +36,8 @@ from commonplace.locks import LockTimeout, locked
 FOLDER = f"{paths.DERIVED_FOLDER}/writes"
 COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
 _KIND = "writes"  # what is signed
-_DAY_S = 86_400.0
+# Bounds are numbers and no ages: a clock that was set a day ahead would drop everything at once.
+_MOST_RECORDS = 30  # notes that were written last
 _LINES, _LINE_BYTES = 200, 32_000  # that are remembered of a note
 _SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
@@ -73,12 +74,13 @@ class Record:
 class Writes:
     """The record of one note; made and used under the lock of notes. What `atomic.Guard` asks for."""
 
-    def __init__(self, workspace: paths.Workspace, note: str) -> None:
-        """Read the record of a note, named relative to the workspace."""
+    def __init__(self, workspace: paths.Workspace, note: str, record: Record | None = None) -> None:
+        """Take the record of a note, named relative to the workspace; read it where it is not given."""
         self.workspace, self.note = workspace, note
         self.key = key_of(note)
         self._signing = paths.signing_key()
-        self.record = _load_record(workspace, f"{FOLDER}/{self.key}.json", self._signing) or Record(note)
+        path = f"{FOLDER}/{self.key}.json"
+        self.record = record or _load_record(workspace, path, self._signing) or Record(note)
         self._next = self.record
         self._hidden: list[Line] = []
 
@@ -109,7 +111,7 @@ class Writes:
             kept[pending] = _digest(before)
         self._next = Record(
             self.note, inode, (status.st_ino, status.st_mtime_ns) if status else (0, 0), _digest(after),
-            len(after or b""), _newest(lines, now), _sums(after or b""), kept, pending,
+            len(after or b""), _newest(lines), _sums(after or b""), kept, pending,
         )  # fmt: skip
         self._save(self._next)
 
@@ -246,13 +248,15 @@ def check(workspace: paths.Workspace) -> list[str]:
     if listed(workspace, FOLDER):
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
-            for name in [name for name in listed(workspace, FOLDER) if name.endswith(".json")]:
+            names = [name for name in listed(workspace, FOLDER) if name.endswith(".json")]
+            names.sort(key=lambda name: files.stat(f"{FOLDER}/{name}").st_mtime_ns, reverse=True)
+            for place, name in enumerate(names):
                 record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
-                is_old = time.time() - files.stat(f"{FOLDER}/{name}").st_mtime > _DAY_S
                 if record is not None and name == f"{key_of(record.note)}.json":
-                    writes = Writes(workspace, record.note)
+                    writes = Writes(workspace, record.note, record)
                     writes.update()
-                    known |= {name, *writes.record.kept} if writes.record.kept or not is_old else set()
+                    if writes.record.kept or place < _MOST_RECORDS:
+                        known |= {name, *writes.record.kept}
             for name in set(listed(workspace, FOLDER)) - known:
                 with suppress(OSError):
                     files.remove(f"{FOLDER}/{name}")
@@ -373,13 +377,13 @@ def _likeness(text: str, others: Sequence[str]) -> float:
     return most
 
 
-def _newest(lines: Sequence[Line], now: int) -> list[Line]:
-    """The lines of the last day, as many as are remembered."""
+def _newest(lines: Sequence[Line]) -> list[Line]:
+    """The newest lines, as many as are remembered."""
     found: list[Line] = []
     size = 0
     for line in reversed(lines[-_LINES:]):
         size += len(line.text)
-        if size > _LINE_BYTES or now - line.at > _DAY_S * 1e9:
+        if size > _LINE_BYTES:
             break
         found.append(line)
     return found[::-1]
