@@ -10,7 +10,6 @@ full text of its own, so that whoever does not ask for it finds and counts every
 
 from __future__ import annotations
 
-import errno
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -106,25 +105,24 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
-        raise IndexUnavailable(path, _reason(error)) from error
+        raise IndexUnavailable(path, _reason(path, error)) from error
     except Unsafe as error:
         raise IndexUnavailable(path, FOREIGN) from error
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise IndexUnavailable(path, base.FULL if full else UNWRITABLE) from error
+        raise IndexUnavailable(path, base.shortage(error) or UNWRITABLE) from error
     except UnicodeEncodeError as error:  # a folder's name may be any bytes, SQLite's file names are UTF-8
         raise IndexUnavailable(path, UNWRITABLE) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
         raise IndexUnavailable(path, DAMAGED) from error
 
 
-def _reason(error: apsw.Error) -> str:
+def _reason(path: str, error: apsw.Error) -> str:
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return DAMAGED
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
-    if base.is_full(error):
-        return base.FULL
+    if refused := base.refusal(root_of(path), path, error):
+        return refused
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
     return str(error) or type(error).__name__
