@@ -178,3 +178,20 @@ def test_what_may_be_somebody_s_is_named_with_the_remedy(tmp_path: Path) -> None
         assert str(caught.value).startswith(f"{lock.with_suffix('.queue')}: ")
         assert str(caught.value).endswith("; delete it")
     assert (folder / "notes.queue" / "mine").exists()
+
+
+def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, exchanged = os.lstat, [True, True]
+
+    def lstat(path: str | Path) -> os.stat_result:
+        if str(path).endswith("x.lock") and exchanged:
+            exchanged.pop()
+            raise NotADirectoryError(20, "Not a directory", str(path))
+        return real(path)
+
+    monkeypatch.setattr(locks.os, "lstat", lstat)
+    with locks.locked(tmp_path / ".commonplace" / "locks" / "x.lock", timeout_s=2):
+        pass
+    assert exchanged == []

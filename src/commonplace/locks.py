@@ -92,7 +92,7 @@ def _taken(path: Path, deadline: float, pause: Callable[[float], float]) -> int:
             raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
         try:
             _acquire(descriptor, path, deadline, pause)
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, NotADirectoryError):
                 if sys.platform == "win32" or os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                     return descriptor
         except BaseException:

@@ -285,8 +285,12 @@ def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = Non
     """
     told = []
     for folder in filter(is_open, own_folders(workspace, environ)):
+        # In a workspace the folder itself may become a link between a look and the change.
+        inside = workspace is not None and folder.parent == workspace.root
+        root, name = (Root(folder.parent), folder.name) if inside else (Root(folder), "")
         with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
-            count = len(Root(folder).tighten())
+            if not (count := len(root.tighten(name))):
+                continue
             files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
             told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
     return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory, paths
+from commonplace.base.root import Root
 from commonplace.notes import layout, writes
 from commonplace.types import Entry, Selection
 
@@ -245,3 +247,15 @@ def test_the_records_of_the_notes_written_last_are_kept(
     writes.check(workspace)
     kept = {path.name for path in (workspace.root / writes.FOLDER).glob("*.json")}
     assert kept == {f"{writes.key_of(f'memory/2026-02-0{day}.md')}.json" for day in (4, 5, 6)}
+
+
+def test_a_record_that_goes_while_it_is_looked_for_is_none(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(workspace, "one")
+
+    def stat(self: Root, path: str = "") -> os.stat_result:
+        raise NotADirectoryError(20, "Not a directory", path)
+
+    monkeypatch.setattr(Root, "stat", stat)
+    assert writes.check(workspace) == []

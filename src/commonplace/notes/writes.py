@@ -28,7 +28,7 @@ from typing import BinaryIO, NamedTuple
 
 from commonplace import paths
 from commonplace.base import swap
-from commonplace.base.root import PRIVATE_FILE, open_regular
+from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.signature import sign, verify
 from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.locks import LockTimeout, locked
@@ -249,7 +249,7 @@ def check(workspace: paths.Workspace) -> list[str]:
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
             names = [name for name in listed(workspace, FOLDER) if name.endswith(".json")]
-            names.sort(key=lambda name: files.stat(f"{FOLDER}/{name}").st_mtime_ns, reverse=True)
+            names.sort(key=lambda name: _written_ns(files, name), reverse=True)
             for place, name in enumerate(names):
                 record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
                 if record is not None and name == f"{key_of(record.note)}.json":
@@ -261,6 +261,13 @@ def check(workspace: paths.Workspace) -> list[str]:
                 with suppress(OSError):
                     files.remove(f"{FOLDER}/{name}")
     return notices(workspace)
+
+
+def _written_ns(files: Root, name: str) -> int:
+    try:
+        return files.stat(f"{FOLDER}/{name}").st_mtime_ns
+    except OSError:  # removed meanwhile, as the whole folder may be
+        return 0
 
 
 def warnings(workspace: paths.Workspace) -> list[str]:
