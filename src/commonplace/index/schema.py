@@ -11,6 +11,7 @@ full text of its own, so that whoever does not ask for it finds and counts every
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -27,6 +28,7 @@ from commonplace.paths import root_of, signing_key
 VERSION = "schema-4"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
+OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
@@ -168,6 +170,11 @@ def signature(identity: Mapping[str, str]) -> str:
 def is_signed(meta: Mapping[str, str]) -> bool:
     """Whether this user's own programs made an index, by its meta table."""
     return verify(signing_key(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
+
+
+def has_signature(meta: Mapping[str, str]) -> bool:
+    """Whether an index carries a signature at all, whoever made it."""
+    return re.fullmatch("[0-9a-f]{32}", meta.get(SIGNATURE, "")) is not None
 
 
 def _signed(identity: Mapping[str, str]) -> bytes:

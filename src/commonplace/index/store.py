@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
-from commonplace.index.opening import Opened, answers, discard, in_memory, open_index
+from commonplace.index.opening import Opened, answers, discard, in_memory, open_index, take_over
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
@@ -379,6 +379,12 @@ class Store:
 
     def _settle_to_write(self) -> None:
         self.settle(retry_s=0)
+        if self.opened.stands_in:
+            self.opened.index.close()
+            if own := take_over(self._path, self._fallback(), self._identity):
+                self._take(own)
+            else:
+                self.close()
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
 
