@@ -295,7 +295,8 @@ class Memory:
         try:
             erased = redaction.renew(self._ground())
         except CommonplaceError as error:
-            return [f"records may hold secrets that are redacted by now: {error}"]
+            told = "older records here could not be looked through for secrets by the newest rules"
+            return [f"{told} ({error}); `commonplace sync` does it once its user may write there"]
         if not erased:
             return []
         shown = list(dict.fromkeys(one.path for one in erased))

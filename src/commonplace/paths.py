@@ -260,6 +260,22 @@ def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     return made
 
 
+def closed(workspace: Workspace) -> str:
+    """Say why our folder in a workspace, or the one of the history, cannot be read; empty where it can."""
+    for folder in (workspace.derived, workspace.history):
+        try:
+            workspace.files.names(folder)
+        except PermissionError as error:
+            with suppress(OSError):
+                owner = workspace.files.stat(folder).st_uid
+                if hasattr(os, "geteuid") and owner != os.geteuid():
+                    return f"{shown(folder)} cannot be read: it belongs to another user ({owner})"
+            return f"{shown(folder)} cannot be read: {reason(error)}"
+        except OSError:  # a link or no folder, which is said where it is used
+            return ""
+    return ""
+
+
 def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
     """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
     own = [workspace.derived, workspace.sessions] if workspace else []
