@@ -122,6 +122,18 @@ def test_records_that_may_not_be_read_are_said(ask: Ask, workspace: Path) -> Non
         assert ".commonplace cannot be read: permission denied" in ask(*command).stderr, command
 
 
+def test_a_sync_of_a_workspace_that_may_not_be_written_says_so_plainly(ask: Ask, workspace: Path) -> None:
+    ask("remember", "It rained.")
+    for folder in (workspace / ".commonplace" / "locks", workspace / ".commonplace", workspace):
+        folder.chmod(0o500)
+    done = ask("sync")
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "you cannot write here, so older records were not looked through for secrets" in line
+    assert "`commonplace sync` by whoever can write does it" in line
+    assert "permission" not in line
+
+
 def test_a_note_that_may_be_read_again_is_found_again(ask: Ask, workspace: Path) -> None:
     (workspace / "MEMORY.md").chmod(0)
     ask("sync")

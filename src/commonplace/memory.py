@@ -295,8 +295,10 @@ class Memory:
         try:
             erased = redaction.renew(self._ground())
         except CommonplaceError as error:
-            told = "older records here could not be looked through for secrets by the newest rules"
-            return [f"{told} ({error}); `commonplace sync` does it once its user may write there"]
+            if os.access(self.workspace.derived, os.W_OK):
+                return [f"older records were not looked through for secrets by the newest rules: {error}"]
+            told = "you cannot write here, so older records were not looked through for secrets by the newest"
+            return [f"{told} rules; `commonplace sync` by whoever can write does it"]
         if not erased:
             return []
         shown = list(dict.fromkeys(one.path for one in erased))
