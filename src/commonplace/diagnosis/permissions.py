@@ -84,10 +84,8 @@ def folders(case: Case) -> Iterator[Finding]:
 def owners(case: Case) -> Iterator[Finding]:
     """See that our files, and notes that are closed to others, belong to the owner of the workspace."""
     workspace = case.workspace
-    if workspace is None or sys.platform == "win32":
-        return
-    owner = _owner(workspace)
-    if os.geteuid() not in (owner, _SYSTEM):  # who only reads here
+    owner = None if workspace is None or sys.platform == "win32" else _owner(workspace)
+    if workspace is None or owner is None or os.geteuid() not in (owner, _SYSTEM):  # who only reads here
         return
     until = time.monotonic() + WALK_S
     foreign: list[str] = []
@@ -111,11 +109,14 @@ def owners(case: Case) -> Iterator[Finding]:
         yield Finding("permissions.owners", "ok", "all files of the workspace are its owner's")
 
 
-def _owner(workspace: paths.Workspace) -> int:
-    """The user whose workspace it is: this one, if the folder or what is ours in it is his."""
-    owner = os.stat(workspace.root).st_uid
-    if os.geteuid() not in (owner, _SYSTEM) and workspace.files.is_folder(workspace.derived):
-        return workspace.files.stat(workspace.derived).st_uid
+def _owner(workspace: paths.Workspace) -> int | None:
+    """The user whose workspace it is: this one, if the folder or what is ours in it is his; None for none."""
+    try:
+        owner = os.stat(workspace.root).st_uid
+        if os.geteuid() not in (owner, _SYSTEM) and workspace.files.is_folder(workspace.derived):
+            return workspace.files.stat(workspace.derived).st_uid
+    except OSError:  # it went away meanwhile
+        return None
     return owner
 
 
