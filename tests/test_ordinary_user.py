@@ -112,7 +112,7 @@ def test_records_that_may_not_be_read_are_said(ask: Ask, workspace: Path) -> Non
     ask("correct", "MEMORY.md:3", "The oak desk.")
     (run,) = (workspace / ".commonplace" / "history").iterdir()
     (run / "run.json").chmod(0)
-    assert f"the record of {run.name} cannot be shown: permission denied" in ask("log").stderr
+    assert f"the record of {run.name} cannot be read (permission denied)" in ask("log").stderr
     (workspace / ".commonplace" / "history").chmod(0)
     for command in (("log",), ("trust",), ("status",)):
         assert "history cannot be read: permission denied" in ask(*command).stderr, command

@@ -48,7 +48,7 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(message)
     found = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
     for name in runs.damaged(workspace):
-        failures.warn(f"the record of {name} cannot be shown: {runs.trouble(workspace, name)}")
+        failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if told := closed(workspace):
         failures.warn(told)
     if form == "json":

@@ -158,12 +158,12 @@ def damaged(workspace: paths.Workspace) -> list[str]:
 
 
 def trouble(workspace: paths.Workspace, name: str) -> str:
-    """Return why the record of a damaged run cannot be read, in the system's words or ours."""
+    """Return what is wrong with the record of a run that cannot be used."""
     try:
         workspace.files.read(workspace.history / name / RECORD, limit=_LARGEST)
     except OSError as error:
-        return paths.reason(error)
-    return "it is damaged"
+        return f"cannot be read ({paths.reason(error)})"
+    return "is damaged"
 
 
 def foreign(workspace: paths.Workspace) -> list[str]:
