@@ -190,7 +190,10 @@ EXCEPTIONS = {
         "a temporary view of its own; the logs of a git folder, of which no part is a link",
     ),
     "installation": ({"read_text"}, "what describes this very installation"),
-    "notes.writes": ({"open", "os.rename", "os.replace"}, "calls relative to a folder that a root holds open"),
+    "notes.writes": (
+        {"open", "os.rename", "os.replace", "os.unlink"},
+        "calls relative to a folder that a root holds open",
+    ),
     "servers.daemon": ({"read_text"}, "/proc"),
     "servers.stdio": ({"os.open"}, "the null device"),
     "notes.watch": ({"read_bytes"}, "/proc"),

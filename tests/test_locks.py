@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -136,3 +137,59 @@ def test_sixteen_writers_wait_about_as_long_as_each_other(tmp_path: Path, number
     longest = max(float(out) for out, _ in said)
     print(f"{16 * number} writes took {took:.1f} s, the longest {longest:.2f} s")
     assert longest < locks.LOCK_WAIT_S
+
+
+def put(kind: str, path: Path) -> None:
+    """Put what is no lock file where one is due."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(os.path.relpath(path))
+    else:
+        path.mkdir()
+        if kind == "full folder":
+            (path / "mine").write_text("x")
+
+
+@pytest.mark.parametrize("name", ["notes.queue", "notes.lock"])
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
+def test_what_stands_in_the_place_of_a_lock_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / ".commonplace" / "locks"
+    put(kind, folder / name)
+    with locks.locked(folder / "notes.lock", timeout_s=2):
+        assert (folder / name).is_file()
+
+
+def test_what_may_be_somebody_s_is_named_with_the_remedy(tmp_path: Path) -> None:
+    folder = tmp_path / ".commonplace" / "locks"
+    put("full folder", folder / "notes.queue")
+    put("folder", tmp_path / "elsewhere" / "x.queue")
+    for lock in (folder / "notes.lock", tmp_path / "elsewhere" / "x.lock"):
+        with pytest.raises(NoteUnreadable) as caught, locks.locked(lock, timeout_s=1):
+            pass
+        assert "a folder" in str(caught.value) or "is a directory" in str(caught.value)
+        assert str(caught.value).startswith(f"{lock.with_suffix('.queue')}: ")
+        assert str(caught.value).endswith("; delete it")
+    assert (folder / "notes.queue" / "mine").exists()
+
+
+def test_a_folder_of_locks_that_is_exchanged_meanwhile_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, exchanged = os.lstat, [True, True]
+
+    def lstat(path: str | Path) -> os.stat_result:
+        if str(path).endswith("x.lock") and exchanged:
+            exchanged.pop()
+            raise NotADirectoryError(20, "Not a directory", str(path))
+        return real(path)
+
+    monkeypatch.setattr(locks.os, "lstat", lstat)
+    with locks.locked(tmp_path / ".commonplace" / "locks" / "x.lock", timeout_s=2):
+        pass
+    assert exchanged == []

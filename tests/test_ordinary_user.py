@@ -88,6 +88,52 @@ def test_a_note_that_may_not_be_read_is_told_and_the_rest_is_searched(ask: Ask, 
     assert found(ask("search", "brass lamp", "--format", "json")) == ["memory/2026-02-13.md"]
 
 
+def test_what_may_not_be_read_is_said_wherever_it_is_missed(ask: Ask, workspace: Path) -> None:
+    (workspace / "MEMORY.md").chmod(0)
+    (workspace / "memory" / "2026-02-13.md").chmod(0)
+    told = "2 notes or folders cannot be read, so nothing new in them is found; the first is MEMORY.md: permission"
+    for command in (("search", "walnut"), ("status",), ("search", "walnut")):
+        done = ask(*command)
+        assert done.stderr.count("cannot be read") == 1, done.stderr
+        assert told in done.stderr
+    (workspace / "MEMORY.md").chmod(0o600)
+    (workspace / "memory" / "2026-02-13.md").chmod(0o600)
+    (workspace / "memory" / "own").mkdir()
+    (workspace / "memory" / "own").chmod(0)
+    for command in (("search", "walnut"), ("status",)):
+        done = ask(*command)
+        assert "1 note or folder cannot be read" in done.stderr
+        assert "(memory/own/: permission denied)" in done.stderr
+    (workspace / "memory" / "own").chmod(0o700)
+    assert "cannot be read" not in ask("search", "walnut").stderr
+
+
+def test_records_that_may_not_be_read_are_said(ask: Ask, workspace: Path) -> None:
+    ask("correct", "MEMORY.md:3", "The oak desk.")
+    (run,) = (workspace / ".commonplace" / "history").iterdir()
+    (run / "run.json").chmod(0)
+    assert f"the record of {run.name} cannot be read (permission denied)" in ask("log").stderr
+    (workspace / ".commonplace" / "history").chmod(0)
+    for command in (("log",), ("trust",), ("status",)):
+        assert "history cannot be read: permission denied" in ask(*command).stderr, command
+    (workspace / ".commonplace" / "history").chmod(0o700)
+    (workspace / ".commonplace").chmod(0)
+    for command in (("log",), ("trust",), ("status",)):
+        assert ".commonplace cannot be read: permission denied" in ask(*command).stderr, command
+
+
+def test_a_sync_of_a_workspace_that_may_not_be_written_says_so_plainly(ask: Ask, workspace: Path) -> None:
+    ask("remember", "It rained.")
+    for folder in (workspace / ".commonplace" / "locks", workspace / ".commonplace", workspace):
+        folder.chmod(0o500)
+    done = ask("sync")
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert "you cannot write here, so older records were not looked through for secrets" in line
+    assert "`commonplace sync` by whoever can write does it" in line
+    assert "permission" not in line
+
+
 def test_a_note_that_may_be_read_again_is_found_again(ask: Ask, workspace: Path) -> None:
     (workspace / "MEMORY.md").chmod(0)
     ask("sync")

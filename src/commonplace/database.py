@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from commonplace import paths
-from commonplace.base.connection import FULL, SIDE_FILES, connect, is_full
+from commonplace.base.connection import SIDE_FILES, connect, refusal, shortage
 from commonplace.base.root import Unsafe
 from commonplace.errors import NoteUnreadable
 from commonplace.paths import Workspace
@@ -122,7 +122,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         remedy = "; remove it" if isinstance(error, Unsafe) else ""
-        raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}{remedy}") from error
+        reason = shortage(error) or f"{paths.reason(error)}{remedy}"
+        raise NoteUnreadable(paths.shown(path), reason) from error
     except UnicodeDecodeError as error:  # we wrote UTF-8
         raise NoteUnreadable(paths.shown(path), DAMAGED) from error
     except apsw.Error as error:
@@ -130,10 +131,9 @@ def translated(path: Path) -> Iterator[None]:
             reason = DAMAGED
         elif isinstance(error, apsw.BusyError | apsw.LockedError):
             reason = "locked by another process; try again"
-        elif is_full(error):
-            reason = FULL
         else:
-            reason = str(error) or type(error).__name__
+            refused = refusal(paths.root_of(path), path, error)
+            reason = refused or str(error) or type(error).__name__
         raise NoteUnreadable(paths.shown(path), reason) from error
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace import paths
-from commonplace.base.root import PRIVATE_FILE
+from commonplace.base.root import PRIVATE_FILE, Unsafe
 from commonplace.errors import NoteUnreadable, OutsideRoots
 
 LOCK_WAIT_S = 10.0
@@ -82,13 +82,17 @@ def _taken(path: Path, deadline: float, pause: Callable[[float], float]) -> int:
             if time.monotonic() < deadline:
                 continue
             raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        except (Unsafe, IsADirectoryError) as error:
+            if time.monotonic() < deadline + _LAST_TURN_S and _removed(path):  # once, for who does not wait
+                continue
+            raise NoteUnreadable(paths.shown(path), f"{paths.reason(error)}; delete it") from error
         except OSError as error:
             raise NoteUnreadable(paths.shown(path), _reason(path, error)) from error
         except OutsideRoots as error:  # to who would only read, a folder that nobody can write to
             raise NoteUnreadable(error.path, str(error).removeprefix(f"{error.path}: ")) from error
         try:
             _acquire(descriptor, path, deadline, pause)
-            with suppress(FileNotFoundError):
+            with suppress(FileNotFoundError, NotADirectoryError):
                 if sys.platform == "win32" or os.path.samestat(os.fstat(descriptor), os.lstat(path)):
                     return descriptor
         except BaseException:
@@ -109,6 +113,29 @@ def _open(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _removed(path: Path) -> bool:
+    """Remove what stands in the place of a lock file in our own folder of locks: a fifo, an empty folder.
+
+    A lock file that another process makes there meanwhile stays: all who remove hold the folder locked. A
+    link stays as well, since it may have been meant.
+    """
+    if sys.platform == "win32" or path.parent.parent.name != paths.DERIVED_FOLDER:
+        return False
+    root = paths.root_of(path)
+    with suppress(OSError), root.listed(path.parent) as folder:
+        assert isinstance(folder, int)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            return stat.S_ISREG(mode)
+        if stat.S_ISDIR(mode):
+            root.rmdir(path)
+        else:
+            root.unlink(path)
+        return True
+    return False
 
 
 def _reason(path: Path, error: OSError) -> str:

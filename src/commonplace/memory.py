@@ -295,7 +295,10 @@ class Memory:
         try:
             erased = redaction.renew(self._ground())
         except CommonplaceError as error:
-            return [f"records may hold secrets that are redacted by now: {error}"]
+            if os.access(self.workspace.derived, os.W_OK):
+                return [f"older records were not looked through for secrets by the newest rules: {error}"]
+            told = "you cannot write here, so older records were not looked through for secrets by the newest"
+            return [f"{told} rules; `commonplace sync` by whoever can write does it"]
         if not erased:
             return []
         shown = list(dict.fromkeys(one.path for one in erased))

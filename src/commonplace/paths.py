@@ -264,6 +264,22 @@ def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
     return made
 
 
+def closed(workspace: Workspace) -> str:
+    """Say why our folder in a workspace, or the one of the history, cannot be read; empty where it can."""
+    for folder in (workspace.derived, workspace.history):
+        try:
+            workspace.files.names(folder)
+        except PermissionError as error:
+            with suppress(OSError):
+                owner = workspace.files.stat(folder).st_uid
+                if hasattr(os, "geteuid") and owner != os.geteuid():
+                    return f"{shown(folder)} cannot be read: it belongs to another user ({owner})"
+            return f"{shown(folder)} cannot be read: {reason(error)}"
+        except OSError:  # a link or no folder, which is said where it is used
+            return ""
+    return ""
+
+
 def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
     """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
     own = [workspace.derived, workspace.sessions] if workspace else []
@@ -272,14 +288,17 @@ def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None =
 
 def is_open(folder: Path) -> bool:
     """Tell whether others may enter or read a folder of this user's; false where modes say nothing."""
-    if not hasattr(os, "getuid"):
-        return False
+    status = _own_status(folder)
+    return status is not None and stat.S_ISDIR(status.st_mode) and bool(status.st_mode & 0o077)
+
+
+def _own_status(path: Path) -> os.stat_result | None:
+    """The status of what has a name, if it is this user's; None where modes say nothing."""
     try:
-        status = os.lstat(folder)
+        status = os.lstat(path) if hasattr(os, "getuid") else None
     except OSError:
-        return False
-    own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-    return own and bool(status.st_mode & 0o077)
+        return None
+    return status if status and status.st_uid == os.getuid() else None
 
 
 def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -289,11 +308,25 @@ def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = Non
     """
     told = []
     for folder in filter(is_open, own_folders(workspace, environ)):
+        # In a workspace the folder itself may become a link between a look and the change.
+        inside = workspace is not None and folder.parent == workspace.root
+        root, name = (Root(folder.parent), folder.name) if inside else (Root(folder), "")
         with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
-            count = len(Root(folder).tighten())
+            if not (count := len(root.tighten(name))):
+                continue
             files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
             told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
+    files_of_ours = [user_config_dir(environ) / KEY_FILE, *([workspace.index] if workspace else [])]
+    for file in filter(_is_open_file, files_of_ours):
+        with suppress(OSError):
+            if root_of(file).tighten(file):
+                told.append(f"others could open {shown(file)}: now it is yours alone")
     return told
+
+
+def _is_open_file(path: Path) -> bool:
+    status = _own_status(path)
+    return status is not None and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o077)
 
 
 def root_of(path: Path | str) -> Root:

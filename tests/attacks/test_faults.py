@@ -322,6 +322,39 @@ def test_two_users_write_one_note(reachable_path: Path, monkeypatch: pytest.Monk
     assert made[OTHER]["warned"] == ["level 2"]
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
+def test_root_writes_into_the_workspace_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `sudo` made is the owner's: he writes, searches and takes back afterwards."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    for folder in (tmp_path.parent.parent, tmp_path.parent, tmp_path):
+        folder.chmod(0o755)
+    root, home = tmp_path / "work", tmp_path / "home"
+    home.mkdir()
+    (root / "memory").mkdir(parents=True)
+    for path in (root, root / "memory"):
+        os.chown(path, OWNER, OWNER)
+    with Memory.open(root) as memory:
+        memory.remember("the walnut desk is upstairs.", now=AT)
+        memory.correct("the walnut desk is upstairs.", "the walnut desk is downstairs.", now=AT.astimezone())
+        memory.sync()
+    foreign = [path for path in root.rglob("*") if path.stat().st_uid != OWNER]
+    assert foreign == []
+
+    def use() -> None:
+        with Memory.open(root) as memory:
+            memory.remember("written by its owner.", now=AT)
+            memory.sync()
+            (home / "said").write_text(json.dumps({"hits": [hit.text for hit in memory.search("desk").hits]}))
+
+    assert "downstairs" in repr(said(as_user(OWNER, home, use), home / "said"))
+    old = root / ".commonplace" / "writes"  # as an earlier version left it
+    for path in old.iterdir():
+        os.chown(path, 0, 0)
+    shutil.rmtree(home / "warm")
+    assert "downstairs" in repr(said(as_user(OWNER, home, use), home / "said"))
+    assert text(root).count("written by its owner.") == 2
+
+
 # --- a full disk ----------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory
+from commonplace import Memory, paths
+from commonplace.base import swap
 from commonplace.diagnosis import notes as diagnosis
 from commonplace.errors import CommonplaceError
 from commonplace.notes.scan import FileState, Source, scan
@@ -172,3 +175,67 @@ def test_a_note_of_gigabytes_is_not_read_whole(workspace: Path) -> None:
         assert [(one.path, one.reason) for one in memory.sync().failed] == [
             ("memory/large.md", "larger than 67,108,864 bytes")
         ]
+
+
+@contextmanager
+def exchanging(workspace: Path, other: Path) -> Iterator[None]:
+    """Let `.commonplace` and another entry of the workspace change places, as fast as can be."""
+    done = threading.Event()
+    folder = os.open(workspace, os.O_RDONLY)
+
+    def exchange() -> None:
+        while not done.is_set():
+            with suppress(OSError):
+                swap.exchange(folder, ".commonplace", other.name)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        os.close(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are exchanged where the system can")
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_errors_beside_an_exchanged_folder_are_ours(workspace: Path, outside: Path, kind: str) -> None:
+    """Whoever exchanges our folder gets a line and no traceback; files outside keep bytes and mode."""
+    other = workspace / "other"
+    other.symlink_to(outside.parent) if kind == "link" else other.write_text("x")
+    outside.chmod(0o644)
+    outside.parent.chmod(0o755)
+    with Memory.open(workspace, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
+        memory.remember("one")
+    before = outside.read_bytes()
+    with exchanging(workspace, other):
+        for round_ in range(ROUNDS // 10):
+            for act in (
+                lambda memory: memory.remember(f"line {round_}"),  # noqa: B023
+                lambda memory: memory.correct("the vault is shut 1", "the vault is shut 1"),
+                lambda memory: memory.sync(),
+                lambda memory: memory.status(),
+            ):
+                with (
+                    suppress(CommonplaceError),
+                    Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory,
+                ):
+                    act(memory)
+    assert outside.read_bytes() == before
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+    assert stat.S_IMODE(outside.parent.stat().st_mode) == 0o755
+
+
+def test_a_folder_that_becomes_a_link_is_not_closed_to_others(
+    workspace: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at `.commonplace` and the change of its mode."""
+    (workspace / ".commonplace").symlink_to(outside.parent)
+    outside.chmod(0o644)
+    outside.parent.chmod(0o755)
+    monkeypatch.setattr(paths, "is_open", lambda folder: folder.name == ".commonplace")
+    assert paths.tighten(paths.Workspace(workspace)) == []
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+    assert stat.S_IMODE(outside.parent.stat().st_mode) == 0o755

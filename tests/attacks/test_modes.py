@@ -86,3 +86,21 @@ def test_a_closed_folder_costs_a_look(tmp_path: Path, monkeypatch: pytest.Monkey
     (root / ".commonplace").mkdir(parents=True, mode=0o700)
     monkeypatch.setattr(Root, "tighten", lambda *rest: pytest.fail("walked"))
     assert paths.tighten(paths.Workspace(root)) == []
+
+
+def test_an_index_and_a_key_that_others_can_open_are_closed_and_it_is_said(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir(mode=0o700)
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        memory.remember("the walnut desk costs 400 euro")
+        memory.sync()
+    index, key = root / ".commonplace" / "index.sqlite", paths.user_config_dir() / "signing.key"
+    index.chmod(0o666)
+    key.chmod(0o644)
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        warnings = memory.search("walnut desk").warnings
+    assert f"others could open {index}: now it is yours alone" in warnings
+    assert f"others could open {key}: now it is yours alone" in warnings
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (index, key)} == {0o600}
+    with Memory.open(root, overrides=OVERRIDES) as memory:
+        assert memory.search("walnut desk").warnings == ()

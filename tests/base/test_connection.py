@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.base.connection import connect
+from commonplace.base.connection import FULL, QUOTA, connect, refusal
 from commonplace.base.root import Root, Unsafe
 
 WRITE = """
@@ -56,3 +58,58 @@ def test_triggers_and_views_of_a_file_are_not_run(tmp_path: Path) -> None:
     with pytest.raises(apsw.Error):
         opened.execute("SELECT * FROM v")
     opened.close()
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from commonplace.database import Database
+from commonplace.errors import CommonplaceError
+from commonplace.index.sqlite import SqliteIndex
+folder = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+def fill_index():
+    index = SqliteIndex(str(folder / "index.sqlite"), {})
+    for number in range(9):
+        index.set_meta(str(number), "x" * 50_000)
+
+def fill_database():
+    database = Database(folder / "d.sqlite", "CREATE TABLE IF NOT EXISTS t(x)")
+    for number in range(9):
+        with database.transaction() as connection:
+            connection.execute("INSERT INTO t VALUES(?)", ("x" * 50_000,))
+
+for fill in (fill_index, fill_database):
+    try:
+        fill()
+    except CommonplaceError as error:
+        print(error)
+print(len(list(folder.glob("*.probe"))))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a limit of POSIX")
+def test_a_write_that_the_system_refuses_comes_with_a_remedy(tmp_path: Path) -> None:
+    """A limit on the size of files, which SQLite calls a disk I/O error, as it calls a quota."""
+    done = subprocess.run([sys.executable, "-c", LIMITED, tmp_path], capture_output=True, text=True, check=False)
+    *lines, probes = done.stdout.splitlines()
+    assert len(lines) == 2, done.stderr
+    assert all("disk I/O error; `commonplace doctor` looks at disk and permissions" in line for line in lines)
+    assert probes == "0"
+
+
+@pytest.mark.parametrize(("code", "reason"), [(errno.EDQUOT, QUOTA), (errno.ENOSPC, FULL), (errno.EIO, "")])
+def test_a_quota_and_a_full_disk_are_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, reason: str
+) -> None:
+    def create(self: Root, path: str, data: bytes, *, durable: bool) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Root, "create", create)
+    error = apsw.IOError("disk I/O error")
+    error.extendedresult = apsw.SQLITE_IOERR_WRITE
+    told = refusal(Root(tmp_path), "a.sqlite", error)
+    assert told == (reason or "disk I/O error; `commonplace doctor` looks at disk and permissions")
+    assert refusal(Root(tmp_path), "a.sqlite", apsw.FullError("full")) == FULL
+    assert refusal(Root(tmp_path), "a.sqlite", apsw.BusyError("busy")) == ""

@@ -222,3 +222,44 @@ def test_what_its_owner_names_is_read_through_links(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(Unsafe):
         read_named(tmp_path / "fifo")
+
+
+def test_missing_folders_above_a_root_are_closed_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Root(tmp_path / "home" / ".config" / "commonplace").create("key", b"1")
+    finally:
+        os.umask(before)
+    for folder in ("home", "home/.config", "home/.config/commonplace"):
+        assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700
+
+
+def test_a_root_that_is_a_dangling_link_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "made")
+    with pytest.raises(Unsafe, match="symlink"):
+        Root(tmp_path / "link").create("file", b"1")
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root is two users")
+def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> None:
+    own, other = Root(tmp_path / "own"), tmp_path / "other"
+    own.make_folder()
+    os.chown(own.path, 1234, 4321)
+    other.write_text("x")
+    own.make_folder("a/b")
+    own.create("a/b/record", b"1")
+    own.exchange("a/b/record", b"2")
+    own.exchange("a/new", b"2", alone=True)
+    os.close(own.descriptor("lock", os.O_RDWR | os.O_CREAT))
+    for path in (tmp_path / "own").rglob("*"):
+        assert (path.stat().st_uid, path.stat().st_gid) == (1234, 4321), path
+    os.link(other, tmp_path / "own" / "link")  # what was there already stays as it is
+    os.close(own.descriptor("link", os.O_RDWR | os.O_CREAT))
+    assert other.stat().st_uid == 0
+    (tmp_path / "own" / "symlink").symlink_to(other)
+    with pytest.raises(Unsafe):
+        own.descriptor("symlink", os.O_RDWR | os.O_CREAT)
+    assert other.stat().st_uid == 0
+    Root(tmp_path / "roots").create("x", b"")
+    assert (tmp_path / "roots" / "x").stat().st_uid == 0

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from commonplace.base.root import Unsafe
 from commonplace.diagnosis import checks
 from commonplace.types import Finding
 
@@ -58,3 +59,14 @@ def test_listed() -> None:
 )
 def test_size(count: float, told: str) -> None:
     assert checks.size(count) == told
+
+
+def test_a_link_in_the_way_is_a_finding_with_its_remedy() -> None:
+    def check() -> Iterator[Finding]:
+        raise Unsafe("a symlink, which is not followed here", "/notes/.commonplace")
+        yield
+
+    (finding,) = checks.guarded("stores.spool", check)
+    assert finding.state == "wrong"
+    assert finding.told == "/notes/.commonplace is a symlink, which is not followed here"
+    assert finding.remedy == "delete /notes/.commonplace: nothing is read or written through it"

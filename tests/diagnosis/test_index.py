@@ -134,6 +134,14 @@ def test_an_index_from_elsewhere(case: Present, change: Change) -> None:
     assert "came from elsewhere" in found(case)["index.identity"].told
 
 
+def test_an_index_of_another_key(case: Present, change: Change) -> None:
+    change(f"UPDATE meta SET value = '{'0' * 32}' WHERE key = 'signature'")
+    told = found(case)["index.identity"]
+    assert told.state == "warning"
+    assert "was made with another key" in told.told
+    assert told.remedy.startswith("copy signing.key from the home that made it")
+
+
 def test_another_version(case: Present, change: Change) -> None:
     change(*made_with("chunking", "other"))
     assert wrong(case) == {"index.identity": "warning"}

@@ -86,3 +86,29 @@ def test_caches(case: Present, private_home: Path) -> None:
 def test_a_folder_of_caches_that_is_a_file(case: Present, private_home: Path) -> None:
     (private_home / "cache").write_text("")
     assert states(permissions.caches(case())) == {"permissions.caches": "warning"}
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_files_of_another_user_are_named_with_one_command(case: Present, tmp_path: Path) -> None:
+    given = case()
+    assert given.workspace is not None
+    given.workspace.files.create(".commonplace/writes/x.json", b"1")
+    assert states(permissions.owners(given)) == {"permissions.owners": "ok"}
+    root = given.workspace.root
+    os.chown(root, 1234, 1234)
+    for path in root.rglob("*"):
+        os.lchown(path, 1234, 1234)
+    assert states(permissions.owners(given)) == {"permissions.owners": "ok"}
+    (root / "memory").mkdir(exist_ok=True)
+    os.chown(root / "memory", 1234, 1234)
+    (root / "memory" / "shared.md").write_text("x")
+    (root / "memory" / "shared.md").chmod(0o666)  # which its owner shares on purpose
+    assert states(permissions.owners(given)) == {"permissions.owners": "ok"}
+    os.chown(root / ".commonplace" / "writes" / "x.json", 0, 0)
+    (root / "memory" / "closed.md").write_text("x")
+    (root / "memory" / "closed.md").chmod(0o600)
+    found = by_check(permissions.owners(given))["permissions.owners"]
+    assert found.state == "wrong"
+    assert "2 files of another user (0; 0 is `sudo`)" in found.told
+    assert ".commonplace/writes/x.json, memory/closed.md" in found.told
+    assert found.remedy == f"sudo chown -hR 1234 {root / '.commonplace'} {root / 'memory'}"

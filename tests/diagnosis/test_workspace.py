@@ -109,3 +109,18 @@ def test_a_collection_whose_folder_is_gone(case: Present, workspace: Path) -> No
 def test_a_tree_too_large_to_walk(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "WALK_S", -1.0)
     assert states(checks.tree(case())) == {"workspace.folders": "skipped"}
+
+
+def test_a_folder_of_notes_that_leads_out_is_wrong(case: Present, tmp_path: Path) -> None:
+    given = case()
+    assert given.workspace is not None
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    memory = given.workspace.memory_dir
+    if memory.exists():
+        memory.rename(tmp_path / "moved")
+    memory.symlink_to(outside)
+    told = by_check(checks.folder(given))["workspace.leading_out"]
+    assert told.state == "wrong"
+    assert told.told == f"{memory} is a link that leaves the workspace: nothing is written through it"
+    assert told.remedy == f"rm {memory} && commonplace collection add linked {outside}, which searches it"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
+import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from commonplace import Memory, paths
+from commonplace.base.root import Root
 from commonplace.notes import layout, writes
 from commonplace.types import Entry, Selection
 
@@ -51,10 +56,12 @@ def test_an_old_buffer_is_told_once_and_put_back_by_the_command(workspace: paths
     assert "another program saved memory/2026-02-13.md without a line" in told
     (copy,) = copies(workspace)
     assert copy.read_text() == "- the cat's dish is blue\n"
-    command = told.split("`")[1]
-    assert shlex.split(command)[0] == "cat"
-    subprocess.run(command, shell=True, check=True, cwd=workspace.root)
+    note(workspace).write_text(note(workspace).read_text().rstrip("\n"))  # a note may end without a newline
+    program, *words = shlex.split(told.split("`")[1])
+    assert program == "commonplace"
+    subprocess.run([sys.executable, "-m", "commonplace", "-w", workspace.root, *words], check=True)
     assert note(workspace).read_text().endswith("- of the owner\n- three\n- the cat's dish is blue\n")
+    assert copies(workspace) == []
     assert remember(workspace, "four") == ()
     assert writes.check(workspace) == []
 
@@ -66,7 +73,7 @@ def test_a_sync_tells_as_well(workspace: paths.Workspace) -> None:
         memory.capture([Entry("two", NOW), Entry("three", NOW)])
         note(workspace).write_text(buffer)  # saved just as it was read
         (told,) = memory.sync().warnings
-        assert "without 2 lines" in told
+        assert "without 2 lines of this memory" in told
         assert memory.sync().warnings == ()
 
 
@@ -167,3 +174,88 @@ def test_the_record_is_bounded(workspace: paths.Workspace) -> None:
     layout.capture(workspace, [Entry(f"line {n} " + "x" * 500, NOW) for n in range(1500)])
     (record,) = (workspace.root / writes.FOLDER).glob("*.json")
     assert record.stat().st_size < 100_000
+
+
+def taken_out(workspace: paths.Workspace) -> list[str]:
+    return [path.read_text() for path in copies(workspace) if path.name.endswith(".taken.md")]
+
+
+EDITS = {
+    "deleted": ("sed -i /walnut/d {}", ["- 12:00 the walnut desk is upstairs\n"]),
+    "deleted in place": ('text=$(grep -v walnut {}); echo "$text" > {}', ["- 12:00 the walnut desk is upstairs\n"]),
+    "a word": ("sed -i s/upstairs/downstairs/ {}", []),
+    "some words": ("sed -i 's/walnut desk is/oak table was carried/' {}", ["- 12:00 the walnut desk is upstairs\n"]),
+    "all but its time": ("sed -i 's/the walnut.*/bo/' {}", ["- 12:00 the walnut desk is upstairs\n"]),
+    "added to": ("sed -i 's/$/, where Mira works on Mondays and sometimes on Thursdays/' {}", []),
+    "indented": ("sed -i 's/^- 12:00 the walnut/  - 12:00 the walnut/' {}", []),
+    "moved": ("text=$(grep walnut {}); sed -i -e /walnut/d -e \"1a $text\" {}", []),
+    "by ed": ("printf '%s\\n' /walnut/d w q | ed -s {}", ["- 12:00 the walnut desk is upstairs\n"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_the_owner_edits_at_once_is_no_alarm(workspace: paths.Workspace, edit: str) -> None:
+    layout.remember(workspace, "Mira likes tea", now=NOW)
+    layout.remember(workspace, "the walnut desk is upstairs", now=NOW)
+    command, kept = EDITS[edit]
+    if "ed -s" in command and not shutil.which("ed"):
+        pytest.skip("ed is not installed")
+    subprocess.run(command.replace("{}", str(note(workspace))), shell=True, check=True)
+    assert writes.check(workspace) == []
+    assert remember(workspace, "next") == ()
+    if kept:
+        assert taken_out(workspace) == kept
+    else:
+        assert all("walnut" in copy for copy in taken_out(workspace))
+
+
+@pytest.mark.parametrize("change", ["- of the owner\n", ""])
+def test_an_old_buffer_with_changes_of_its_own_is_told(workspace: paths.Workspace, change: str) -> None:
+    note(workspace).write_text("# A day\n\n- what stood there\n- and this\n")
+    buffer = note(workspace).read_text()
+    remember(workspace, "the walnut desk is upstairs")
+    note(workspace).write_text(buffer + change if change else buffer.replace("- and this\n", ""))
+    (told,) = writes.check(workspace)
+    assert "without a line of this memory (- the walnut desk is upstairs)" in told
+    assert taken_out(workspace) == []
+
+
+def test_a_clock_that_jumps_ahead_drops_nothing(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(workspace, "one")
+    buffer = note(workspace).read_text()
+    remember(workspace, "the walnut desk is upstairs")
+    layout.remember(workspace, "long", now=NOW, long_term=True)
+    now, now_ns = time.time(), time.time_ns()
+    monkeypatch.setattr(time, "time", lambda: now + 2 * 86_400)
+    monkeypatch.setattr(time, "time_ns", lambda: now_ns + 2 * 86_400 * 10**9)
+    assert writes.check(workspace) == []
+    remember(workspace, "three")
+    assert len(list((workspace.root / writes.FOLDER).glob("*.json"))) == 2
+    note(workspace).write_text(buffer + "- of the owner\n")
+    (told,) = writes.check(workspace)
+    assert "without 2 lines" in told
+
+
+def test_the_records_of_the_notes_written_last_are_kept(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writes, "_MOST_RECORDS", 3)
+    for day in range(1, 7):
+        layout.remember(workspace, "one", now=NOW.replace(day=day))
+    writes.check(workspace)
+    kept = {path.name for path in (workspace.root / writes.FOLDER).glob("*.json")}
+    assert kept == {f"{writes.key_of(f'memory/2026-02-0{day}.md')}.json" for day in (4, 5, 6)}
+
+
+def test_a_record_that_goes_while_it_is_looked_for_is_none(
+    workspace: paths.Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(workspace, "one")
+
+    def stat(self: Root, path: str = "") -> os.stat_result:
+        raise NotADirectoryError(20, "Not a directory", path)
+
+    monkeypatch.setattr(Root, "stat", stat)
+    assert writes.check(workspace) == []

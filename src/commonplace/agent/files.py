@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace import paths
 from commonplace.agent import answers
 from commonplace.agent.tools import Answer, Caller, Tool
+from commonplace.base.root import Root
 from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _bytes(root: Path, path: str) -> bytes:
     if real.suffix.lower() not in SUFFIXES:
         raise NoteUnreadable(shown, f"only text files are read: {', '.join(SUFFIXES)}")
     try:
-        if (size := real.stat().st_size) > MOST_BYTES:
+        if (size := Root(root).stat(real).st_size) > MOST_BYTES:
             raise NoteUnreadable(shown, f"{size:,} bytes; only files of up to {MOST_BYTES:,} are read")
     except OSError as error:
         raise NoteUnreadable(shown, paths.reason(error)) from error
@@ -68,13 +69,18 @@ def _bytes(root: Path, path: str) -> bytes:
 
 def _names(root: Path, path: str) -> list[str]:
     """What stands where a file was looked for, as far as it may be read."""
-    folder = os.path.realpath(os.path.dirname(os.path.join(root, path)))
-    if not paths.is_within(folder, os.path.realpath(root)) or not os.path.isdir(folder):
-        folder = os.path.realpath(root)
-    inside = os.path.relpath(folder, os.path.realpath(root))
-    names = [name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
-    found = [name for name in names if name.endswith(SUFFIXES) or os.path.isdir(os.path.join(folder, name))]
-    return [os.path.normpath(os.path.join(inside, name)) for name in found[:_MOST_NAMES]]
+    files = Root(root)
+    try:
+        inside = os.path.relpath(files.resolve(os.path.dirname(path)), files.path)
+        names = files.names(inside)
+    except OSError:  # one that may not be read, or a link that leads out
+        names = []
+    if not names:
+        inside, names = "", files.names()
+    names = [name for name in names if not name.startswith(".")]
+    found = [os.path.join(inside, name) for name in names]
+    found = [name for name in found if name.endswith(SUFFIXES) or files.is_folder(name)]
+    return [os.path.normpath(name) for name in found[:_MOST_NAMES]]
 
 
 READ_FILE = Tool(

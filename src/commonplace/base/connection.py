@@ -5,6 +5,7 @@ https://sqlite.org/security.html says what to switch off for files that somebody
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -16,6 +17,9 @@ from commonplace.base.root import Root, Unsafe, kind
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the end: a super-journal is named before it
 SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = "the disk is full"
+QUOTA = "your quota on this disk is used up; delete what you do not need"
+_PROBE = 64 << 10  # bytes, more than SQLite writes at once
+_WRITING = frozenset({apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 # Nothing of ours is a trigger or a view; one that a file brings is never run.
 _HARDENED = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -64,12 +68,35 @@ def hardened(connection: apsw.Connection) -> apsw.Connection:
     return connection
 
 
-def is_full(error: apsw.Error) -> bool:
-    """Tell whether a full disk is what SQLite complains about."""
-    # It calls a file that cannot be written FullError, but one of shared memory that cannot grow IOError.
-    return isinstance(error, apsw.FullError) or (
-        isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
-    )
+def refusal(root: Root, path: str | os.PathLike[str], error: apsw.Error) -> str:
+    """Say what the disk has refused to SQLite, with the remedy; empty for an error that is not the disk's."""
+    if isinstance(error, apsw.FullError):
+        return FULL
+    if not isinstance(error, apsw.IOError):
+        return ""
+    code = getattr(error, "extendedresult", 0)
+    if code == apsw.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it that shared memory cannot grow
+        return FULL
+    short = _shortage(root, path) if code in _WRITING else ""
+    return short or f"{error}; `commonplace doctor` looks at disk and permissions"
+
+
+def _shortage(root: Root, path: str | os.PathLike[str]) -> str:
+    """Say what a new file beside one meets: SQLite does not tell why a write failed."""
+    probe = f"{os.fspath(path)}.{os.urandom(4).hex()}.probe"
+    try:
+        try:
+            root.create(probe, bytes(_PROBE), durable=True)
+        finally:
+            root.unlink(probe, missing_ok=True)
+    except OSError as error:
+        return shortage(error)
+    return ""
+
+
+def shortage(error: OSError) -> str:
+    """Say whether the disk is full or a quota used up; empty for another error."""
+    return {errno.ENOSPC: FULL, errno.EDQUOT: QUOTA}.get(error.errno or 0, "")
 
 
 def _drop_journal(root: Root, path: str) -> None:

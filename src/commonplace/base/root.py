@@ -6,6 +6,8 @@ what is opened cannot differ. It resembles Go's `os.Root`.
 
 Where a note may be a link that stays inside the folder, `links=True` resolves it first and then opens the
 real path the same way: a link that is swapped in later is refused.
+
+What the system's administrator makes in a folder of somebody else belongs to the owner of that folder.
 """
 
 from __future__ import annotations
@@ -299,9 +301,7 @@ class Root:
         if not _RELATIVE:
             yield None, self._looked_at(above, name, make=make)
             return
-        if make:
-            os.makedirs(self.path, PRIVATE_FOLDER, exist_ok=True)
-        folder = os.open(self.path, _WALK)
+        folder = self._opened(make=make)
         try:
             for part in above:
                 below = self._descend_or_make(folder, part) if make else self._descend(folder, part)
@@ -310,6 +310,17 @@ class Root:
             yield folder, name
         finally:
             os.close(folder)
+
+    def _opened(self, *, make: bool) -> int:
+        """Open the root itself for walking; with `make`, each folder of its path that is missing is made."""
+        try:
+            return os.open(self.path, _WALK)
+        except FileNotFoundError:
+            if not make:
+                raise
+        above, own = os.path.split(self.path)
+        with Root(above).parent(own, make=True) as (folder, name):
+            return self._descend_or_make(folder, name)
 
     def _descend(self, folder: int | None, name: str, flags: int = _WALK | _ALWAYS) -> int:
         try:
@@ -326,10 +337,23 @@ class Root:
         with suppress(FileExistsError):
             if name != os.curdir:
                 os.mkdir(name, PRIVATE_FOLDER, dir_fd=folder)
+                self._give_folder(folder, name)
         below = self._descend(folder, name) if _RELATIVE else -1
         if close and below >= 0:
             os.close(below)
         return below
+
+    def _give_folder(self, folder: int | None, name: str) -> None:
+        """Give a folder that was just made to the owner of the one it stands in; see `_give`."""
+        if folder is None or not _is_for_another(folder):
+            return
+        made = self._descend(folder, name, _LIST)
+        try:
+            # Whoever may write beside it could have put another in its place.
+            if os.fstat(made).st_uid == os.geteuid() and not os.listdir(made):
+                _give(made, folder)
+        finally:
+            os.close(made)
 
     def _looked_at(self, above: list[str], name: str, *, make: bool) -> str:
         """The whole path, where the system opens nothing relative to a descriptor: no component is a link."""
@@ -394,7 +418,10 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
     """Open a regular file in an open folder; `path` is how errors name it. Raises `Unsafe`."""
     try:
-        descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
+        if folder is not None and flags & os.O_CREAT and _is_for_another(folder):
+            descriptor = _open_or_give(folder, name, flags | _FILE, mode)
+        else:
+            descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise Unsafe("a symlink, which is not followed here", path) from error
@@ -406,6 +433,35 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
         os.close(descriptor)
         _refuse(mode_found, path)
     return descriptor
+
+
+def _is_for_another(folder: int) -> bool:
+    """Tell whether this process may give away what it makes in a folder, and another user owns that."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0 != os.fstat(folder).st_uid
+
+
+def _open_or_give(folder: int, name: str, flags: int, mode: int) -> int:
+    """Open a file as `os.open` does, and give one that is made to the owner of its folder."""
+    while True:
+        if not flags & os.O_EXCL:
+            with suppress(FileNotFoundError):
+                return os.open(name, flags & ~os.O_CREAT, dir_fd=folder)
+        try:
+            descriptor = os.open(name, flags | os.O_EXCL, mode, dir_fd=folder)
+        except FileExistsError:
+            if flags & os.O_EXCL:
+                raise
+            continue  # somebody has made it meanwhile
+        _give(descriptor, folder)
+        return descriptor
+
+
+def _give(descriptor: int, folder: int) -> None:
+    """Give what root has made to the owner of its folder, who could not open it otherwise."""
+    owner = os.fstat(folder)
+    # Where root may not (some network disks), it stays as it is: `doctor` names it.
+    with suppress(OSError):
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def _refuse_link(folder: int | None, name: str, path: str) -> None:

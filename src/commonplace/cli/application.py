@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
         "log": ("revisions:log", "List generated changes of notes, and show them."),
         "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
+        "restore": ("restoring:restore", "Put back lines that another program overwrote."),
     },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),

@@ -41,20 +41,23 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     from itertools import islice
 
     from commonplace.history import applying, runs, undoing
+    from commonplace.paths import closed
 
     workspace = _workspace(ctx)
     for message in applying.warnings(workspace):
         failures.warn(message)
     found = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
     for name in runs.damaged(workspace):
-        failures.warn(f"the record of {name} is damaged and cannot be shown")
+        failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
+    if told := closed(workspace):
+        failures.warn(told)
     if form == "json":
         session.write(render.to_json([_data(workspace, one, diff or bool(run)) for one in found]))
     else:
         session.write(_text(workspace, found, bool(run), diff, session.look()))
     if not found:
         if form == "text":
-            session.note("no generated change is kept here")
+            session.note("no generated change is kept here" + (" that can be read" if told else ""))
         ctx.exit(failures.NOTHING_FOUND)
 
 

@@ -33,6 +33,8 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
         raise ConfigError("trust", paths.keyless())
     files = Workspace(Path(session.workspace_root(ctx))).files
     listed = records.foreign(files)
+    if told := paths.closed(Workspace(Path(files.path))):
+        failures.warn(told)
     if unknown := [name for name in names if name not in listed]:
         raise ConfigError("trust", f"nothing is set aside as {screen.one_line(unknown[0])}")
     waiting = list(names) or listed

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 
 from commonplace import screen
+from commonplace.base.root import Unsafe
 from commonplace.types import Finding
 
 Check = Callable[[], Iterable[Finding]]
@@ -17,6 +19,10 @@ def guarded(name: str, check: Check) -> list[Finding]:
     found: list[Finding] = []
     try:
         found.extend(check())
+    except Unsafe as error:
+        place = screen.one_line(os.fspath(error.filename))
+        told = f"{place} is {screen.one_line(str(error.strerror))}"
+        found.append(Finding(name, "wrong", told, f"delete {place}: nothing is read or written through it"))
     except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
         told = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
         remedy = "report it, with this line and the output of `commonplace doctor --json`"

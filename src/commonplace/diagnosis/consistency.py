@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from commonplace.base.signature import KEY_FILE
 from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.case import Case
 from commonplace.diagnosis.checks import listed
@@ -15,7 +16,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.index import changes
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
-from commonplace.index.schema import FOREIGN
+from commonplace.index.schema import FOREIGN, OTHER_KEY
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import UNSERVED
 from commonplace.notes.scan import scan, sources
@@ -49,6 +50,10 @@ def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     if index.unfit == FOREIGN:
         told = "the index came from elsewhere: nothing of it is answered, and the next search builds it anew"
         yield Finding("index.identity", "warning", told, SYNC)
+    elif index.unfit == OTHER_KEY:
+        told = f"the index {OTHER_KEY}: nothing of it is answered, and yours is kept in your cache"
+        remedy = f"copy {KEY_FILE} from the home that made it, or `{SYNC}` makes it anew as yours, once"
+        yield Finding("index.identity", "warning", told, remedy)
     elif index.rebuild_reason:
         told = (
             f"the index was made by another version ({index.rebuild_reason}); it is rebuilt at the next sync"

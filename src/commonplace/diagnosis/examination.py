@@ -56,6 +56,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "permissions.keys": "permissions:keys",
         "permissions.caches": "permissions:caches",
         "permissions.folders": "permissions:folders",
+        "permissions.owners": "permissions:owners",
     },
 }
 _AT_ONCE = 4  # most of what takes long waits: for servers, and for other processes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,10 +31,13 @@ def signatures(case: Case) -> Iterator[Finding]:
     aside, unsigned = records.foreign(files), records.unsigned(files) if has_key else []
     if unsigned:
         told = f"{count(len(unsigned), 'record')} not signed by you, and not acted upon: {listed(unsigned)}"
-        yield Finding("stores.unsigned", "warning", told, "whatever writes there sets them aside")
+        first = shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))
+        remedy = f"copy {KEY_FILE} from the home or machine that made them, or delete them: rm -r {first}"
+        yield Finding("stores.unsigned", "warning", told, remedy)
     if aside:
         told = f"{count(len(aside), 'record')} set aside, not signed by you: {listed(aside)}"
-        remedy = "`commonplace trust` shows them; delete what is not yours"
+        folder = shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))
+        remedy = f"`commonplace trust` shows them and takes them back; rm -r {folder} deletes them all"
         yield Finding("stores.foreign", "warning", told, remedy)
     if not (aside or unsigned):
         yield Finding("stores.foreign", "ok", "all records are signed by you")

@@ -39,11 +39,13 @@ def examine(case: Case) -> Iterator[Finding]:
         return
     own, other = case.workspace.index, paths.fallback_index(case.place, case.environ)
     path = own if os.path.exists(own) else other
-    yield from _placed(case, own, other)
     if not path.exists():
+        yield from _placed(case, own, other)
         return
     before = snapshot.marks(path)
     found = list(_opened(path, case))
+    stands_in = any(schema.OTHER_KEY in finding.told for finding in found)
+    yield from _placed(case, own, other, stands_in=stands_in)
     if snapshot.marks(path) != before and any(finding.state == "wrong" for finding in found):
         told = "the index was written while it was examined"
         yield Finding("index.file", "skipped", told, "run `commonplace doctor` again in a moment")
@@ -51,7 +53,7 @@ def examine(case: Case) -> Iterator[Finding]:
     yield from found
 
 
-def _placed(case: Case, own: Path, other: Path) -> Iterator[Finding]:
+def _placed(case: Case, own: Path, other: Path, *, stands_in: bool = False) -> Iterator[Finding]:
     writable = os.access(own.parent if own.parent.exists() else case.place, os.W_OK)
     if os.path.exists(own):  # false as well where the folder is another user's
         yield Finding("index.file", "ok", paths.shown(own))
@@ -59,7 +61,7 @@ def _placed(case: Case, own: Path, other: Path) -> Iterator[Finding]:
         yield Finding("index.file", "ok", f"{paths.shown(other)}, since the workspace cannot be written to")
     elif not other.exists():
         yield Finding("index.file", "warning", "there is no index yet", SYNC)
-    if other.exists() and writable:
+    if other.exists() and writable and not stands_in:
         told = (
             f"an index of this workspace lies in your folder of caches as well ({paths.shown(other.parent)})"
         )
@@ -85,7 +87,8 @@ def _checked(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         found = guarded(name, partial(_asked, name, index, case))
         yield from found
         damaged = name == "index.integrity" and found[0].state == "wrong"
-        unknown = index.unfit == schema.FOREIGN or "schema" in (index.rebuild_reason or "")
+        is_ours = index.unfit not in (schema.FOREIGN, schema.OTHER_KEY)
+        unknown = not is_ours or "schema" in (index.rebuild_reason or "")
         if damaged or (name == "index.identity" and unknown):
             return
 

@@ -34,11 +34,11 @@ def leftovers(case: Case) -> Iterator[Finding]:
     if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
         told = f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}"
         yield Finding("index.erasing", "warning", told, "commonplace forget --resume")
-    copies = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
-    if copies:
+    names = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
+    if copies := [name for name in names if not name.endswith(f"{writes.TAKEN_OUT}.md")]:
         number = count(len(copies), "copy", "copies")
         told = f"{number} of lines that other programs overwrote: {listed(copies)}"
-        remedy = f"put back what you miss, then delete them from {writes.COPIES}"
+        remedy = "`commonplace restore` shows them and puts them back; with --discard it deletes them"
         yield Finding("index.overwritten", "warning", told, remedy)
     if taken := [path.stem for path in _lock_files(workspace) if is_held(path)]:
         told = f"another process is at work now ({listed(taken)})"

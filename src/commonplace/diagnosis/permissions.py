@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace import config, paths
 from commonplace.diagnosis.case import Case
+from commonplace.diagnosis.checks import listed
 from commonplace.diagnosis.stores import CACHES
+from commonplace.render import count
 from commonplace.types import Finding
 
 SYNC = "commonplace sync"
+WALK_S = 2.0  # how long owners of files are looked at
 _SYSTEM = 0  # files of root are not foreign to anybody
 
 
@@ -73,6 +79,61 @@ def folders(case: Case) -> Iterator[Finding]:
             break
     else:
         yield Finding("permissions.folders", "ok", "nobody else may look into our folders")
+
+
+def owners(case: Case) -> Iterator[Finding]:
+    """See that our files, and notes that are closed to others, belong to the owner of the workspace."""
+    workspace = case.workspace
+    owner = None if workspace is None or sys.platform == "win32" else _owner(workspace)
+    if workspace is None or owner is None or os.geteuid() not in (owner, _SYSTEM):  # who only reads here
+        return
+    until = time.monotonic() + WALK_S
+    foreign: list[str] = []
+    users: set[int] = set()
+    places: list[str] = []
+    for place in (workspace.derived, workspace.sessions, workspace.memory_dir, workspace.memory_file):
+        is_ours = place in (workspace.derived, workspace.sessions)
+        before = len(foreign)
+        for path, status in _tree(workspace, os.path.relpath(place, workspace.root), until):
+            if status.st_uid != owner and (is_ours or not status.st_mode & 0o066):
+                foreign.append(path)
+                users.add(status.st_uid)
+        if len(foreign) > before:
+            places.append(os.fspath(place))
+    if foreign:
+        by = ", ".join(map(str, sorted(users)))
+        told = f"{count(len(foreign), 'file')} of another user ({by}; 0 is `sudo`): {listed(foreign)}"
+        remedy = f"sudo chown -hR {owner} {' '.join(map(shlex.quote, places))}"
+        yield Finding("permissions.owners", "wrong", told, remedy)
+    else:
+        yield Finding("permissions.owners", "ok", "all files of the workspace are its owner's")
+
+
+def _owner(workspace: paths.Workspace) -> int | None:
+    """The user whose workspace it is: this one, if the folder or what is ours in it is his; None for none."""
+    try:
+        owner = os.stat(workspace.root).st_uid
+        if os.geteuid() not in (owner, _SYSTEM) and workspace.files.is_folder(workspace.derived):
+            return workspace.files.stat(workspace.derived).st_uid
+    except OSError:  # it went away meanwhile
+        return None
+    return owner
+
+
+def _tree(workspace: paths.Workspace, path: str, until: float) -> Iterator[tuple[str, os.stat_result]]:
+    """What lies at and below a path, as far as it can be listed in time; no link is followed."""
+    files, waiting = workspace.files, [path]
+    while waiting and time.monotonic() < until:
+        at = waiting.pop()
+        try:
+            status = files.stat(at)
+            if stat.S_ISDIR(status.st_mode):
+                waiting += [os.path.join(at, name) for name in files.names(at)]
+        except OSError:  # missing, or in a folder that is a link: others say so
+            with suppress(OSError):
+                yield at, files.stat(at)
+            continue
+        yield at, status
 
 
 def caches(case: Case) -> Iterator[Finding]:

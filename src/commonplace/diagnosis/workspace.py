@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,7 @@ def folder(case: Case) -> Iterator[Finding]:
         yield Finding("workspace.folder", "wrong", f"{shown} cannot be read", f"chmod u+rwx {shown}")
         return
     yield Finding("workspace.folder", "ok", shown)
+    yield from _leading_out(workspace)
     closed = [
         paths.shown(place)
         for place in (workspace.root, workspace.memory_dir, workspace.derived)
@@ -47,6 +49,19 @@ def folder(case: Case) -> Iterator[Finding]:
     else:
         yield Finding("workspace.writable", "ok", "notes and index can be written")
     yield from _ignored(workspace)
+
+
+def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
+    """Name what stands for a folder or note that is written to, and is a link that leaves the workspace."""
+    root = os.path.realpath(workspace.root)
+    for place in (workspace.memory_dir, workspace.memory_file, workspace.sessions):
+        target = os.path.realpath(place)
+        if os.path.islink(place) and not paths.is_within(target, root):
+            told = f"{paths.shown(place)} is a link that leaves the workspace: nothing is written through it"
+            remedy = f"rm {shlex.quote(os.fspath(place))}"
+            if os.path.isdir(target):
+                remedy += f" && commonplace collection add linked {shlex.quote(target)}, which searches it"
+            yield Finding("workspace.leading_out", "wrong", told, remedy)
 
 
 def _missing(case: Case) -> Finding:

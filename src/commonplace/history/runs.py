@@ -157,6 +157,15 @@ def damaged(workspace: paths.Workspace) -> list[str]:
     return [name for name in names(workspace) if _loaded(workspace, name) == ""]
 
 
+def trouble(workspace: paths.Workspace, name: str) -> str:
+    """Return what is wrong with the record of a run that cannot be used."""
+    try:
+        workspace.files.read(workspace.history / name / RECORD, limit=_LARGEST)
+    except OSError as error:
+        return f"cannot be read ({paths.reason(error)})"
+    return "is damaged"
+
+
 def foreign(workspace: paths.Workspace) -> list[str]:
     """Return the names of runs that are not ours, from the newest to the first that is: what comes next."""
     found: list[str] = []

@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.base.connection import connect
+from commonplace.base.signature import KEY_FILE
 from commonplace.errors import IndexUnavailable, NoteUnreadable
 from commonplace.index import schema
 from commonplace.index.sqlite import KEPT_META, SqliteIndex
 from commonplace.locks import locked
-from commonplace.paths import DERIVED_FOLDER, Workspace, keeps_key, keyless, root_of, tighten
+from commonplace.paths import (
+    DERIVED_FOLDER,
+    Workspace,
+    keeps_key,
+    keyless,
+    root_of,
+    shown,
+    tighten,
+    user_config_dir,
+)
 
 _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",
     schema.FOREIGN: "the index came from elsewhere and is built anew",
+    schema.OTHER_KEY: "the index was made with another key and is built anew; if another home of yours made"
+    f" it, copy {KEY_FILE} from there",
 }
+_TAKEN = "taken"  # a mark in the user's cache: an index that another key signed was made his own once
 _NOTED = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEPT_META))})"
 # Of a file that somebody else may have made: what is no hash and no vector is left.
 _VECTORS = (
@@ -30,22 +43,25 @@ _VECTORS = (
 class Opened(NamedTuple):
     """An open index; `in_memory` is true for one that must be filled by scanning the files (level 3).
 
-    `anew` is true for one in the place of another that was not to be used, though it could be read.
+    `anew` is true for one in the place of another that was not to be used, though it could be read, and
+    `stands_in` for one in the user's cache, since the one of the workspace was made with another key.
     """
 
     index: SqliteIndex  # type: ignore[assignment]
     in_memory: bool = False
     warnings: tuple[str, ...] = ()
     anew: bool = False
+    stands_in: bool = False
 
 
 def open_index(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -> Opened:
     """Open the index at `path`, or the best stand-in for it.
 
     A damaged one is deleted and begun anew (it is derived), and so is one that came from elsewhere or was
-    redacted by other rules: nothing of it is answered. Where nothing may be written, an index that is
-    there already is used as it stands, and otherwise one at `fallback()` in the user's cache. If neither can
-    be had, an index in memory serves this process.
+    redacted by other rules: nothing of it is answered. One that was made with another key is left to whoever
+    made it (see `take_over`), and one at `fallback()` in the user's cache used. Where nothing may be written,
+    an index that is there already is used as it stands, and otherwise one at `fallback()`. If neither can be
+    had, an index in memory serves this process.
     """
     folder = Path(path).parent
     told = tighten(Workspace(folder.parent) if folder.name == DERIVED_FOLDER else None)
@@ -58,6 +74,8 @@ def _open(path: str, fallback: Callable[[], str], identity: Mapping[str, str]) -
         return _open_or_repair(path, identity)
     except IndexUnavailable as error:
         reason = error.reason
+    if reason == schema.OTHER_KEY and (opened := _stand_in(path, fallback(), identity)):
+        return opened
     if reason == schema.UNWRITABLE:
         opened = _open_readonly(path, identity) or _open_elsewhere(fallback(), identity)
         if opened:
@@ -81,10 +99,13 @@ def answers(path: str) -> bool:
         return False
 
 
-def _open_or_repair(path: str, identity: Mapping[str, str]) -> Opened:
+def _open_or_repair(path: str, identity: Mapping[str, str], *, is_own: bool = False) -> Opened:
+    """Open an index, begun anew if it must be; one of another key only if the place `is_own`."""
     index, reason = _usable(path, identity)
     if index:
         return Opened(index)
+    if reason == schema.OTHER_KEY and not is_own:
+        raise IndexUnavailable(path, reason)
     # One at a time, and who waited finds what the other has made.
     lock = os.path.join(os.path.dirname(path), "locks", "index.lock")
     try:
@@ -106,7 +127,7 @@ def _usable(path: str, identity: Mapping[str, str]) -> tuple[SqliteIndex | None,
     if not index.unfit:
         return index, ""
     index.close()
-    if index.unfit == schema.FOREIGN and not keeps_key():
+    if index.unfit in (schema.FOREIGN, schema.OTHER_KEY) and not keeps_key():
         raise IndexUnavailable(path, keyless())
     return None, index.unfit
 
@@ -155,6 +176,42 @@ def _open_readonly(path: str, identity: Mapping[str, str]) -> Opened | None:
 
 def _open_elsewhere(fallback: str, identity: Mapping[str, str]) -> Opened | None:
     try:
-        return _open_or_repair(fallback, identity)
+        return _open_or_repair(fallback, identity, is_own=True)
     except IndexUnavailable:
         return None
+
+
+def _stand_in(path: str, fallback: str, identity: Mapping[str, str]) -> Opened | None:
+    is_new = not os.path.lexists(fallback)
+    opened = _open_elsewhere(fallback, identity)
+    if opened is None or not is_new:
+        return opened and opened._replace(stands_in=True)
+    if vectors := _vectors(path):
+        opened.index.take(vectors)
+    key = shown(user_config_dir() / KEY_FILE)
+    remedy = f"copy {KEY_FILE} to {key} from the home that made it"
+    if not os.path.lexists(_mark(fallback)):
+        remedy += ", or `commonplace sync` makes it anew as yours"
+    told = f"the index here {schema.OTHER_KEY} and is left as it is; yours is kept in your cache; {remedy}"
+    return opened._replace(warnings=(*opened.warnings, told), stands_in=True)
+
+
+def take_over(path: str, fallback: str, identity: Mapping[str, str]) -> Opened | None:
+    """Make an index that another key signed this user's own; None where that was done before.
+
+    A workspace that moved here becomes this user's. Where two homes use one in turn, each takes it once, and
+    whoever finds it taken back keeps his own in his cache: otherwise each would build it anew for ever.
+    Raises IndexUnavailable.
+    """
+    try:
+        root_of(fallback).create(_mark(fallback), b"")
+    except OSError:
+        return None
+    opened = _open_or_repair(path, identity, is_own=True)
+    with suppress(OSError):  # where it is left, `doctor` names it
+        schema.remove_files(fallback)
+    return opened
+
+
+def _mark(fallback: str) -> str:
+    return os.path.join(os.path.dirname(fallback), _TAKEN)

@@ -10,8 +10,8 @@ full text of its own, so that whoever does not ask for it finds and counts every
 
 from __future__ import annotations
 
-import errno
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,6 +28,7 @@ from commonplace.paths import root_of, signing_key
 VERSION = "schema-4"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
 DAMAGED, UNWRITABLE, FOREIGN = "damaged", "cannot be written here", "came from elsewhere"
+OTHER_KEY = "was made with another key"  # by another home of the same person, perhaps
 BUSY_TIMEOUT_MS = 5000
 _PRAGMAS = ("temp_store=memory", "cache_size=-32768")
 # The index is derived: after a power cut an older state of it will do, a torn one would not.
@@ -106,25 +107,24 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except apsw.Error as error:
-        raise IndexUnavailable(path, _reason(error)) from error
+        raise IndexUnavailable(path, _reason(path, error)) from error
     except Unsafe as error:
         raise IndexUnavailable(path, FOREIGN) from error
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise IndexUnavailable(path, base.FULL if full else UNWRITABLE) from error
+        raise IndexUnavailable(path, base.shortage(error) or UNWRITABLE) from error
     except UnicodeEncodeError as error:  # a folder's name may be any bytes, SQLite's file names are UTF-8
         raise IndexUnavailable(path, UNWRITABLE) from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:  # we wrote neither
         raise IndexUnavailable(path, DAMAGED) from error
 
 
-def _reason(error: apsw.Error) -> str:
+def _reason(path: str, error: apsw.Error) -> str:
     if isinstance(error, apsw.NotADBError | apsw.CorruptError):
         return DAMAGED
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return "locked by another process"
-    if base.is_full(error):
-        return base.FULL
+    if refused := base.refusal(root_of(path), path, error):
+        return refused
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
     return str(error) or type(error).__name__
@@ -170,6 +170,11 @@ def signature(identity: Mapping[str, str]) -> str:
 def is_signed(meta: Mapping[str, str]) -> bool:
     """Whether this user's own programs made an index, by its meta table."""
     return verify(signing_key(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
+
+
+def has_signature(meta: Mapping[str, str]) -> bool:
+    """Whether an index carries a signature at all, whoever made it."""
+    return re.fullmatch("[0-9a-f]{32}", meta.get(SIGNATURE, "")) is not None
 
 
 def _signed(identity: Mapping[str, str]) -> bytes:

@@ -121,7 +121,7 @@ class SqliteIndex:
             return
         meta = schema.read_meta(self.connection)
         if not schema.is_signed(meta):
-            self.unfit = schema.FOREIGN
+            self.unfit = schema.OTHER_KEY if schema.has_signature(meta) else schema.FOREIGN
             return
         changed = [key for key, value in self.identity.items() if meta.get(key) != value]
         if CODE in changed and not self._holds_code():

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
-from commonplace.index.opening import Opened, answers, discard, in_memory, open_index
+from commonplace.index.opening import Opened, answers, discard, in_memory, open_index, take_over
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.locks import LockTimeout, locked
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
+from commonplace.paths import shown
 
 if TYPE_CHECKING:
     from commonplace.embedding.base import Batching, Embedder
@@ -71,6 +72,7 @@ class Store:
         self._scout, self._heard = scout, False
         self._contexts, self._patience = contexts or {}, patience
         self._follows = any(source.format for source in self.sources)
+        self._unread: list[tuple[str, str]] = []  # notes and folders, as they were compared last, and why
 
     # --- the open index -----------------------------------------------------------------------------
 
@@ -181,6 +183,7 @@ class Store:
             return 0
         started = time.monotonic()
         listings = look(self.sources)
+        self._unread = closed = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
             return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
@@ -198,6 +201,7 @@ class Store:
         # An index that holds nothing (new, or begun anew after damage) is filled whatever it takes.
         if (not manifest or self._is_cheap(changed, len(difference.gone))) and self._try_sync(found):
             return 0
+        self._unread = closed + _unreadable(changed)
         if not manifest and self.empty:  # another process has just begun to fill it, or it cannot be filled
             self._take(in_memory(self._identity, BEGUN))
             self._try_sync(found)
@@ -264,19 +268,37 @@ class Store:
 
         A file written in the moment it was indexed is compared by its content.
         """
-        manifest = self.index.manifest()
-        return _really_stale(changes.compare(self.scan(), manifest), manifest)
+        manifest, listings = self.index.manifest(), look(self.sources)
+        difference = changes.compare(states(listings), manifest)
+        closed = [folder for listing in listings for folder in listing.closed]
+        self._unread = closed + _unreadable([*difference.fresh, *difference.suspect])
+        return _really_stale(difference, manifest)
+
+    def unread(self) -> tuple[str, ...]:
+        """Say which notes could not be read when files and index were compared last: a line at most."""
+        if not self._unread:
+            return ()
+        path, reason = self._unread[0]
+        first = f"{shown(path) or 'the folder of notes'}: {reason.lower()}"
+        if (number := len(self._unread)) == 1:
+            return (f"1 note or folder cannot be read, so nothing new in it is found ({first})",)
+        told = f"{number:,} notes or folders cannot be read, so nothing new in them is found"
+        return (f"{told}; the first is {first}",)
 
     def _try_sync(self, states: Sequence[FileState]) -> bool:
         """Sync unless the index cannot be written or another process is at it."""
-        from commonplace.index import sync  # reading and cutting: most searches find nothing changed
-
         if self.index.readonly:
             return False
         if self.in_memory:
-            sync.sync_text(self.index, states, self.chunks)
+            self._read(states)
             return True
-        return self._attempt(lambda: sync.sync_text(self.index, states, self.chunks))
+        return self._attempt(lambda: self._read(states))
+
+    def _read(self, states: Sequence[FileState]) -> None:
+        from commonplace.index import sync  # reading and cutting: most searches find nothing changed
+
+        report = sync.sync_text(self.index, states, self.chunks)
+        self._unread = self._unread + [(failure.path, failure.reason) for failure in report.failed]
 
     def _attempt(self, work: Callable[[], object]) -> bool:
         """Write in passing; where that cannot be, what is indexed answers.
@@ -379,6 +401,12 @@ class Store:
 
     def _settle_to_write(self) -> None:
         self.settle(retry_s=0)
+        if self.opened.stands_in:
+            self.opened.index.close()
+            if own := take_over(self._path, self._fallback(), self._identity):
+                self._take(own)
+            else:
+                self.close()
         if self.in_memory or self.index.readonly:
             raise IndexUnavailable(self._path, "; ".join(self.opened.warnings))
 
@@ -412,6 +440,17 @@ def _really_stale(difference: changes.Difference, manifest: Mapping[Key, Known])
 
     same = [state for state, content in racy if content_of(state) == content]
     return difference.stale - len(same)
+
+
+def _unreadable(states: Sequence[FileState]) -> list[tuple[str, str]]:
+    """Which files cannot be opened, and why; so many are tried as a search may read."""
+    found = []
+    for state in states[:CHEAP_FILES]:
+        try:
+            state.open().close()
+        except OSError as error:
+            found.append((state.path, error.strerror or type(error).__name__))
+    return found
 
 
 def _inode(path: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -97,7 +96,7 @@ class Summarizer:
         if self.pending.is_open(mark.session):
             return False
         try:
-            status = os.stat(self._transcript(mark.session).path)
+            status = self.memory.workspace.files.stat(self._transcript(mark.session).path)
         except (OSError, CommonplaceError):
             return False
         if status.st_size == mark.size and not mark.writing:
@@ -172,7 +171,7 @@ class Summarizer:
 
     def _size(self, session: str) -> int:
         try:
-            return os.stat(self._transcript(session).path).st_size
+            return self.memory.workspace.files.stat(self._transcript(session).path).st_size
         except OSError:
             return -1
 

@@ -73,11 +73,15 @@ class FileState(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """The files of one collection as they stood; `root` is the real path of its folder."""
+    """The files of one collection as they stood; `root` is the real path of its folder.
+
+    `closed` are the folders in it that may not be listed, with the reason.
+    """
 
     source: Source
     root: str
     folders: list[Folder]
+    closed: Sequence[tuple[str, str]] = ()
 
     def states(self) -> list[FileState]:
         """The files one by one, for those who compare or read them."""
@@ -119,7 +123,9 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     """Look at the files of all collections: what `scan` lists, before it is taken apart."""
     found: list[Listing] = []
     for source in sources:
-        listing = Listing(source, root := os.path.realpath(source.root), _folders(source, root))
+        closed: list[tuple[str, str]] = []
+        root = os.path.realpath(source.root)
+        listing = Listing(source, root, _folders(source, root, closed), closed)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
         # Links stay inside their root, so only collections whose roots hold each other can share a file.
@@ -145,9 +151,10 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
     return marshal.dumps([(tuple(listing.source), listing.folders) for listing in listings], 2)
 
 
-def _folders(source: Source, root: str) -> list[Folder]:
+def _folders(source: Source, root: str, closed: list[tuple[str, str]]) -> list[Folder]:
     wanted = Globs(source.globs)
-    return [folder for start in _starting_points(source.globs) for folder in _walk(root, start, wanted)]
+    starts = _starting_points(source.globs)
+    return [folder for start in starts for folder in _walk(root, start, wanted, closed)]
 
 
 def _starting_points(globs: Sequence[str]) -> list[str]:
@@ -163,8 +170,8 @@ def _below(path: str, folder: str) -> bool:
     return not folder or path.startswith(folder + "/")
 
 
-def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
-    """The wanted regular files at or below `start`, by folder.
+def _walk(root: str, start: str, wanted: Globs, closed: list[tuple[str, str]]) -> list[Folder]:
+    """The wanted regular files at or below `start`, by folder; what may not be listed is added to `closed`.
 
     A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
     """
@@ -191,7 +198,9 @@ def _walk(root: str, start: str, wanted: Globs) -> list[Folder]:
                             rows.append((name, status.st_mtime_ns, status.st_size))
                         elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
                             pending.append(f"{prefix}{name}/")
-            except OSError:
+            except OSError as error:
+                if isinstance(error, PermissionError):
+                    closed.append((prefix, error.strerror or "closed"))
                 continue  # a folder that vanished, became a link or may not be read holds no notes for us
             found.append((prefix, rows))
     return found

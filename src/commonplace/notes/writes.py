@@ -2,8 +2,10 @@
 
 An editor that read a note, and saves it after we added a line, saves it without that line. Whether somebody
 took the line out on purpose cannot be known, so nothing is put back: the next write or sync finds that it is
-gone, keeps a copy, and says so once. It says nothing where the line was seen: a later line of ours still
-stands, or a version that somebody saved before had it; nor where a line much like it stands instead.
+gone, keeps a copy, and says so once. It keeps nothing where the line was seen: a later line of ours still
+stands, or a version that somebody saved before had it; nor where it was moved, or edited a little. It keeps a
+copy and says nothing where one entry was taken out and nothing else was changed, or where a line that shares
+most of its words stands in its place: an old buffer brings changes of its own, and loses whatever came after.
 
 `.commonplace/writes/` holds a signed record for each note, and files that were replaced, for programs that
 had them open and write into them later. `.commonplace/overwritten/` holds the copies.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 import zlib
 from collections import Counter
@@ -25,7 +28,7 @@ from typing import BinaryIO, NamedTuple
 
 from commonplace import paths
 from commonplace.base import swap
-from commonplace.base.root import PRIVATE_FILE, open_regular
+from commonplace.base.root import PRIVATE_FILE, Root, open_regular
 from commonplace.base.signature import sign, verify
 from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.locks import LockTimeout, locked
@@ -33,12 +36,16 @@ from commonplace.locks import LockTimeout, locked
 FOLDER = f"{paths.DERIVED_FOLDER}/writes"
 COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
 _KIND = "writes"  # what is signed
-_DAY_S = 86_400.0
+# Bounds are numbers and no ages: a clock that was set a day ahead would drop everything at once.
+_MOST_RECORDS = 30  # notes that were written last
 _LINES, _LINE_BYTES = 200, 32_000  # that are remembered of a note
 _SUMS = 2_000  # lines of a note, beyond which nobody looks for edited ones
 _LATE_S = 5.0  # how long what was replaced is kept where the system does not say who has it open
 _MOST_KEPT, _MOST_COPIES = 200, 1_000
+TAKEN_OUT = ".taken"  # at the end of the name of a copy that nobody is told of
 _ALIKE = 0.8  # of two lines, one of which was edited to become the other
+_PERHAPS = 0.6  # of two lines, one of which may have been edited to become the other
+_BULLET = re.compile(r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?")
 
 
 class Line(NamedTuple):
@@ -67,12 +74,13 @@ class Record:
 class Writes:
     """The record of one note; made and used under the lock of notes. What `atomic.Guard` asks for."""
 
-    def __init__(self, workspace: paths.Workspace, note: str) -> None:
-        """Read the record of a note, named relative to the workspace."""
+    def __init__(self, workspace: paths.Workspace, note: str, record: Record | None = None) -> None:
+        """Take the record of a note, named relative to the workspace; read it where it is not given."""
         self.workspace, self.note = workspace, note
         self.key = key_of(note)
         self._signing = paths.signing_key()
-        self.record = _load_record(workspace, f"{FOLDER}/{self.key}.json", self._signing) or Record(note)
+        path = f"{FOLDER}/{self.key}.json"
+        self.record = record or _load_record(workspace, path, self._signing) or Record(note)
         self._next = self.record
         self._hidden: list[Line] = []
 
@@ -103,7 +111,7 @@ class Writes:
             kept[pending] = _digest(before)
         self._next = Record(
             self.note, inode, (status.st_ino, status.st_mtime_ns) if status else (0, 0), _digest(after),
-            len(after or b""), _newest(lines, now), _sums(after or b""), kept, pending,
+            len(after or b""), _newest(lines), _sums(after or b""), kept, pending,
         )  # fmt: skip
         self._save(self._next)
 
@@ -158,8 +166,10 @@ class Writes:
         if status and (status.st_ino, status.st_mtime_ns) == tuple(record.old):
             last = max((line.at for line in record.lines), default=0)  # killed before it was exchanged
             return [line for line in record.lines if line.at != last]
-        gone = _overwritten(record, data)
-        self._copy([line.text for line in gone], is_late=False)
+        gone = _gone(record, data)
+        told, quiet = _judged(record, data, gone)
+        self._copy(told)
+        self._copy(quiet, is_quiet=True)
         record.lines = [line for line in record.lines if line not in gone]
         # Who only appended need not have read anything.
         appended = len(data) > record.size and _digest(data[: record.size]) == record.after
@@ -187,19 +197,22 @@ class Writes:
                 files.unlink(f"{FOLDER}/{name}")
             del kept[name]
 
-    def _copy(self, texts: Sequence[str], *, is_late: bool) -> None:
-        """Write lines down for the owner; whoever asks next is told."""
+    def _copy(self, texts: Sequence[str], *, is_late: bool = False, is_quiet: bool = False) -> None:
+        """Write lines down for the owner; whoever asks next is told, unless it `is_quiet`."""
         if not texts:
             return
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
-        copy = f"{COPIES}/{stamp}-{self.key}.md"
+        copy = f"{COPIES}/{stamp}-{self.key}{TAKEN_OUT if is_quiet else ''}.md"
         data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
         try:
             self.workspace.files.create(copy, data)
         except OSError as error:
             raise NoteUnreadable(paths.shown(copy), paths.reason(error)) from error
-        notice = {"note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0]}
-        _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
+        if not is_quiet:
+            notice = {
+                "note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0],
+            }  # fmt: skip
+            _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
         copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
         for name in copies[:-_MOST_COPIES]:
             self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
@@ -235,21 +248,35 @@ def check(workspace: paths.Workspace) -> list[str]:
     if listed(workspace, FOLDER):
         with suppress(LockTimeout), locked(paths.lock_file(workspace, "notes"), timeout_s=0.5):
             known: set[str] = set()
-            for name in [name for name in listed(workspace, FOLDER) if name.endswith(".json")]:
+            names = [name for name in listed(workspace, FOLDER) if name.endswith(".json")]
+            names.sort(key=lambda name: _written_ns(files, name), reverse=True)
+            for place, name in enumerate(names):
                 record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
-                is_old = time.time() - files.stat(f"{FOLDER}/{name}").st_mtime > _DAY_S
                 if record is not None and name == f"{key_of(record.note)}.json":
-                    writes = Writes(workspace, record.note)
+                    writes = Writes(workspace, record.note, record)
                     writes.update()
-                    known |= {name, *writes.record.kept} if writes.record.kept or not is_old else set()
+                    if writes.record.kept or place < _MOST_RECORDS:
+                        known |= {name, *writes.record.kept}
             for name in set(listed(workspace, FOLDER)) - known:
                 with suppress(OSError):
                     files.remove(f"{FOLDER}/{name}")
     return notices(workspace)
 
 
+def _written_ns(files: Root, name: str) -> int:
+    try:
+        return files.stat(f"{FOLDER}/{name}").st_mtime_ns
+    except OSError:  # removed meanwhile, as the whole folder may be
+        return 0
+
+
 def warnings(workspace: paths.Workspace) -> list[str]:
-    """Return what `check` says, for whoever has other things to do; raises nothing."""
+    """Return what `check` says, for whoever has other things to do; raises nothing.
+
+    Who may not write here cannot tell what he found, and leaves it to who may.
+    """
+    if not os.access(workspace.derived, os.W_OK):
+        return []
     try:
         return check(workspace)
     except CommonplaceError as error:
@@ -273,19 +300,18 @@ def notices(workspace: paths.Workspace) -> list[str]:
 
 
 def _sentence(notice: dict[str, object]) -> str:
-    import shlex
-
     note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
     first = paths.shown(str(notice["first"]).strip())
-    lines = f"{notice['lines']} lines" if notice["lines"] != 1 else "a line"
-    what = (
-        f"{note} lacks {lines} that another program saved while it was replaced"
-        if notice["late"]
-        else f"another program saved {note} without {lines} written before, as if it had not read them"
-    )
-    them = "it" if notice["lines"] == 1 else "them"
-    remedy = f"`cat {shlex.quote(copy)} >> {shlex.quote(note)}` puts {them} back"
-    return f"{what} ({first}); kept in {copy}; {remedy}"
+    lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
+    restore = f"`commonplace restore {Path(copy).stem}` puts {them} back"
+    if notice["late"]:
+        told = f"{note} lacks {lines} that another program saved while it was replaced ({first}); {restore}"
+    else:
+        told = (
+            f"another program saved {note} without {lines} of this memory ({first});"
+            f" if nobody took {them} out on purpose, {restore}"
+        )
+    return f"{told}; the copy is {copy}"
 
 
 # --- lines ---------------------------------------------------------------------------------------------
@@ -314,33 +340,62 @@ def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
     return b"".join(one[start : len(one) - end]), b"".join(other[start : len(other) - end])
 
 
-def _overwritten(record: Record, data: bytes) -> list[Line]:
+def _gone(record: Record, data: bytes) -> list[Line]:
     """The lines of ours that a version of a note lacks, where whoever saved it may not have known them."""
     texts = set(_texts(data))
     standing = (line.at for line in record.lines if line.text in texts and not line.is_repeated)
     seen = max(standing, default=0)
-    gone = [line for line in record.lines if line.at > seen and line.text not in texts]
-    return [line for line in gone if not _was_edited(line, record, texts)] if gone else []
+    moved = {text.strip() for text in texts}
+    return [line for line in record.lines if line.at > seen and line.text.strip() not in moved]
 
 
-def _was_edited(line: Line, record: Record, texts: set[str]) -> bool:
-    """Tell whether a line that is new in a note is much like one that is gone."""
-    if not record.sums:
+def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str], list[str]]:
+    """What to tell of lines that are gone, and what to keep without a word."""
+    if not gone or not record.sums:
+        return [line.text for line in gone], []
+    known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
+    texts = {_sum(_bytes(text)): text for text in _texts(data)}
+    fresh = [text for sum_, text in texts.items() if sum_ not in known]
+    if _is_removal(known, data, gone):
+        return [], [line.text for line in gone]
+    likeness = {line.text: _likeness(line.text, fresh) for line in gone}
+    told = [text for text, alike in likeness.items() if alike < _PERHAPS]
+    return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
+
+
+def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
+    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
+    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
         return False
+    blank = _sum(b"")
+    now = Counter(map(_sum, data.split(b"\n")))
+    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
+    del now[blank], expected[blank]
+    return now == expected
+
+
+def _likeness(text: str, others: Sequence[str]) -> float:
+    """How much the words of a line resemble those of the nearest of others, 0 to 1."""
     import difflib
 
-    known = {record.sums[at : at + 8] for at in range(0, len(record.sums), 8)}
-    fresh = [text for text in texts if _sum(text.encode("utf-8", "surrogateescape")) not in known]
-    return bool(difflib.get_close_matches(line.text, fresh, 1, _ALIKE))
+    words, most = _BULLET.sub("", text, count=1), 0.0
+    start = text[: len(text) - len(words)]
+    for other in others:
+        theirs = _BULLET.sub("", other, count=1)
+        most = max(most, difflib.SequenceMatcher(None, words, theirs).ratio())
+        is_part = min(len(words), len(theirs)) > 3 and (words in theirs or theirs in words)
+        if is_part or (":" in start and other.startswith(start)):  # written at the same minute
+            most = max(most, _PERHAPS)
+    return most
 
 
-def _newest(lines: Sequence[Line], now: int) -> list[Line]:
-    """The lines of the last day, as many as are remembered."""
+def _newest(lines: Sequence[Line]) -> list[Line]:
+    """The newest lines, as many as are remembered."""
     found: list[Line] = []
     size = 0
     for line in reversed(lines[-_LINES:]):
         size += len(line.text)
-        if size > _LINE_BYTES or now - line.at > _DAY_S * 1e9:
+        if size > _LINE_BYTES:
             break
         found.append(line)
     return found[::-1]
@@ -349,6 +404,10 @@ def _newest(lines: Sequence[Line], now: int) -> list[Line]:
 def _sums(data: bytes) -> str:
     lines = data.split(b"\n")
     return "".join(map(_sum, lines)) if len(lines) <= _SUMS else ""
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _sum(line: bytes) -> str:
@@ -377,14 +436,19 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
         # the disk. What a killed writer leaves is overwritten by the next one.
         with workspace.files.parent(path, make=True) as (folder, name):
             beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
-            descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+            try:
+                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+            except PermissionError:  # another user's, in a folder that may be ours: not to be waited for
+                os.unlink(beside, dir_fd=folder)
+                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
             with open(descriptor, "wb") as file:
                 file.write(data)
                 file.truncate()
             if not swap.exchange(folder, beside, name, missing_ok=True):
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error)) from error
+        remedy = "; `commonplace doctor` says whose it is" if isinstance(error, PermissionError) else ""
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
 
 
 def _read(workspace: paths.Workspace, path: str, key: bytes) -> dict[str, object] | None:

@@ -157,7 +157,10 @@ class Answerer:
         shared = index.shared_docids(hit.docid for hit in outcome.hits)
         hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [*self._store.opened.warnings, *self.model.warnings(request), *outcome.warnings]
+        warnings = [
+            *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
+            *outcome.warnings,
+        ]  # fmt: skip
         everything = -(-index.text_bytes() // BYTES_A_TOKEN)
         result = SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
         return result, outcome

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from commonplace.embedding import automatic, configured
+from commonplace.paths import closed
 from commonplace.types import CollectionInfo, Status
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def status(workspace: Workspace, settings: Settings, store: Store, model: Questi
         stale=stale,
         index_bytes=index.size_bytes(),
         model=automatic.choose(settings.embedding).shown,
-        warnings=(*settings.warnings, *store.opened.warnings, *configured.left_alone(), *model.advice()),
+        warnings=(
+            *settings.warnings, *store.opened.warnings, *store.unread(), *configured.left_alone(),
+            *model.advice(), *filter(None, [closed(workspace)]),
+        ),
         **counts,
     )
 

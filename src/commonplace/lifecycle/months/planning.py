@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import paths
+from commonplace.base.root import Root
 from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.lifecycle.months import blocks, checking, composing, moves, repeats
 from commonplace.lifecycle.months.blocks import Daily
@@ -104,7 +105,7 @@ def _dailies(root: Path, old: Old, read: Read, plan: Plan) -> tuple[list[Daily],
         dailies.append(Daily(name, day, archived, moves.rebased(text, name, old.path)))
         plan.changes.append(Change(archived, None, data))
         with suppress(OSError):
-            plan.modes[archived] = stat.S_IMODE(os.stat(root / name).st_mode)
+            plan.modes[archived] = stat.S_IMODE(Root(root).stat(name).st_mode)
         removed.append(Change(name, data, None))
     return dailies, removed
 

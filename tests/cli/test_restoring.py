@@ -1,0 +1,76 @@
+"""`restore`: what editors overwrote, listed, put back and deleted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace import paths
+from commonplace.notes import layout, writes
+
+from .conftest import Run
+
+NOW = datetime(2026, 2, 14, 12)
+NOTE = "memory/2026-02-14.md"
+
+
+@pytest.fixture
+def lost(workspace: Path) -> list[str]:
+    """Copies of a line that an old buffer overwrote, and of one that was taken out."""
+    found, note = paths.Workspace(workspace), workspace / NOTE
+    buffer = note.read_text()
+    layout.remember(found, "the walnut desk is upstairs", now=NOW)
+    note.write_text(buffer + "- of the owner")
+    assert len(writes.check(found)) == 1
+    layout.remember(found, "it \x1b[31mrained", now=NOW)
+    note.write_text("".join(line for line in note.read_text().splitlines(keepends=True) if "rained" not in line))
+    assert writes.check(found) == []
+    return [name.removesuffix(".md") for name in writes.listed(found, writes.COPIES)]
+
+
+def test_nothing_was_overwritten(run: Run) -> None:
+    for words in (("restore",), ("restore", "--discard")):
+        result = run(*words)
+        assert (result.exit_code, result.stdout, result.stderr) == (3, "", "no lines were overwritten\n")
+
+
+def test_copies_are_listed_and_put_back(run: Run, workspace: Path, lost: list[str]) -> None:
+    one, other = sorted(lost, key=lambda name: name.endswith(".taken"))
+    listed = run("restore").stdout
+    assert f"{one}: {NOTE}, 1 line overwritten\n  - 12:00 the walnut desk is upstairs\n" in listed
+    assert f"{other}: {NOTE}, 1 line taken out, nothing else was changed\n" in listed
+    assert "\x1b" not in listed
+    result = run("restore", one)
+    assert (result.exit_code, result.stdout) == (0, f"{NOTE}: 1 line put back\n")
+    text = (workspace / NOTE).read_text()
+    assert text.endswith("- of the owner\n- 12:00 the walnut desk is upstairs\n")
+    assert "rained" not in text
+    assert "there is no copy" in run("restore", one).stderr
+    assert run("restore", other).exit_code == 0
+    assert "rained" in (workspace / NOTE).read_text()
+    assert run("restore").exit_code == 3
+
+
+def test_what_stands_again_is_not_written_twice(run: Run, workspace: Path, lost: list[str]) -> None:
+    with open(workspace / NOTE, "a") as file:
+        file.write("- 12:00 the walnut desk is upstairs\n")
+    result = run("restore", *sorted(lost, key=lambda name: name.endswith(".taken"))[:1])
+    assert result.stdout == f"{NOTE}: 0 lines put back\n"
+    assert (workspace / NOTE).read_text().count("walnut") == 1
+
+
+def test_copies_are_deleted(run: Run, workspace: Path, lost: list[str]) -> None:
+    assert run("restore", "--discard", lost[0]).stdout == f"deleted {lost[0]}\n"
+    assert run("restore", "--discard").stdout == f"deleted {lost[1]}\n"
+    assert list((workspace / writes.COPIES).iterdir()) == []
+
+
+def test_a_copy_of_a_note_that_is_gone_stays(run: Run, workspace: Path, lost: list[str]) -> None:
+    (workspace / NOTE).unlink()
+    assert "a note that is gone, 1 line" in run("restore").stdout
+    result = run("restore", lost[0])
+    assert result.exit_code == 1
+    assert "its note is gone; copy what you miss by hand" in result.stderr
+    assert len(list((workspace / writes.COPIES).glob("*.md"))) == 2
