@@ -30,10 +30,11 @@ def signatures(case: Case) -> Iterator[Finding]:
     aside, unsigned = records.foreign(files), records.unsigned(files) if has_key else []
     if unsigned:
         told = f"{count(len(unsigned), 'record')} not signed by you, and not acted upon: {listed(unsigned)}"
-        yield Finding("stores.unsigned", "warning", told, "whatever writes there sets them aside")
+        remedy = f"whatever writes there sets them aside; {records.SHARE}"
+        yield Finding("stores.unsigned", "warning", told, remedy)
     if aside:
         told = f"{count(len(aside), 'record')} set aside, not signed by you: {listed(aside)}"
-        remedy = "`commonplace trust` shows them; delete what is not yours"
+        remedy = f"`commonplace trust` shows them; delete what is not yours; {records.SHARE}"
         yield Finding("stores.foreign", "warning", told, remedy)
     if not (aside or unsigned):
         yield Finding("stores.foreign", "ok", "all records are signed by you")

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from commonplace import paths, records
@@ -210,22 +211,25 @@ def _loaded(workspace: paths.Workspace, name: str) -> Run | str:
     """A run; why it is not ours, or an empty text for one that is damaged."""
     path = workspace.history / name / RECORD
     try:
-        return _decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
+        return decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
     except records.Foreign as error:
         return error.reason
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ""
 
 
-def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
+def content(
+    workspace: paths.Workspace, run: Run, place: int, side: str, folder: Path | None = None
+) -> bytes | None:
     """The bytes of a file of a run, `before` or `after` it; None for no file.
 
-    Raises NoteUnreadable where they are not kept, or are not those that were written.
+    `folder` is where a run lies that was set aside. Raises NoteUnreadable where they are not kept, or are
+    not those that were written.
     """
     wanted = getattr(run.files[place], side)
     if not wanted:
         return None
-    path = workspace.history / run.id / f"{place}.{side}"
+    path = (folder or workspace.history / run.id) / f"{place}.{side}"
     try:
         data = workspace.files.read(path)
     except OSError as error:
@@ -284,7 +288,8 @@ def _encode(run: Run) -> bytes:
     return records.seal(KIND, asdict(run), indent=1)
 
 
-def _decode(name: str, told: Mapping[str, Any]) -> Run:
+def decode(name: str, told: Mapping[str, Any]) -> Run:
+    """Read the record of a run by its name. Raises ValueError, TypeError, KeyError, AttributeError."""
     about = _made(About, told["about"])
     files = tuple(_made(ChangedFile, file) for file in told["files"])
     if told.get("id", name) != name:
