@@ -43,6 +43,9 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     listed = records.foreign(workspace.files)
     if unknown := [name for name in names if name not in listed]:
         raise ConfigError("trust", f"nothing is set aside as {screen.one_line(unknown[0])}")
+    if standing := records.unsigned(workspace.files):
+        count = render.count(len(standing), "record")
+        session.note(f"{count} not signed by you, and not set aside yet: `commonplace sync` does it")
     if not listed:
         session.note("no foreign record is set aside")
         ctx.exit(failures.NOTHING_FOUND)

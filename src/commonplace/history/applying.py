@@ -20,6 +20,7 @@ from commonplace.config.settings import History
 from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots, PreviewOutdated
 from commonplace.history import runs
 from commonplace.notes import writes
+from commonplace.records import ADOPT, SHARE
 from commonplace.types.revisions import About, Change, ChangedFile, Run, RunState
 
 Read = Callable[[str], bytes | None]
@@ -174,25 +175,43 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
     return real
 
 
-def recover(workspace: paths.Workspace) -> list[Run]:
-    """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable."""
-    if not (runs.unfinished(workspace) or runs.litter(workspace) or runs.foreign(workspace)):
+def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
+    """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable.
+
+    Who is only `looking` passes over the runs that are not ours, and moves none.
+    """
+    foreign = [] if looking else runs.foreign(workspace)
+    if not (runs.unfinished(workspace) or runs.litter(workspace) or foreign):
         return []
     with atomic.locked(_lock(workspace)):
-        return _carry_on(workspace)
+        return _carry_on(workspace, looking=looking)
 
 
-def warnings(workspace: paths.Workspace) -> list[str]:
-    """Carry on what was begun, for whoever only wants to know what came of it; raises nothing."""
+def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
+    """Carry on what was begun, for whoever only wants to know what came of it; raises nothing.
+
+    Who is only `looking` is told of the runs that are not ours, where others set them aside.
+    """
     try:
-        return [
+        left = [
             f"{file.path} {file.left} ({run.about.title}, {run.id})"
-            for run in recover(workspace)
+            for run in recover(workspace, looking=looking)
             for file in run.files
             if file.left
         ]
     except CommonplaceError as error:
-        return [f"a generated change could not be carried on: {error}"]
+        left = [f"a generated change could not be carried on: {error}"]
+    return [*left, *(_passed_over(workspace) if looking else ())]
+
+
+def _passed_over(workspace: paths.Workspace) -> list[str]:
+    """Say which runs are not ours."""
+    found = []
+    for name in runs.foreign(workspace):
+        reason = runs.unusable(workspace, name).removesuffix(f"; {ADOPT}")
+        remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
+        found.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
+    return found
 
 
 def _fit(about: About) -> About:
@@ -252,9 +271,9 @@ def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
     }  # fmt: skip
 
 
-def _carry_on(workspace: paths.Workspace) -> list[Run]:
+def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
     """Finish, under the lock, every run that is begun: whoever began it is dead, or would hold the lock."""
-    runs.sweep(workspace)
+    runs.sweep(workspace, looking=looking)
     done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
     newest = next(runs.newest_first(workspace), None)
     if newest is not None:

@@ -182,16 +182,16 @@ def _entries(workspace: paths.Workspace) -> list[str]:
         return []
 
 
-def sweep(workspace: paths.Workspace) -> None:
+def sweep(workspace: paths.Workspace, *, looking: bool = False) -> None:
     """Remove, under the lock of the notes, the folders that somebody was making or removing when he died.
 
-    Runs that are not ours and would be acted upon next are set aside.
+    Runs that are not ours and would be acted upon next are set aside, unless somebody is only `looking`.
     """
     door = workspace.files
     for name in litter(workspace):
         with suppress(OSError):
             door.remove(workspace.history / name)
-    for name in foreign(workspace):
+    for name in () if looking else foreign(workspace):
         records.set_aside(door, workspace.history / name, unusable(workspace, name))
 
 

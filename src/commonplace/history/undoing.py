@@ -86,7 +86,7 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
     Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
     """
-    applying.recover(workspace)
+    applying.recover(workspace, looking=True)
     try:
         return _planned(workspace, name, since=since)
     except NothingToUndo:
