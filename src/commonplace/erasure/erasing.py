@@ -99,6 +99,7 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
     waiting = files.spool(ground, told, change=False)
     places = [*waiting, *chosen.composed.places]
     basis = previewing.basis(chosen.wanted, places)
+    places += composing.links(ground, replace(told, known=chosen.composed.known), change=False)
     places += files.copies(ground, told, change=False)
     for step in STEPS:
         places += step(ground, told, change=False)
@@ -178,6 +179,7 @@ def _erase(
     work = _Work(ground, path, told)
     copies = files.copies(ground, told, change=False)
     work.entries_and_notes(now)
+    work.do(lambda: composing.links(ground, work.wanted, change=True))
     work.do(lambda: work.without_copies(copies))
     for step in STEPS:
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
