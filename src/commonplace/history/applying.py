@@ -8,6 +8,7 @@ else has changed meanwhile is left as it is, and the run says so.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -135,6 +136,7 @@ def _made(
 ) -> Run:
     """Write a run down and make its changes, under the lock."""
     _check(workspace, changes)
+    changes = [_with_mode(workspace, change) for change in changes]
     told = _fit(about if isinstance(about, About) else about())
     waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
     run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
@@ -142,6 +144,16 @@ def _made(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
+
+
+def _with_mode(workspace: paths.Workspace, change: Change) -> Change:
+    """A change with the permissions of the file that is there, for whoever puts it back."""
+    if change.before is None:
+        return change
+    try:
+        return replace(change, mode=stat.S_IMODE(os.stat(workspace.root / change.path).st_mode))
+    except OSError:  # it is gone, which the exchange finds
+        return change
 
 
 def _committed(workspace: paths.Workspace, run: Run | None) -> Run | None:
@@ -253,15 +265,16 @@ def _make(workspace: paths.Workspace, run: Run, changes: Sequence[Change]) -> Ru
         # Where not even that can be done the run stays begun, and the next command carries it on.
         with suppress(CommonplaceError, OSError):
             for change in reversed(changes):
-                _exchange(workspace, Change(change.path, change.after, change.before))
+                _exchange(workspace, Change(change.path, change.after, change.before, change.mode))
             runs.remove(workspace, run.id)
         raise
 
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(
-        workspace.root / change.path, change.before, change.after, **_guarded(workspace, change.path)
-    )
+        workspace.root / change.path, change.before, change.after, mode=change.mode,
+        **_guarded(workspace, change.path),
+    )  # fmt: skip
 
 
 def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
@@ -304,7 +317,7 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
             after = now if found == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if atomic.exchange(target, now, after, **_guarded(workspace, file.path)):
+        if atomic.exchange(target, now, after, mode=file.mode, **_guarded(workspace, file.path)):
             return ""
     atomic.clear(target, **_guarded(workspace, file.path))
     return LEFT

@@ -88,7 +88,10 @@ def begin(
 
 def _changed(change: Change) -> ChangedFile:
     added, removed = lines.counted(change.before or b"", change.after or b"")
-    return ChangedFile(change.path, digest(change.before), digest(change.after), added=added, removed=removed)
+    return ChangedFile(
+        change.path, digest(change.before), digest(change.after), added=added, removed=removed,
+        mode=change.mode,
+    )  # fmt: skip
 
 
 def _next_name(workspace: paths.Workspace, now: datetime, told: str) -> str:

@@ -119,7 +119,7 @@ def net(found: Sequence[Undoing]) -> list[Change]:
     total: dict[str, Change] = {}
     for change in (change for undoing in found for change in undoing.changes):
         before = total[change.path].before if change.path in total else change.before
-        total[change.path] = Change(change.path, before, change.after)
+        total[change.path] = Change(change.path, before, change.after, change.mode)
     return [change for change in total.values() if change.before != change.after]
 
 
@@ -177,7 +177,7 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
             now = read(file.path)
             back = _taken_back(workspace, run, place, now)
             if back != now:
-                changes.append(Change(file.path, now, back))
+                changes.append(Change(file.path, now, back, file.mode))
     return changes
 
 
