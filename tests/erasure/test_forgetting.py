@@ -348,7 +348,7 @@ def test_the_record_says_who_and_how_much_and_never_what(memory: Memory) -> None
     assert run is not None
     assert (run.about.kind, run.about.title, run.about.by) == ("forget", "forget 1 statement", "agent")
     assert (run.about.agent, run.about.session, run.at[:10]) == ("nanobot", "s9", "2026-02-20")
-    with pytest.raises(undoing.NotUndone, match="forgotten on purpose"):
+    with pytest.raises(undoing.NotUndone, match="a forgetting cannot be undone"):
         undoing.undo(memory.workspace, run.id)
 
 
@@ -458,6 +458,20 @@ def test_a_longer_word_explains_no_word_of_a_deleted_row(tmp_path: Path) -> None
 
 
 # --- what is left ---------------------------------------------------------------------------------------
+
+
+def test_the_index_of_another_workspace_is_not_ours(memory: Memory, tmp_path: Path) -> None:
+    other = paths.fallback_index(tmp_path / "another")
+    own = paths.fallback_index(memory.workspace.root)
+    for index in (other, own):
+        index.parent.mkdir(parents=True)
+        index.with_name("server.log").write_text("Mira called.\n")
+    forget(memory, "person", "Mira")
+    assert "Mira" in other.with_name("server.log").read_text()
+    assert "Mira" not in own.with_name("server.log").read_text()
+    own.with_name("odd.txt").write_text("Bo called.\n")
+    erasure = memory.forget(Selection("person", "Bo"))
+    assert [trace.path for trace in erasure.left] == [paths.shown(own.with_name("odd.txt"))]
 
 
 def test_files_that_are_no_notes_are_named(memory: Memory) -> None:

@@ -105,7 +105,7 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
-    further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told)]
+    further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told, was_here=bool(places))]
     return Erasure(tuple(places), tuple(further), dry_run=True, basis=basis)
 
 
@@ -189,7 +189,8 @@ def _erase(
     if not work.troubles:
         work.do(lambda: begun.end(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
-    unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
+    was_here = bool(work.places or left)
+    unreachable = [*further, *beyond.unreachable(ground, work.wanted, was_here=was_here)]
     left = _explained(ground, left, unreachable, work.blocked)
     run = runs.load(ground.workspace, work.run.id) if work.run else None
     return Erasure(tuple(work.places), tuple(unreachable), (*work.troubles, *left), run)

@@ -167,8 +167,8 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
-        told = "what was there before is not kept, since it was forgotten on purpose; name an older run"
-        raise NotUndone(run.id, f"{told}, {LOG}")
+        told = "a forgetting cannot be undone, since nothing of what it removed is kept"
+        raise NotUndone(run.id, f"{told}; to take back an older change, name it: {LOG}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []

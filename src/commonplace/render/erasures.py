@@ -23,6 +23,7 @@ _NAMES = {
     "marks": "marks of sessions",
     "logs": "logs",
     "leftovers": "temporary files",
+    "foreign": "records that were set aside",
     "requests": "what agents asked for",
     "copies": "what is kept of the last writes",
 }

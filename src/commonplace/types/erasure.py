@@ -21,6 +21,7 @@ Where = Literal[
     "marks",
     "logs",
     "leftovers",
+    "foreign",
     "requests",
     "copies",
 ]
