@@ -167,7 +167,7 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
-        told = "a forgetting cannot be undone, since nothing of what it removed is kept"
+        told = "a forgetting cannot be undone, since what it removed is not kept"
         raise NotUndone(run.id, f"{told}; to take back an older change, name it: {LOG}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
