@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, paths, records
 from commonplace.agent.injected import Injected
+from commonplace.base import signature
 from commonplace.base.root import Root
 from commonplace.cli.application import cli
 from commonplace.errors import NoteUnreadable
@@ -139,9 +140,13 @@ def test_what_is_adopted_is_ours(root: Root) -> None:
     assert records.unsigned(root) == ["pending/s1.json"]
     records.set_aside(root, own(root, "pending/s1.json"))
     assert records.unsigned(root) == []
-    assert '"session": "s1"' in records.describe(root, "pending/s1.json")
-    records.adopt(root, "pending/s1.json")
-    assert records.read(root, own(root, "pending/s1.json"), "pending") == {"session": "s1"}
+    aside = records.inspect(root, "pending/s1.json")
+    assert (aside.kind, aside.values, aside.is_signed) == ("pending", ({"session": "s1"},), False)
+    own(root, "foreign/pending/s1.json").write_text('{"session": "s2"}')
+    with pytest.raises(NoteUnreadable, match="changed after it was shown"):
+        records.adopt(root, aside)
+    records.adopt(root, records.inspect(root, "pending/s1.json"))
+    assert records.read(root, own(root, "pending/s1.json"), "pending") == {"session": "s2"}
     assert records.foreign(root) == []
     own(root, "pending/s1.json").replace(own(root, "foreign/pending/s1.json"))
     own(root, "pending/s1.json").write_text("{}")
@@ -153,7 +158,27 @@ def test_what_is_adopted_is_ours(root: Root) -> None:
         ("batches.json", "damaged"),
     ):
         with pytest.raises(NoteUnreadable, match=told):
-            records.adopt(root, name)
+            records.adopt(root, records.inspect(root, name))
+
+
+def test_what_a_machine_of_yours_has_signed_is_yours(
+    root: Root, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "other"))
+    sealed = records.seal("consolidated", {"at": "now"})
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "one"))
+    with pytest.raises(records.Unsigned):
+        records.unseal("consolidated", sealed)
+    keys = [paths.user_config_dir({"XDG_CONFIG_HOME": str(tmp_path / name)}) for name in ("one", "other")]
+    both = "".join((folder / "signing.key").read_text() for folder in keys)
+    (keys[0] / "signing.key").write_text(both)
+    monkeypatch.setattr(signature, "_keys", {})
+    assert records.unseal("consolidated", sealed) == {"at": "now"}
+    own(root, "foreign").mkdir()
+    own(root, "foreign/consolidated.json").write_bytes(sealed)
+    assert records.inspect(root, "consolidated.json").is_signed
+    assert records.seal("consolidated", {}) != sealed
 
 
 def test_every_file_of_ours_is_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,16 +166,18 @@ def exchange(
     lock: Path,
     within: Path | None = None,
     guard: Guard | None = None,
+    mode: int = 0,
 ) -> bool:
     """Put a file in the place of another one, under a lock that the caller holds; None stands for no file.
 
-    False, and nothing is done, unless the file is as `before` says; true at once where it is as `after` says.
-    Raises NoteUnreadable.
+    Where there was no file, the new one gets the permissions of `mode`; of its owner alone for 0. False, and
+    nothing is done, unless the file is as `before` says; true at once where it is as `after` says. Raises
+    NoteUnreadable.
     """
     with _translated(path):
         try:
             with _placed(path, within, make=after is not None) as place:
-                return _exchanged(place, before, after, lock, guard)
+                return _exchanged(place, before, after, lock, guard, mode)
         except FileNotFoundError:  # the folder of a file that is to be none
             return before is None and after is None
 
@@ -204,7 +206,7 @@ def _placed(path: Path, within: Path | None, *, make: bool = False) -> Iterator[
 
 
 def _exchanged(
-    place: _Place, before: bytes | None, after: bytes | None, lock: Path, guard: Guard | None
+    place: _Place, before: bytes | None, after: bytes | None, lock: Path, guard: Guard | None, mode: int
 ) -> bool:
     _clear(place, lock, guard)
     names = _names(place, lock)
@@ -215,7 +217,7 @@ def _exchanged(
                 return True
             if now != before:
                 return False
-            if _Swap(place, original, names, guard).run(after):
+            if _Swap(place, original, names, guard, mode).run(after):
                 return True
     return False
 
@@ -318,6 +320,7 @@ class _Swap:
     original: _Original
     names: _Names
     guard: Guard | None
+    mode: int = 0  # of a file that was none before
     inode: int = 0  # of the new file
     is_leased: bool = False
 
@@ -326,7 +329,7 @@ class _Swap:
         place, names = self.place, self.names
         try:
             if after is not None:
-                self.inode = _write(place, names.fresh, after, self.original.status)
+                self.inode = _write(place, names.fresh, after, self.original.status, self.mode)
             return self._prepare(after) and self._displace(after)
         finally:
             with suppress(OSError):
@@ -433,16 +436,17 @@ class _Swap:
             os.replace(names.fresh, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
 
 
-def _write(place: _Place, name: str, data: bytes, status: os.stat_result | None) -> int:
-    """Write a new file through to the disk; return its number."""
-    mode = PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
+def _write(place: _Place, name: str, data: bytes, status: os.stat_result | None, mode: int = 0) -> int:
+    """Write a new file through to the disk, like the old one or with a mode; return its number."""
+    mode = mode & 0o777 or PRIVATE_FILE if status is None else stat.S_IMODE(status.st_mode)
     descriptor = open_regular(place.folder, name, _CREATE, mode, str(place.path))
     with open(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        if status is not None and sys.platform != "win32":
-            with suppress(PermissionError):  # only root may give a file away
-                os.fchown(descriptor, status.st_uid, status.st_gid)
+        if sys.platform != "win32":
+            if status is not None:
+                with suppress(PermissionError):  # only root may give a file away
+                    os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, mode)
         os.fsync(descriptor)
         return os.fstat(descriptor).st_ino

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.base.root import LIMIT, Root, Unsafe, is_hidden, kind
-from commonplace.base.signature import KEY_FILE, is_kept, load_key
+from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
 if TYPE_CHECKING:
@@ -131,7 +131,12 @@ def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 def signing_key(environ: Mapping[str, str] | None = None) -> bytes:
     """Return the key that marks records of ours; it lies among the user's settings, else in the cache."""
-    return load_key((user_config_dir(environ), user_cache_dir(environ)))
+    return known_keys(environ)[0]
+
+
+def known_keys(environ: Mapping[str, str] | None = None) -> tuple[bytes, ...]:
+    """Return that key, and those of the user's other machines."""
+    return load_keys((user_config_dir(environ), user_cache_dir(environ)))
 
 
 def keyless(environ: Mapping[str, str] | None = None) -> str:

@@ -4,7 +4,8 @@ A folder of notes may come from somebody else, with a `.commonplace/` in it that
 to be forgotten and what waits to be written. A record is a JSON object with a member `signature` over its
 kind and all the rest. One without it, or with another, is never acted upon: who writes there next moves it,
 as it is, to the same path below `.commonplace/foreign/`, and says so; `commonplace trust` signs it and moves
-it back. A record that is replayed in another folder of the same user is not recognised.
+it back. What the user's other machines have signed is known where their keys are. A record that is replayed
+in another folder of the same user is not recognised.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ FOREIGN_FOLDER = "foreign"
 MEMBER = "signature"
 UNSIGNED = "was not written by your commonplace, or by an earlier version of it"
 ADOPT = "`commonplace trust` shows it"
+SHARE = "if another machine of yours wrote it, add the line of its signing.key to the one here"
 _AGAIN = re.compile(r"~\d+\Z")  # what ends a name that was set aside before
 
 Treatment = Literal["signed", "lines", "bound", "data", "database", "lock"]
@@ -99,14 +101,9 @@ def seal(kind: str, value: Mapping[str, Any], *, indent: int | None = None) -> b
 
 def unseal(kind: str, data: bytes) -> dict[str, Any]:
     """Return what a record says. Raises `Unsigned`, and ValueError for bytes that are no JSON object."""
-    try:
-        value = json.loads(data.decode("utf-8", "surrogatepass"))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if not isinstance(value, dict):
-        raise ValueError("no JSON object")
+    value = _parsed(data)
     mark = value.pop(MEMBER, "")
-    if not signature.verify(paths.signing_key(), kind, _canonical(value), mark):
+    if not _is_known(kind, value, mark):
         raise Unsigned(UNSIGNED)
     return value
 
@@ -187,15 +184,16 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
         return
     target = free(root, f"{FOREIGN_FOLDER}/{name}")
     shown = paths.shown(f"{paths.DERIVED_FOLDER}/{name}")
-    told = reason.removesuffix(f"; {ADOPT}")
+    why = reason.removesuffix(f"; {ADOPT}")
     try:
         root.rename(path, f"{paths.DERIVED_FOLDER}/{target}")
     except FileNotFoundError:
         return
     except OSError as error:
-        say(f"{shown} {told}; nothing in it is done, but it cannot be set aside ({trouble(error)})", root)
+        say(f"{shown} {why}; nothing in it is done, but it cannot be set aside ({trouble(error)})", root)
     else:
-        say(f"{shown} {told}; set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}", root)
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}"
+        say(f"{shown} {why}; {aside}; {SHARE}", root)
 
 
 def say(message: str, root: Root | None = None) -> None:
@@ -231,54 +229,73 @@ def unsigned(root: Root) -> list[str]:
     return [name for name in _walk(root, "") if _is_unsigned(root, name)]
 
 
-def describe(root: Root, name: str) -> str:
-    """Return what is set aside under a name in a line: the kind of thing it is, or what it says."""
-    at = _record(root, f"{FOREIGN_FOLDER}/{name}")
-    try:
-        text = root.read(f"{paths.DERIVED_FOLDER}/{at}").decode("utf-8", "replace")
-    except OSError as error:
-        return paths.reason(error)
-    return " ".join(text.split())
+class Aside(NamedTuple):
+    """A record that was set aside, as it was read: where it stood, its bytes, what would be signed of it."""
+
+    name: str  # below `foreign/`
+    own: str  # the path below `.commonplace/` where it stood
+    kind: str
+    data: bytes
+    values: tuple[dict[str, Any], ...]  # one record, or one for each line
+    is_signed: bool = False  # by a key that is known by now
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a folder with further files, which its record names by their digests."""
+        return self.own.endswith("/run.json")
 
 
-def adopt(root: Root, name: str) -> None:
-    """Sign what was set aside under a name, and move it back to where it stood.
-
-    Raises NoteUnreadable for what is no record, and where another has its place by now.
-    """
-    own = _AGAIN.sub("", name)
-    place, source = place_of(_record(root, own, f"{FOREIGN_FOLDER}/{name}")), f"{FOREIGN_FOLDER}/{name}"
-    at = _record(root, source)
+def inspect(root: Root, name: str) -> Aside:
+    """Read what was set aside under a name. Raises NoteUnreadable for what is no record, or is damaged."""
+    source = f"{FOREIGN_FOLDER}/{name}"
+    own = _record(root, _AGAIN.sub("", name), source)
     shown = paths.shown(f"{paths.DERIVED_FOLDER}/{source}")
+    place = place_of(own)
     if place is None or place.treatment not in ("signed", "lines"):
         raise NoteUnreadable(shown, "is no record of commonplace; delete it")
+    with translated(shown):
+        data = root.read(f"{paths.DERIVED_FOLDER}/{_record(root, source)}")
+    try:
+        lines = data.splitlines() if place.treatment == "lines" else [data]
+        read = [_parsed(line) for line in lines if line.strip()]
+    except ValueError as error:
+        raise NoteUnreadable(shown, "is damaged; delete it") from error
+    marks = [value.pop(MEMBER, "") for value in read]
+    signed = all(_is_known(place.kind, value, mark) for value, mark in zip(read, marks, strict=True))
+    return Aside(name, own, place.kind, data, tuple(read), signed)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data.decode("utf-8", "surrogatepass"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("no JSON object")
+    return value
+
+
+def _is_known(kind: str, value: Mapping[str, Any], mark: object) -> bool:
+    return signature.verify(paths.known_keys(), kind, _canonical(value), mark)
+
+
+def adopt(root: Root, aside: Aside) -> None:
+    """Sign what `inspect` read, and nothing else, and move it back to where it stood.
+
+    Raises NoteUnreadable where it is another by now, and where another has its place.
+    """
+    source = f"{FOREIGN_FOLDER}/{aside.name}"
+    own = _AGAIN.sub("", aside.name)
+    shown = paths.shown(f"{paths.DERIVED_FOLDER}/{source}")
     if free(root, own) != own:
         raise NoteUnreadable(shown, f"{paths.DERIVED_FOLDER}/{paths.shown(own)} is there; remove one of them")
     with translated(shown):
-        data = root.read(f"{paths.DERIVED_FOLDER}/{at}")
-        try:
-            sealed = _sealed(place, data)
-        except (ValueError, RecursionError) as error:
-            raise NoteUnreadable(shown, "is damaged; delete it") from error
-        root.exchange(f"{paths.DERIVED_FOLDER}/{at}", sealed, alone=True)
+        at = f"{paths.DERIVED_FOLDER}/{_record(root, source)}"
+        if root.read(at) != aside.data:
+            raise NoteUnreadable(shown, "was changed after it was shown; look again")
+        root.exchange(at, b"".join(seal(aside.kind, value) for value in aside.values), alone=True)
         root.rename(f"{paths.DERIVED_FOLDER}/{source}", f"{paths.DERIVED_FOLDER}/{own}")
         root.sync(os.path.dirname(f"{paths.DERIVED_FOLDER}/{own}"))
-
-
-def _sealed(place: Place, data: bytes) -> bytes:
-    if place.treatment == "lines":
-        return b"".join(_sealed_line(place.kind, line) for line in data.splitlines(keepends=True))
-    value = json.loads(data.decode("utf-8", "surrogatepass"))
-    if not isinstance(value, dict):
-        raise ValueError("no JSON object")
-    return seal(place.kind, {name: one for name, one in value.items() if name != MEMBER})
-
-
-def _sealed_line(kind: str, line: bytes) -> bytes:
-    try:
-        return _sealed(Place(kind, "", "signed"), line)
-    except (ValueError, RecursionError):
-        return line
 
 
 def _walk(root: Root, base: str) -> Iterator[str]:

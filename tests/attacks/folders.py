@@ -71,6 +71,11 @@ def state(folder: Path) -> dict[str, object]:
     }
 
 
+def digest(data: bytes) -> str:
+    """Return what the record of a run says of the bytes of a file."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def _put(root: Path, name: str, make: Callable[[Path], object]) -> None:
     path = root / ".commonplace" / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +129,7 @@ def temporary_names(root: Path, victim: Path) -> None:
 def begun(root: Path, victim: Path) -> None:
     """A run is begun that puts other words into a note (S1)."""
     before, after = NOTES["MEMORY.md"].encode(), f"# Memory\n\n- {PLANTED}\n".encode()
-    digests = [hashlib.sha256(data).hexdigest() for data in (before, after)]
+    digests = [digest(data) for data in (before, after)]
     file = {"path": "MEMORY.md", "before": digests[0], "after": digests[1]}
     about = {"kind": "write", "title": PLANTED, "by": "owner"}
     for name in (RUN, LAST_RUN):

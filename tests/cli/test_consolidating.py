@@ -32,7 +32,17 @@ def test_what_is_proposed_is_shown_and_written_when_accepted(run: Run, twice: Pa
     done = run("consolidate", "--accept")
     assert "undo" in done.stderr
     assert "~~Mira owns billing.~~" in twice.read_text()
-    assert run("consolidate", "--accept").stderr.strip() == "nothing to do"
+    done = run("consolidate", "--accept")
+    assert (done.exit_code, done.stderr.strip()) == (3, "nothing to do")
+    assert run("consolidate", "--if-due").exit_code == 0  # nothing for a schedule to complain of
+
+
+def test_statements_that_wait_for_a_model_are_nothing_done(run: Run, workspace: Path) -> None:
+    day = f"{date.today():%Y-%m-%d}"
+    (workspace / "memory" / f"{day}.md").write_text(f"# {day}\n\n- Priya decided to be a vegetarian.\n")
+    done = run("consolidate")
+    assert done.exit_code == 3
+    assert "no language model is set" in done.stderr
 
 
 def test_a_dry_run_writes_nothing(run: Run, twice: Path) -> None:

@@ -40,6 +40,45 @@ def test_yes_forgets(run: Run, workspace: Path) -> None:
     assert "cannot be reached from here:" in result.stdout
     again = run("forget", "--person", "Lin", "--yes")
     assert (again.exit_code, "nothing of it is found" in again.stderr) == (3, True)
+    assert again.stdout == ""  # there is nothing that backups could hold
+
+
+def test_what_stands_in_a_collection_alone_is_named_with_the_place(
+    run: Run, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "w.md").write_text("- Zorblax works here.\n")
+    assert run("collection", "add", str(tmp_path / "work"), "--name", "work").exit_code == 0
+    for words in (("--dry-run",), ("--yes",), ()):
+        result = run("forget", "--person", "Zorblax", *words)
+        assert result.exit_code == 3, result.stderr
+        assert "collection work: w.md" in result.stdout
+        assert "not ours to change" in result.stdout
+        assert "what is named above is not ours to delete" in result.stderr
+        assert "backups" not in result.stdout
+    (workspace / DAY).write_text("# 2026-02-13\n\n- Zorblax signs off.\n")
+    here = run("forget", "--person", "Zorblax", "--yes")
+    assert here.exit_code == 0
+    assert "nothing of it is found here any more" in here.stderr
+    assert (tmp_path / "work" / "w.md").read_text() == "- Zorblax works here.\n"
+
+
+def test_a_record_that_was_set_aside_is_no_temporary_file(run: Run, workspace: Path) -> None:
+    aside = workspace / ".commonplace" / "foreign" / "consolidated.json"
+    aside.parent.mkdir(parents=True)
+    aside.write_text('{"at": "Zorblax"}')
+    result = run("forget", "--person", "Zorblax", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert "records that were set aside (.commonplace/foreign/consolidated.json): 1" in result.stdout
+    assert not aside.exists()
+
+
+def test_undo_says_that_a_forgetting_cannot_be_undone(run: Run, workspace: Path) -> None:
+    assert run("forget", "--person", "Lin", "--yes").exit_code == 0
+    result = run("undo", "--yes")
+    assert result.exit_code == 1
+    assert "a forgetting cannot be undone" in result.stderr
+    assert "to take back an older change, name it" in result.stderr
 
 
 def test_a_dry_run_only_shows(run: Run, workspace: Path) -> None:

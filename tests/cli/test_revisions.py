@@ -15,6 +15,7 @@ import pytest
 from commonplace import paths
 from commonplace.history import applying, runs
 from commonplace.types.revisions import About, Change, Run
+from tests.attacks import folders
 
 from .conftest import Program, environment
 from .conftest import Run as Command
@@ -76,6 +77,22 @@ def test_one_run_is_told_with_its_reason_and_diff(run: Command, workspace: Path)
     unknown = run("log", "1999")
     assert (unknown.exit_code, unknown.stdout) == (1, "")
     assert "no such run" in unknown.stderr
+
+
+def test_looking_moves_no_record_of_somebody_else(run: Command, workspace: Path) -> None:
+    made(workspace)
+    folders.begun(workspace, workspace)
+    for words in (("log",), ("log", "--diff"), ("undo", "--dry-run")):
+        result = run(*words)
+        assert result.exit_code == 0, result.stderr
+        assert folders.PLANTED not in result.stdout
+    assert "passed over" in run("log").stderr
+    assert "the line of its signing.key" in run("log").stderr
+    assert (workspace / ".commonplace" / "history" / folders.LAST_RUN).exists()
+    assert not (workspace / ".commonplace" / "foreign").exists()
+    assert "`commonplace sync` does it" in run("trust").stderr
+    assert run("undo", "--yes").exit_code == 0  # which changes notes
+    assert (workspace / ".commonplace" / "foreign" / "history" / folders.LAST_RUN).exists()
 
 
 def test_an_undo_puts_back_and_is_found_by_the_next_search(run: Command, workspace: Path) -> None:

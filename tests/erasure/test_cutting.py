@@ -169,3 +169,18 @@ def test_words_go_and_all_other_lines_stay(items: list[str]) -> None:
 )
 def test_what_is_struck_stays_struck(before: str, words: str, left: str) -> None:
     assert after(before, Wanted(texts=(words,))) == left
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "- 12:46 X", "- 12:46 ~~X~~", "- [ ] 12:46 ~~X~~", "- **12:46** ~~X~~", "- 12:46: X", "- 12:46:30 X",
+        "> - 12:46 ~~X~~", "- 9:46 ~~X~~", "- ~~12:46 X~~", "- 12:46 **Tim:** X", "1. 12:46 X",
+        "- 12:46 ~~X~~ <!-- cp: until=2026-11-22 -->", "- 12:46 ~~X~~\n  <!-- cp: until=2026-11-22 -->",
+    ],
+)  # fmt: skip
+def test_a_row_goes_with_its_text(row: str) -> None:
+    data = f"# N\n\n{row.replace('X', 'The vase is blue.')}\n- At 12:47 it fell.\n"
+    wanted = Wanted(texts=("The vase is blue.",))
+    assert after(data, wanted) == "# N\n\n- At 12:47 it fell.\n"
+    assert "- At 12:47" in (after(data, Wanted(texts=("it fell",))) or "")

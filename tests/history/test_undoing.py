@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import stat
 import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 from commonplace import paths
 from commonplace.config.settings import History
+from commonplace.errors import NoteUnreadable
 from commonplace.history import applying, runs, undoing
 from commonplace.types.revisions import About, Change, Run
 
@@ -49,6 +52,54 @@ def test_what_came_later_stays(workspace: paths.Workspace, change: Changing) -> 
         file.write("- später, damaged \udcff\r\n".encode("utf-8", "surrogateescape"))
     undoing.undo(workspace, run.id[:15])
     assert workspace.memory_file.read_bytes() == b"# Memory\n\n- one\n- sp\xc3\xa4ter, damaged \xff\r\n"
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
+@pytest.mark.parametrize("kind", [0o644, 0o664, 0o600, 0o440])
+def test_a_note_that_is_brought_back_has_its_permissions_again(
+    workspace: paths.Workspace, change: Changing, kind: int
+) -> None:
+    note = workspace.memory_file
+    note.chmod(kind)
+    applied(workspace, change("MEMORY.md", None), change("memory/archive.md", b"- one\n"))
+    assert mode(workspace.root / "memory/archive.md") == 0o600
+    undoing.undo(workspace)
+    assert mode(note) == kind
+    (again,) = undoing.undo(workspace, runs.names(workspace)[-1])  # which deletes it again
+    assert not note.exists()
+    undoing.undo(workspace, again.id)
+    assert mode(note) == kind
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such permissions there")
+def test_permissions_come_back_where_a_change_fails_or_is_carried_on(
+    workspace: paths.Workspace, change: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = workspace.memory_file
+    note.chmod(0o644)
+    changes = [change("MEMORY.md", None), change("memory/archive.md", b"- one\n")]
+    real = applying._exchange
+
+    def failing(workspace: paths.Workspace, change: Change) -> bool:
+        if change.path == "memory/archive.md" and change.after:
+            raise NoteUnreadable(change.path, "no space left on device")
+        return real(workspace, change)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(applying, "_exchange", failing)
+        with pytest.raises(NoteUnreadable):
+            applying.apply(workspace, changes, ABOUT)
+    assert mode(note) == 0o644
+    applied(workspace, change("MEMORY.md", None))
+    monkeypatch.setattr(applying, "_make", lambda workspace, run, changes: run)  # killed before it begins
+    undoing.undo(workspace)
+    assert not note.exists()
+    assert [run.state for run in applying.recover(workspace)] == ["done"]
+    assert mode(note) == 0o644
 
 
 def test_an_overlap_refuses_and_names_what_to_undo_first(

@@ -152,7 +152,7 @@ def test_entries_of_somebody_else_get_into_no_note(spool: Spool, caplog: pytest.
     assert "commonplace trust" in message
     (name,) = records.foreign(spool.workspace.files)
     assert name.startswith("spool/claimed-")
-    records.adopt(spool.workspace.files, name)
+    records.adopt(spool.workspace.files, records.inspect(spool.workspace.files, name))
     assert records.foreign(spool.workspace.files) == []
     assert taken(spool) == ["x", "x"]
 

@@ -140,7 +140,7 @@ def test_consolidate(template: Path, env: dict[str, str]) -> None:
     assert after["MEMORY.md"] != before["MEMORY.md"]
     for one in died:
         check_old_or_new(before, one.killed)
-        assert one.codes == (0,), one.output
+        assert one.codes in ((0,), (3,)), one.output  # 3: nothing is left to do
         check_nothing_half(one.root)
         # Asked again, a model may have more to say of what was written before the kill: nothing is there twice.
         assert set(checks.standing(whole)) <= set(checks.standing(one.root))

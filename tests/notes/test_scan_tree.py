@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.notes.scan import IGNORED_FOLDERS, Globs, Source, scan
+from commonplace.notes.scan import IGNORED_FOLDERS, Globs, Source, look, scan
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="names that are not UTF-8, sockets by path")
 
@@ -133,7 +133,21 @@ def test_a_root_that_is_a_link_is_walked(tmp_path: Path) -> None:
     make(tmp_path / "real", "a.md", "deep/b.md")
     (tmp_path / "alias").symlink_to("real")
     (tmp_path / "real" / "c.md").symlink_to(tmp_path / "alias" / "a.md")
-    assert found(tmp_path / "alias") == ["a.md", "c.md", "deep/b.md"]
+    assert found(tmp_path / "alias") == ["a.md", "deep/b.md"]
+
+
+def test_a_file_with_several_names_is_found_once(tmp_path: Path) -> None:
+    make(tmp_path, "notes/real.md", "elsewhere/other.txt")
+    links = {
+        "a.md": "notes/real.md", "notes/z.md": "real.md", "b.md": "elsewhere/other.txt",
+        "c.md": "b.md", "gone.md": "nowhere.md",
+    }  # fmt: skip
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    source = Source("memory", str(tmp_path), ("a.md", "**/*.md"))
+    assert [state.path for state in scan([source])] == ["b.md", "notes/real.md"]
+    assert sorted(set(look([source])[0].links)) == sorted(links)
+    assert [state.path for state in scan([source._replace(ignore=("notes/real.md",))])] == ["b.md", "a.md"]
 
 
 @pytest.mark.parametrize("target", ["../outside.md", "/etc/hostname", "gone.md", "itself.md"])

@@ -37,6 +37,7 @@ def consolidate(
 
     The language model plans, and code checks every step: what is added stands in the notes in these words,
     and names its line. Without a model, merges and endings are proposed. `commonplace undo` takes it back.
+    Ends with 3 where there is nothing to change, but with --if-due, which schedules use, with 0.
     """
     from commonplace.lifecycle.schedule import due
 
@@ -50,12 +51,16 @@ def consolidate(
         _estimate(memory, days)
         return
     try:
-        _consolidate(memory, days, dry_run=dry_run, accept=accept)
+        done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
     except due.Running as error:
         session.note(str(error))
+        return
+    if not (done.diff or if_due):
+        ctx.exit(failures.NOTHING_FOUND)
 
 
-def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> None:
+def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
+    """Consolidate, write what somebody agrees to, and say so; return what came of it."""
     from commonplace.lifecycle.consolidation import consolidate
 
     llm = _llm(memory)
@@ -64,10 +69,11 @@ def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: boo
     if done.proposals and done.run is None and not dry_run:
         if not _agreed():
             session.note("nothing was written; `commonplace consolidate --accept` writes it")
-            return
+            return done
         done = consolidate(memory, None, days=days, accept=True, preview=done)
     if done.run is not None:
         session.note(f"written as {done.run.id}; `commonplace undo` takes it back")
+    return done
 
 
 def _agreed() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -167,9 +167,17 @@ def _previewed(
     _show(planned, form)
     _say_longer_names(selections if not isinstance(wanted, Sequence) else wanted, planned)
     if not planned.places:
-        failures.warn("nothing of it is found")
-        ctx.exit(failures.NOTHING_FOUND)
+        _end_with_nothing(ctx, planned)
     return planned
+
+
+def _end_with_nothing(ctx: click.Context, erasure: Erasure) -> NoReturn:
+    """Say that there is nothing to forget, or that what stands elsewhere is not ours to delete."""
+    if erasure.unreachable:
+        failures.warn("nothing of it is found in this workspace; what is named above is not ours to delete")
+    else:
+        failures.warn("nothing of it is found")
+    ctx.exit(failures.NOTHING_FOUND)
 
 
 def _selections(
@@ -341,8 +349,8 @@ def _tell(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool) -> 
         failures.warn(f"forgotten, but still found in {files}, see above")
         ctx.exit(failures.ERROR)
     if not (erasure.places or resumed):
-        failures.warn("nothing of it is found")
-        ctx.exit(failures.NOTHING_FOUND)
+        _end_with_nothing(ctx, erasure)
     if form == "text":
         done = f"forgot {erasures.erasure_count(erasure.places)}" if erasure.places else "carried it on"
-        session.note(f"{done}; nothing of it is found any more")
+        here = " here" if any(one.what.startswith("collection ") for one in erasure.unreachable) else ""
+        session.note(f"{done}; nothing of it is found{here} any more")

@@ -44,7 +44,7 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     from commonplace.paths import closed
 
     workspace = _workspace(ctx)
-    for message in applying.warnings(workspace):
+    for message in applying.warnings(workspace, looking=True):
         failures.warn(message)
     found = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
     for name in runs.damaged(workspace):

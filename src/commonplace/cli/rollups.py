@@ -44,7 +44,7 @@ def rollup(
 
     Observations, raw errors and repetitions are left out; all else stays in its words, dated by its day. The
     originals are moved to archive/, which is not searched, until --confirm deletes them. `commonplace undo`
-    takes either back.
+    takes either back. Ends with 3 where no month is old enough, or none was rolled up.
     """
     if (month or yes) and not confirm:
         raise click.UsageError("MONTH and --yes go with --confirm", ctx)

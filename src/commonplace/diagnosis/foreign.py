@@ -32,12 +32,12 @@ def signatures(case: Case) -> Iterator[Finding]:
     if unsigned:
         told = f"{count(len(unsigned), 'record')} not signed by you, and not acted upon: {listed(unsigned)}"
         first = shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))
-        remedy = f"copy {KEY_FILE} from the home or machine that made them, or delete them: rm -r {first}"
+        remedy = f"{records.SHARE}; if nobody did, delete them: rm -r {first}"
         yield Finding("stores.unsigned", "warning", told, remedy)
     if aside:
         told = f"{count(len(aside), 'record')} set aside, not signed by you: {listed(aside)}"
         folder = shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))
-        remedy = f"`commonplace trust` shows them and takes them back; rm -r {folder} deletes them all"
+        remedy = f"`commonplace trust` shows them; {records.SHARE}; rm -r {folder} deletes them all"
         yield Finding("stores.foreign", "warning", told, remedy)
     if not (aside or unsigned):
         yield Finding("stores.foreign", "ok", "all records are signed by you")

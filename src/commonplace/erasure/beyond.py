@@ -23,11 +23,16 @@ _LOCAL = frozenset({"builtin", "fake", "fastembed", "gguf", "onnx", "ollama"})
 _SHOWN = 5  # names in one line
 
 
-def unreachable(ground: Ground, wanted: Wanted) -> list[Unreachable]:
-    """Return what is left to the owner, whatever can be told of it; never raises."""
+def unreachable(ground: Ground, wanted: Wanted, *, was_here: bool) -> list[Unreachable]:
+    """Return what is left to the owner, whatever can be told of it; never raises.
+
+    Copies that nobody can look into are named only where it was here to be copied.
+    """
+    elsewhere = [*git(ground, wanted), *collections(ground, wanted)]
+    if not was_here:
+        return elsewhere
     return [
-        *git(ground, wanted),
-        *collections(ground, wanted),
+        *elsewhere,
         *providers(ground),
         *batches(ground),
         *vectors(),
@@ -129,7 +134,8 @@ def collections(ground: Ground, wanted: Wanted) -> Iterator[Unreachable]:
                 holding.append(state.path)
         if holding:
             told = f"collection {source.name}: {listed(holding)}; the index has them from there"
-            yield Unreachable(told, "change them where they lie, or take the collection away, then sync")
+            remedy = "they are not ours to change: change them there, or take the collection away, then sync"
+            yield Unreachable(told, remedy)
         if packed:
             yield Unreachable(f"collection {source.name}: archives were not looked into: {listed(packed)}",
                               "look into them with the program that made them")  # fmt: skip

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace import paths
+from commonplace import atomic, paths, records
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.erasure import cutting
 from commonplace.erasure.cutting import Cut
@@ -19,9 +20,12 @@ from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Known, Wanted
 from commonplace.history import runs
 from commonplace.notes import comments, excerpt
-from commonplace.notes.scan import Source, scan
+from commonplace.notes.scan import Listing, Source, look
 from commonplace.types.erasure import Erased
 from commonplace.types.revisions import Change
+
+if TYPE_CHECKING:
+    from commonplace.erasure.ground import Ground
 
 Read = Callable[[str], bytes | None]
 Moved = Callable[[int], str | None]
@@ -52,12 +56,43 @@ class Composed(NamedTuple):
 
 
 def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
-    """Return the paths of the workspace's own notes, posix and relative to it."""
+    """Return the paths of the workspace's own notes, posix and relative to it; each file has one."""
+    states = _listing(workspace, settings).states()
+    return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `applying.contain` changes no such
+
+
+def links(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
+    """Name the links to notes that change, each with its file; remove those to files that are no more.
+
+    `wanted` knows which notes change. Raises NoteUnreadable.
+    """
+    workspace, root = ground.workspace, ground.workspace.files
+    found: list[Erased] = []
+    with atomic.locked(ground.lock) if change else nullcontext():
+        listing = _listing(workspace, ground.settings)
+        changed = {os.path.realpath(f"{listing.root}/{known.path}"): known for known in wanted.known}
+        for path in sorted(set(listing.links)):
+            real = os.path.realpath(f"{listing.root}/{path}")
+            known = changed.get(real)
+            if known is None or (known.after and known.path != path):
+                continue
+            found.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
+            if change and not known.after:
+                with records.translated(path):
+                    root.unlink(workspace.root / path, missing_ok=True)
+    return found
+
+
+def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:
+    """Return which of some notes a link leads to as well; empty for none."""
+    real = os.path.realpath(workspace.root / path)
+    same = (name for name in names if os.path.realpath(workspace.root / name) == real)
+    return next(same, "") if os.path.islink(workspace.root / path) else ""
+
+
+def _listing(workspace: paths.Workspace, settings: Settings) -> Listing:
     globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
-    every = sorted(scan([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)]))
-    found = [state for state in every if "/." not in f"/{state.path}"]  # `applying.contain` changes no such
-    # By its first name only: a link inside the workspace is the same file once more.
-    return sorted({os.path.realpath(s.absolute): s.path for s in reversed(found)}.values())
+    return look([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)])[0]
 
 
 def compose(names: Iterable[str], read: Read, wanted: Wanted, shift: Shift) -> Composed:

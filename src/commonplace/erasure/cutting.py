@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from commonplace.chunking.struck import says_something
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Block, Wanted
 from commonplace.notes import comments
@@ -22,6 +23,8 @@ _PAIRS = (
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _STRONG = ("~~", "**", "__", "*", "_")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
+# The hour at the beginning of an entry, however it is written.
+_WRITTEN = re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
 _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
 
@@ -244,15 +247,18 @@ def _drop_silent(page: Page, changed: dict[int, str], lines: set[int]) -> None:
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
     own = range(statement.first, statement.last + 1)
-    told = {number: changed.get(number, page.bare(number)) for number in own}
-    told[statement.first] = told[statement.first].removeprefix(statement.item)
-    if statement.hour:
-        told[statement.first] = told[statement.first].removeprefix(statement.hour)
-    if any(_TELLS.search(comments.without(line)) for line in told.values()):
+    told = {number: _EMPHASIS.sub("", changed.get(number, page.bare(number))) for number in own}
+    told[statement.first] = _WRITTEN.sub(r"\1", told[statement.first])
+    if any(says_something(comments.without(line)) for line in told.values()):
         lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
     lines |= set(own)
+    for number in range(statement.last + 1, len(page.lines) + 1):  # what is said of it below
+        line = page.bare(number)
+        if not line[:1].isspace() or not line.strip() or comments.without(line).strip():
+            break
+        lines.add(number)
     if any(page.lines[number - 1].strip() for number in nested):
         lines.discard(statement.first)
         changed[statement.first] = statement.item.rstrip()

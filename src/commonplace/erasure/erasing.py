@@ -99,12 +99,13 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
     waiting = files.spool(ground, told, change=False)
     places = [*waiting, *chosen.composed.places]
     basis = previewing.basis(chosen.wanted, places)
+    places += composing.links(ground, replace(told, known=chosen.composed.known), change=False)
     places += files.copies(ground, told, change=False)
     for step in STEPS:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
-    further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told)]
+    further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told, was_here=bool(places))]
     return Erasure(tuple(places), tuple(further), dry_run=True, basis=basis)
 
 
@@ -178,6 +179,7 @@ def _erase(
     work = _Work(ground, path, told)
     copies = files.copies(ground, told, change=False)
     work.entries_and_notes(now)
+    work.do(lambda: composing.links(ground, work.wanted, change=True))
     work.do(lambda: work.without_copies(copies))
     for step in STEPS:
         work.do(lambda step=step: step(ground, work.wanted, change=True))  # type: ignore[misc]
@@ -187,7 +189,8 @@ def _erase(
     if not work.troubles:
         work.do(lambda: begun.end(path))
     left = [trace for trace in scanning.scan(ground, work.wanted) if trace.path != ground.shown(path)]
-    unreachable = [*further, *beyond.unreachable(ground, work.wanted)]
+    was_here = bool(work.places or left)
+    unreachable = [*further, *beyond.unreachable(ground, work.wanted, was_here=was_here)]
     left = _explained(ground, left, unreachable, work.blocked)
     run = runs.load(ground.workspace, work.run.id) if work.run else None
     return Erasure(tuple(work.places), tuple(unreachable), (*work.troubles, *left), run)

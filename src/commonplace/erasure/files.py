@@ -132,12 +132,11 @@ def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     with _locked(ground, "notes", change=change), _locked(ground, "sessions", change=change):
         places = [path for folder in open_to_all for path in _named(root, folder, _TEMPORARY)]
         places += [path for folder in own for path in _named(root, folder, _OWN_TEMPORARY)]
-        places += [
-            workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)
-        ]  # whoever wrote them
+        aside = [workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)]
+        places += aside  # whoever wrote them
         for path in dict.fromkeys(places):
             if any(wanted.found(_read(ground, file).decode("utf-8", "replace")) for file in _in(root, path)):
-                found.append(Erased("leftovers", ground.shown(path)))
+                found.append(Erased("foreign" if path in aside else "leftovers", ground.shown(path)))
                 if change:
                     with records.translated(path):
                         root.remove(path)

@@ -105,15 +105,20 @@ def scan(ground: Ground, wanted: Wanted) -> list[Trace]:
 def files(ground: Ground, closed: Callable[[OSError], None]) -> Iterator[Path]:
     """Yield every file that could hold something: of the workspace, but for git's, and of the caches.
 
-    `closed` is told of each folder that cannot be listed.
+    The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it. `closed`
+    is told of each folder that cannot be listed.
     """
     seen: set[str] = set()
     cache = paths.user_cache_dir()
+    own = {os.path.realpath(index.parent) for index in ground.indexes}
+    indexes = os.path.realpath(paths.fallback_index(ground.workspace.root).parent.parent)
     places = [ground.workspace.root, cache, ground.index.parent, ground.usage.parent]
     for place in places:
         for folder, inner, names in os.walk(place, onerror=closed):
             at_cache = os.path.realpath(folder) == os.path.realpath(cache)
             inner[:] = sorted(n for n in inner if n != ".git" and not (at_cache and n in _NOT_OURS))
+            if os.path.realpath(folder) == indexes:
+                inner[:] = [name for name in inner if os.path.join(indexes, name) in own]
             for name in sorted(names):
                 path = os.path.join(folder, name)
                 if path not in seen and os.path.isfile(path) and not os.path.islink(path):

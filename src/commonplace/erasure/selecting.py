@@ -114,6 +114,8 @@ def _own(ground: Ground, names: Sequence[str], reference: Reference) -> str:
         own = reference.path.startswith(f"{SESSIONS}/") and reference.path.endswith(".jsonl")
         if reference.path in names or (own and transcript.is_file()):
             return reference.path
+        if real := composing.same_note(ground.workspace, names, reference.path):
+            return real
     store = ground.open_store()
     try:
         shown, _ = places.find(store, reference)

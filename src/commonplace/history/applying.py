@@ -8,6 +8,7 @@ else has changed meanwhile is left as it is, and the run says so.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from commonplace.config.settings import History
 from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots, PreviewOutdated
 from commonplace.history import runs
 from commonplace.notes import writes
+from commonplace.records import ADOPT, SHARE
 from commonplace.types.revisions import About, Change, ChangedFile, Run, RunState
 
 Read = Callable[[str], bytes | None]
@@ -134,6 +136,7 @@ def _made(
 ) -> Run:
     """Write a run down and make its changes, under the lock."""
     _check(workspace, changes)
+    changes = [_with_mode(workspace, change) for change in changes]
     told = _fit(about if isinstance(about, About) else about())
     waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
     run = runs.begin(workspace, changes, told, now, keep=keep, uncommitted=waiting)
@@ -141,6 +144,16 @@ def _made(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
+
+
+def _with_mode(workspace: paths.Workspace, change: Change) -> Change:
+    """A change with the permissions of the file that is there, for whoever puts it back."""
+    if change.before is None:
+        return change
+    try:
+        return replace(change, mode=stat.S_IMODE(os.stat(workspace.root / change.path).st_mode))
+    except OSError:  # it is gone, which the exchange finds
+        return change
 
 
 def _committed(workspace: paths.Workspace, run: Run | None) -> Run | None:
@@ -174,25 +187,43 @@ def contain(workspace: paths.Workspace, path: str) -> Path:
     return real
 
 
-def recover(workspace: paths.Workspace) -> list[Run]:
-    """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable."""
-    if not (runs.unfinished(workspace) or runs.litter(workspace) or runs.foreign(workspace)):
+def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
+    """Carry on what was begun by somebody who was killed; return the runs. Raises NoteUnreadable.
+
+    Who is only `looking` passes over the runs that are not ours, and moves none.
+    """
+    foreign = [] if looking else runs.foreign(workspace)
+    if not (runs.unfinished(workspace) or runs.litter(workspace) or foreign):
         return []
     with atomic.locked(_lock(workspace)):
-        return _carry_on(workspace)
+        return _carry_on(workspace, looking=looking)
 
 
-def warnings(workspace: paths.Workspace) -> list[str]:
-    """Carry on what was begun, for whoever only wants to know what came of it; raises nothing."""
+def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
+    """Carry on what was begun, for whoever only wants to know what came of it; raises nothing.
+
+    Who is only `looking` is told of the runs that are not ours, where others set them aside.
+    """
     try:
-        return [
+        left = [
             f"{file.path} {file.left} ({run.about.title}, {run.id})"
-            for run in recover(workspace)
+            for run in recover(workspace, looking=looking)
             for file in run.files
             if file.left
         ]
     except CommonplaceError as error:
-        return [f"a generated change could not be carried on: {error}"]
+        left = [f"a generated change could not be carried on: {error}"]
+    return [*left, *(_passed_over(workspace) if looking else ())]
+
+
+def _passed_over(workspace: paths.Workspace) -> list[str]:
+    """Say which runs are not ours."""
+    found = []
+    for name in runs.foreign(workspace):
+        reason = runs.unusable(workspace, name).removesuffix(f"; {ADOPT}")
+        remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
+        found.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
+    return found
 
 
 def _fit(about: About) -> About:
@@ -234,15 +265,16 @@ def _make(workspace: paths.Workspace, run: Run, changes: Sequence[Change]) -> Ru
         # Where not even that can be done the run stays begun, and the next command carries it on.
         with suppress(CommonplaceError, OSError):
             for change in reversed(changes):
-                _exchange(workspace, Change(change.path, change.after, change.before))
+                _exchange(workspace, Change(change.path, change.after, change.before, change.mode))
             runs.remove(workspace, run.id)
         raise
 
 
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(
-        workspace.root / change.path, change.before, change.after, **_guarded(workspace, change.path)
-    )
+        workspace.root / change.path, change.before, change.after, mode=change.mode,
+        **_guarded(workspace, change.path),
+    )  # fmt: skip
 
 
 def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
@@ -252,9 +284,9 @@ def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
     }  # fmt: skip
 
 
-def _carry_on(workspace: paths.Workspace) -> list[Run]:
+def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
     """Finish, under the lock, every run that is begun: whoever began it is dead, or would hold the lock."""
-    runs.sweep(workspace)
+    runs.sweep(workspace, looking=looking)
     done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
     newest = next(runs.newest_first(workspace), None)
     if newest is not None:
@@ -285,7 +317,7 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
             after = now if found == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if atomic.exchange(target, now, after, **_guarded(workspace, file.path)):
+        if atomic.exchange(target, now, after, mode=file.mode, **_guarded(workspace, file.path)):
             return ""
     atomic.clear(target, **_guarded(workspace, file.path))
     return LEFT

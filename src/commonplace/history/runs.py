@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, TypeVar
 
 from commonplace import paths, records
@@ -87,7 +88,10 @@ def begin(
 
 def _changed(change: Change) -> ChangedFile:
     added, removed = lines.counted(change.before or b"", change.after or b"")
-    return ChangedFile(change.path, digest(change.before), digest(change.after), added=added, removed=removed)
+    return ChangedFile(
+        change.path, digest(change.before), digest(change.after), added=added, removed=removed,
+        mode=change.mode,
+    )  # fmt: skip
 
 
 def _next_name(workspace: paths.Workspace, now: datetime, told: str) -> str:
@@ -190,16 +194,16 @@ def _entries(workspace: paths.Workspace) -> list[str]:
         return []
 
 
-def sweep(workspace: paths.Workspace) -> None:
+def sweep(workspace: paths.Workspace, *, looking: bool = False) -> None:
     """Remove, under the lock of the notes, the folders that somebody was making or removing when he died.
 
-    Runs that are not ours and would be acted upon next are set aside.
+    Runs that are not ours and would be acted upon next are set aside, unless somebody is only `looking`.
     """
     door = workspace.files
     for name in litter(workspace):
         with suppress(OSError):
             door.remove(workspace.history / name)
-    for name in foreign(workspace):
+    for name in () if looking else foreign(workspace):
         records.set_aside(door, workspace.history / name, unusable(workspace, name))
 
 
@@ -219,22 +223,25 @@ def _loaded(workspace: paths.Workspace, name: str) -> Run | str:
     """A run; why it is not ours, or an empty text for one that is damaged."""
     path = workspace.history / name / RECORD
     try:
-        return _decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
+        return decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
     except records.Foreign as error:
         return error.reason
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return ""
 
 
-def content(workspace: paths.Workspace, run: Run, place: int, side: str) -> bytes | None:
+def content(
+    workspace: paths.Workspace, run: Run, place: int, side: str, folder: Path | None = None
+) -> bytes | None:
     """The bytes of a file of a run, `before` or `after` it; None for no file.
 
-    Raises NoteUnreadable where they are not kept, or are not those that were written.
+    `folder` is where a run lies that was set aside. Raises NoteUnreadable where they are not kept, or are
+    not those that were written.
     """
     wanted = getattr(run.files[place], side)
     if not wanted:
         return None
-    path = workspace.history / run.id / f"{place}.{side}"
+    path = (folder or workspace.history / run.id) / f"{place}.{side}"
     try:
         data = workspace.files.read(path)
     except OSError as error:
@@ -293,7 +300,8 @@ def _encode(run: Run) -> bytes:
     return records.seal(KIND, asdict(run), indent=1)
 
 
-def _decode(name: str, told: Mapping[str, Any]) -> Run:
+def decode(name: str, told: Mapping[str, Any]) -> Run:
+    """Read the record of a run by its name. Raises ValueError, TypeError, KeyError, AttributeError."""
     about = _made(About, told["about"])
     files = tuple(_made(ChangedFile, file) for file in told["files"])
     if told.get("id", name) != name:

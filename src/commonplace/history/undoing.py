@@ -86,7 +86,7 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
     Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
     """
-    applying.recover(workspace)
+    applying.recover(workspace, looking=True)
     try:
         return _planned(workspace, name, since=since)
     except NothingToUndo:
@@ -119,7 +119,7 @@ def net(found: Sequence[Undoing]) -> list[Change]:
     total: dict[str, Change] = {}
     for change in (change for undoing in found for change in undoing.changes):
         before = total[change.path].before if change.path in total else change.before
-        total[change.path] = Change(change.path, before, change.after)
+        total[change.path] = Change(change.path, before, change.after, change.mode)
     return [change for change in total.values() if change.before != change.after]
 
 
@@ -167,8 +167,8 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
-        told = "what was there before is not kept, since it was forgotten on purpose; name an older run"
-        raise NotUndone(run.id, f"{told}, {LOG}")
+        told = "a forgetting cannot be undone, since what it removed is not kept"
+        raise NotUndone(run.id, f"{told}; to take back an older change, name it: {LOG}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []
@@ -177,7 +177,7 @@ def _back(workspace: paths.Workspace, run: Run, read: applying.Read) -> list[Cha
             now = read(file.path)
             back = _taken_back(workspace, run, place, now)
             if back != now:
-                changes.append(Change(file.path, now, back))
+                changes.append(Change(file.path, now, back, file.mode))
     return changes
 
 

@@ -23,7 +23,7 @@ from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
 from commonplace.errors import IndexUnavailable
 from commonplace.index import lexicon
-from commonplace.paths import root_of, signing_key
+from commonplace.paths import known_keys, root_of, signing_key
 
 VERSION = "schema-4"
 # Why an index cannot be used as it is, as IndexUnavailable says it.
@@ -169,7 +169,7 @@ def signature(identity: Mapping[str, str]) -> str:
 
 def is_signed(meta: Mapping[str, str]) -> bool:
     """Whether this user's own programs made an index, by its meta table."""
-    return verify(signing_key(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
+    return verify(known_keys(), _SIGNED_AS, _signed(meta), meta.get(SIGNATURE))
 
 
 def has_signature(meta: Mapping[str, str]) -> bool:

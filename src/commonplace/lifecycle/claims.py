@@ -175,7 +175,7 @@ class _Drain:
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
         told = f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}"
-        records.say(told, self._files)
+        records.say(f"{told}; {records.SHARE}", self._files)
         claim.advance(run[-1].end)
 
     def _tidy(self) -> None:

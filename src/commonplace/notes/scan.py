@@ -75,12 +75,15 @@ class FileState(NamedTuple):
 class Listing(NamedTuple):
     """The files of one collection as they stood; `root` is the real path of its folder.
 
-    `closed` are the folders in it that may not be listed, with the reason.
+    A file is listed once: links to one that is listed are not, and of several links to one file only the first.
+    `links` has all of them, those that lead to nothing as well. `closed` are the folders that may not be
+    listed, with the reason.
     """
 
     source: Source
     root: str
     folders: list[Folder]
+    links: Sequence[str] = ()
     closed: Sequence[tuple[str, str]] = ()
 
     def states(self) -> list[FileState]:
@@ -101,6 +104,21 @@ class Listing(NamedTuple):
             (prefix, [row for row in rows if not unwanted(prefix + row[0])]) for prefix, rows in self.folders
         ]
         return self._replace(folders=kept)
+
+    def once(self) -> Listing:
+        """The same without the links to files that are listed by another name."""
+        if not self.links:
+            return self
+        links = set(self.links)
+        listed = {state.path: state.absolute for state in self.states()}
+        reals = {absolute for path, absolute in listed.items() if path not in links}
+        twice = set[str]()
+        for path in sorted(links & listed.keys()):
+            real = os.path.realpath(listed[path])
+            if real in reals:
+                twice.add(path)
+            reals.add(real)
+        return self.without(twice.__contains__) if twice else self
 
 
 def sources(root: str, settings: Settings) -> list[Source]:
@@ -123,11 +141,11 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     """Look at the files of all collections: what `scan` lists, before it is taken apart."""
     found: list[Listing] = []
     for source in sources:
-        closed: list[tuple[str, str]] = []
-        root = os.path.realpath(source.root)
-        listing = Listing(source, root, _folders(source, root, closed), closed)
+        root, links, closed = os.path.realpath(source.root), list[str](), list[tuple[str, str]]()
+        listing = Listing(source, root, _folders(source, root, links, closed), links, closed)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
+        listing = listing.once()
         # Links stay inside their root, so only collections whose roots hold each other can share a file.
         if any(_inside(root, other.root) or _inside(other.root, root) for other in found):
             seen = {os.path.realpath(state.absolute) for state in states(found)}
@@ -151,10 +169,11 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
     return marshal.dumps([(tuple(listing.source), listing.folders) for listing in listings], 2)
 
 
-def _folders(source: Source, root: str, closed: list[tuple[str, str]]) -> list[Folder]:
+def _folders(source: Source, root: str, links: list[str], closed: list[tuple[str, str]]) -> list[Folder]:
+    """The folders with the wanted files; which of these are links, and which folders are closed, is added."""
     wanted = Globs(source.globs)
     starts = _starting_points(source.globs)
-    return [folder for start in starts for folder in _walk(root, start, wanted, closed)]
+    return [folder for start in starts for folder in _walk(root, start, wanted, links, closed)]
 
 
 def _starting_points(globs: Sequence[str]) -> list[str]:
@@ -170,8 +189,10 @@ def _below(path: str, folder: str) -> bool:
     return not folder or path.startswith(folder + "/")
 
 
-def _walk(root: str, start: str, wanted: Globs, closed: list[tuple[str, str]]) -> list[Folder]:
-    """The wanted regular files at or below `start`, by folder; what may not be listed is added to `closed`.
+def _walk(
+    root: str, start: str, wanted: Globs, links: list[str], closed: list[tuple[str, str]]
+) -> list[Folder]:
+    """The wanted regular files at or below `start`, by folder, links as well; both lists are added to.
 
     A file whose name begins with a dot is none: macOS leaves `._a.md` beside `a.md` on foreign disks.
     """
@@ -181,7 +202,7 @@ def _walk(root: str, start: str, wanted: Globs, closed: list[tuple[str, str]]) -
     except OSError:
         return []  # a link that leaves the root
     if start and not files.is_folder(place.lstrip("/")):
-        return _single(root, start) if wanted(start) else []
+        return _single(root, start, links) if wanted(start) else []
     found: list[Folder] = []
     pending = [f"{start}/" if start else ""]
     with files.visiting() as enter:
@@ -194,7 +215,7 @@ def _walk(root: str, start: str, wanted: Globs, closed: list[tuple[str, str]]) -
                     for entry in entries:
                         name = entry.name
                         right = name[0] != "." and (name.endswith(endings) or wanted(prefix + name))
-                        if right and (status := _status(entry, root, prefix)):
+                        if right and (status := _status(entry, root, prefix, links)):
                             rows.append((name, status.st_mtime_ns, status.st_size))
                         elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
                             pending.append(f"{prefix}{name}/")
@@ -210,11 +231,13 @@ def _may_hold_notes(folder: str) -> bool:
     return folder[0] != "." and folder not in IGNORED_FOLDERS
 
 
-def _single(root: str, path: str) -> list[Folder]:
+def _single(root: str, path: str, links: list[str]) -> list[Folder]:
     """A glob without wildcards names one file."""
     if path.rpartition("/")[2].startswith("."):
         return []
     absolute = f"{root}/{path}"
+    if os.path.islink(absolute):
+        links.append(path)
     try:
         status = os.stat(absolute)
     except OSError:
@@ -224,12 +247,13 @@ def _single(root: str, path: str) -> list[Folder]:
     return []
 
 
-def _status(entry: os.DirEntry[str], root: str, prefix: str) -> os.stat_result | None:
+def _status(entry: os.DirEntry[str], root: str, prefix: str, links: list[str]) -> os.stat_result | None:
     """Status of a regular file, or of one behind a link that stays inside the root."""
     try:
         if entry.is_file(follow_symlinks=False):
             return entry.stat(follow_symlinks=False)
         if entry.is_symlink() and _inside(os.path.realpath(f"{root}/{prefix}{entry.name}"), root):
+            links.append(f"{prefix}{entry.name}")
             return entry.stat() if entry.is_file() else None
     except OSError:
         return None

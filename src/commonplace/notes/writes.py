@@ -79,8 +79,7 @@ class Writes:
         self.workspace, self.note = workspace, note
         self.key = key_of(note)
         self._signing = paths.signing_key()
-        path = f"{FOLDER}/{self.key}.json"
-        self.record = record or _load_record(workspace, path, self._signing) or Record(note)
+        self.record = record or _load_record(workspace, f"{FOLDER}/{self.key}.json") or Record(note)
         self._next = self.record
         self._hidden: list[Line] = []
 
@@ -251,7 +250,7 @@ def check(workspace: paths.Workspace) -> list[str]:
             names = [name for name in listed(workspace, FOLDER) if name.endswith(".json")]
             names.sort(key=lambda name: _written_ns(files, name), reverse=True)
             for place, name in enumerate(names):
-                record = _load_record(workspace, f"{FOLDER}/{name}", paths.signing_key())
+                record = _load_record(workspace, f"{FOLDER}/{name}")
                 if record is not None and name == f"{key_of(record.note)}.json":
                     writes = Writes(workspace, record.note, record)
                     writes.update()
@@ -289,7 +288,7 @@ def notices(workspace: paths.Workspace) -> list[str]:
     for name in listed(workspace, COPIES):
         if not name.endswith(".json"):
             continue
-        notice = _read(workspace, f"{COPIES}/{name}", paths.signing_key())
+        notice = _read(workspace, f"{COPIES}/{name}")
         try:
             workspace.files.unlink(f"{COPIES}/{name}")
         except OSError:  # another process has just said it
@@ -451,11 +450,11 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
         raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
 
 
-def _read(workspace: paths.Workspace, path: str, key: bytes) -> dict[str, object] | None:
+def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
     """Read what `_write` wrote; None for what is missing, damaged or not ours."""
     try:
         signature, _, data = workspace.files.read(path).partition(b"\n")
-        if verify(key, _KIND, data, signature.decode("ascii", "replace")):
+        if verify(paths.known_keys(), _KIND, data, signature.decode("ascii", "replace")):
             value = json.loads(data.decode("utf-8", "surrogateescape"))
             return value if isinstance(value, dict) else None
     except (OSError, ValueError):
@@ -463,8 +462,8 @@ def _read(workspace: paths.Workspace, path: str, key: bytes) -> dict[str, object
     return None
 
 
-def _load_record(workspace: paths.Workspace, path: str, key: bytes) -> Record | None:
-    value = _read(workspace, path, key)
+def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
+    value = _read(workspace, path)
     try:
         record = Record(**value) if value else None  # type: ignore[arg-type]
         if record:

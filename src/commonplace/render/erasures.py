@@ -12,6 +12,7 @@ from commonplace.types.erasure import Erased, Erasure, Unreachable
 
 _NAMES = {
     "notes": "notes",
+    "links": "links to notes",
     "transcripts": "transcripts",
     "spool": "entries that wait",
     "history": "the record of changes",
@@ -22,6 +23,7 @@ _NAMES = {
     "marks": "marks of sessions",
     "logs": "logs",
     "leftovers": "temporary files",
+    "foreign": "records that were set aside",
     "requests": "what agents asked for",
     "copies": "what is kept of the last writes",
 }
@@ -32,7 +34,7 @@ _MOST = 200  # places of notes that are shown one by one
 
 def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
     """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
-    lines = [*_notes(erasure.places, look), *_stores(erasure.places)]
+    lines = [*_notes(erasure.places, look), *_links(erasure.places), *_stores(erasure.places)]
     if erasure.unreachable:
         lines += ["", look.style("cannot be reached from here:", "bold"), *_beyond(erasure.unreachable, look)]
     if erasure.left:
@@ -66,10 +68,16 @@ def _notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
         yield f"and {len(notes) - _MOST} more places in notes"
 
 
+def _links(places: Sequence[Erased]) -> Iterator[str]:
+    for place in places:
+        if place.where == "links":
+            yield screen.one_line(f"{place.path} is a link to {place.text}")
+
+
 def _stores(places: Sequence[Erased]) -> Iterator[str]:
     counts: dict[str, int] = {}
     for place in places:
-        if place.where != "notes":
+        if place.where not in ("notes", "links"):
             name = f"{_NAMES[place.where]} ({place.path})"
             counts[name] = counts.get(name, 0) + place.count
     for name, number in counts.items():

@@ -29,13 +29,7 @@ class Shelf:
         found = [s for s in scan.scan([own]) if s.path.lower().endswith(".md") and s.size]
         told = f"has more than {_LARGEST:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {told}" for s in found if s.size > _LARGEST]
-        found = [s for s in found if s.size <= _LARGEST]
-        # A link may be another name of a note that is here: that is changed under one name alone.
-        links = {s.path: os.path.realpath(s.absolute) for s in found if os.path.islink(s.absolute)}
-        plain = {s.absolute for s in found if s.path not in links}
-        kept = {real: path for path, real in links.items() if real not in plain}
-        twice = links.keys() - kept.values()
-        self._files = {s.path: s for s in found if s.path not in twice}
+        self._files = {s.path: s for s in found if s.size <= _LARGEST}
         self.paths = sorted(self._files, key=_rank)
         self._read = read
         self._data: dict[str, bytes | None] = {}

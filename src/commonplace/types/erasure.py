@@ -10,6 +10,7 @@ from commonplace.types.revisions import Run
 SelectionKind = Literal["note", "lines", "text", "person", "session"]
 Where = Literal[
     "notes",
+    "links",
     "transcripts",
     "spool",
     "history",
@@ -20,6 +21,7 @@ Where = Literal[
     "marks",
     "logs",
     "leftovers",
+    "foreign",
     "requests",
     "copies",
 ]
@@ -44,7 +46,8 @@ class Selection:
 class Erased:
     """One place that goes, or went: which store, which file, its lines (0: all of it, or none), its words.
 
-    In stores that are not read line by line `count` says how many records of them it is, and `text` is empty.
+    Of a link among notes `text` is the file that it leads to. In stores that are not read line by line
+    `count` says how many records of them it is, and `text` is empty.
     """
 
     where: Where

@@ -13,12 +13,14 @@ RunState = Literal["begun", "done", "partial"]
 class Change:
     """A file as it was read and as it is to be; None stands for no file.
 
-    `path` is posix, relative to the workspace.
+    `path` is posix, relative to the workspace. `mode` are the permissions that a file gets which was none
+    before; 0 stands for those of its owner alone.
     """
 
     path: str
     before: bytes | None
     after: bytes | None
+    mode: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,8 @@ class ChangedFile:
     """A file that a run changed: SHA-256 of its bytes before and after, empty for no file.
 
     `left` says why it was not changed after all, where somebody else had changed it when a run that was
-    killed was carried on; `added` and `removed` count lines.
+    killed was carried on; `added` and `removed` count lines. `mode` are its permissions, as it was before or
+    was made; 0 where they are not known.
     """
 
     path: str
@@ -51,6 +54,7 @@ class ChangedFile:
     left: str = ""
     added: int = 0
     removed: int = 0
+    mode: int = 0
 
 
 @dataclass(frozen=True, slots=True)
