@@ -75,7 +75,7 @@ class FileState(NamedTuple):
 class Listing(NamedTuple):
     """The files of one collection as they stood; `root` is the real path of its folder.
 
-    A file is listed once: links to one that is listed are not, and of several links to one file only the first.
+    A file is listed once: links to one that is listed are not, and of several links to one file the first.
     `links` has all of them, those that lead to nothing as well. `closed` are the folders that may not be
     listed, with the reason.
     """
