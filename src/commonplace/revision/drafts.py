@@ -137,14 +137,14 @@ class Draft:
         for statement in self.shelf.written(path):
             while struck and struck[-1].statement.first <= statement.first:
                 covering = struck.pop()
-            now = found.get(self.moved(path, statement.first))
+            line = self.moved(path, statement.first)
+            now = found.get(line)
             match = covering if covering and _covers(covering, statement) else None
             shorter = (path, statement.first) in self._shortened
             as_meant = now is not None and (
                 _is_cut(statement.text, now.text) if shorter else _as_meant(statement, now, match)
             )
             if not as_meant:
-                line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
 
 
@@ -163,7 +163,7 @@ def _covers(match: Match, statement: Statement) -> bool:
 
 def _as_meant(before: Statement, after: Statement, match: Match | None) -> bool:
     if match is None:
-        return (before.text, before.struck) == (after.text, after.struck)
+        return before.text == after.text and before.struck == after.struck
     if match.part:
         return _plain(after.text) == _plain(before.text)
     return after.struck and _plain(after.text) == _plain(before.text)

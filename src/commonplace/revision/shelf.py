@@ -14,7 +14,6 @@ from commonplace.index.reading import content_hash
 from commonplace.notes import files, layout, scan
 from commonplace.notes.parse import decode, parse
 from commonplace.revision import likeness
-from commonplace.search import wording
 from commonplace.types.statements import Statement
 
 _LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
@@ -81,12 +80,12 @@ class Shelf:
 
     def like(self, words: str, least: float = 0.5) -> list[Statement]:
         """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
-        rated = [(word, wording.weight([word])) for word in likeness.stems(words)]
-        need = least * sum(weight for _, weight in rated)
+        rated = likeness.weights(words)
+        need = least * sum(rated.values())
         found: list[Statement] = []
         for path in self.paths:
             text = self._folded(path)
-            if sum([weight for word, weight in rated if word in text]) >= need:
+            if sum([weight for word, weight in rated.items() if word in text]) >= need:
                 found += self.statements(path)
         return found
 
