@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from commonplace.chunking import fences, sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
@@ -33,9 +34,40 @@ class _Open:
 def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
     said = Said(note)
+    made = (_statement(note, place, headings, said) for place, headings in _places(note))
+    return [statement for statement in made if statement]
+
+
+class Outline:
+    """Where the statements of a note stand, by their first lines; what one says is read when asked for."""
+
+    def __init__(self, note: Note) -> None:
+        """Find the places."""
+        self._note = note
+        self._places = {place.first: (place, headings) for place, headings in _places(note)}
+
+    def at(self, first: int) -> Statement | None:
+        """The statement that begins on a line; None where none does."""
+        found = self._places.get(first)
+        return _statement(self._note, *found, self._said) if found else None
+
+    @cached_property
+    def _said(self) -> Said:
+        return Said(self._note)
+
+    def repeats(self, first: int, statement: Statement, note: Note) -> bool:
+        """Whether the same lines make a statement here as in another note: it says the same then."""
+        found = self._places.get(first)
+        if found is None:
+            return False
+        own = self._note.lines[first - 1 : found[0].last]
+        return own == note.lines[statement.first - 1 : statement.last]
+
+
+def _places(note: Note) -> Iterator[tuple[_Open, tuple[str, ...]]]:
+    """Yield where a note may state something, and the headings above; not all places hold words."""
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
     fenced.update([*fences.nested(note.lines, fenced)])
-    found: list[Statement] = []
     skipped = sections.all_heading_lines(note)
     for section in sections.split(note):
         if note.front_matter and section.start_line == 1:
@@ -43,9 +75,7 @@ def read(note: Note) -> list[Statement]:
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
         if numbers:
             for place in _gather(note.lines, numbers, fenced):
-                if statement := _statement(note, place, section.headings, said):
-                    found.append(statement)
-    return found
+                yield place, section.headings
 
 
 def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[_Open]:
