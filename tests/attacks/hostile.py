@@ -715,3 +715,26 @@ REDACTED = (
     '<private>\n</private>',
 )
 GENERATORS |= {f"redacted {number}": _again(unit) for number, unit in enumerate(REDACTED)}
+
+
+def _family(name: str) -> str:
+    """What a text is like: what its unit is made of, or the first word of its name."""
+    unit = UNITS.get(name)
+    if unit is None:
+        first = name.split()[0].rstrip("s,")
+        return first if first in _NAMED else "other"
+    if "\n" in unit:
+        return "lines"
+    if not unit.isascii():
+        return "wide"
+    if "<" in unit or "\x1b" in unit:
+        return "tags"
+    if any(map(str.isdigit, unit)):
+        return "numbers"
+    return "words" if any(map(str.isalpha, unit)) else "signs"
+
+
+_NAMED = ("comment", "fence", "front", "growing", "item", "JSON", "nested", "one", "private", "redacted", "section")
+FAMILIES: dict[str, list[str]] = {}
+for _name in GENERATORS:
+    FAMILIES.setdefault(_family(_name), []).append(_name)
