@@ -495,6 +495,8 @@ GENERATORS |= {
     "items pinned": _numbered("- {w} {n} <!-- pinned -->\n"),
     "items of guesses": _numbered("- tentative: {w} {n}\n"),
     "items with marks": _numbered("- {w} {n} <!-- cp: from=memory/{d}.md#L{n} since={d} -->\n"),
+    "items of words": _numbered("- {w} went with {w}{w} to {w}{w}{w}\n"),
+    "items of words that begin alike": _numbered("- Ann prefers green tea to {w} and {w}{w} at {w}{w}{w}\n"),
     "items of one day": _numbered("- {d} {w} decided on {n}\n"),
     "items wide": _numbered("- 王{w}喜欢喝第{n}种茶。\n"),
     "one item of many lines": _numbered("  {w} {n}\n", "- a\n"),

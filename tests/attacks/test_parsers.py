@@ -24,11 +24,12 @@ ONCE_BAD = (
     "comment opened", "comment opened, no blank", "heading pinned", "number item", "recalled opened",
     "reminder opened", "wide stop", "stops", "backslashes", "underscore", "nested strikes", "items of guesses",
     "blank lines, indented", "blank lines between items", "comments on lines of their own", "struck", "front bases of 60",
+    "fence in an item", "items of words", "items of words that begin alike",
 )  # fmt: skip
 SIZE, LONGEST_S = 16 << 10, 0.5
 # What is doubled: of a family one text, and one more for every so many that it has.
 MORE = 40
-LARGEST, PER_MB_S = 256 << 10, 10.0  # characters; seconds that tell a square rather than a slow machine
+LARGEST, PER_MB_S = 256 << 10, 20.0  # characters; seconds that tell a square rather than a slow machine
 
 
 def _seconds(parser: Parser, text: str, longest_s: float) -> float:
