@@ -366,10 +366,11 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
     name = shown(path)
     try:
         real = os.path.realpath(os.path.join(roots[0], path))
-        outside = not any(is_within(real, os.path.realpath(root)) for root in roots)
+        bases = [os.path.realpath(root) for root in roots]
+        outside = not any(is_within(real, base) for base in bases)
         mode = None if outside else os.stat(real).st_mode
     except FileNotFoundError as error:
-        if _leads_to_hidden(real, path, roots):
+        if _leads_to_hidden(real, path, roots, bases):
             raise OutsideRoots(name, "a symlink that leads to a hidden file") from error
         if missing_ok:
             return Path(real)
@@ -380,7 +381,7 @@ def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> P
         raise NoteUnreadable(name, reason(error)) from error
     if mode is None:
         raise OutsideRoots(name, _why_outside(path, roots))
-    if _leads_to_hidden(real, path, roots):
+    if _leads_to_hidden(real, path, roots, bases):
         raise OutsideRoots(name, "a symlink that leads to a hidden file")
     if not stat.S_ISREG(mode):
         raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
@@ -464,11 +465,10 @@ def _names(folder: Path) -> Iterator[str]:
         return
 
 
-def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path]) -> bool:
+def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path], bases: Sequence[str]) -> bool:
     """Whether a plain name stands for a file that is hidden below its root, such as `.env`."""
     spelled = os.path.normpath(os.path.join(roots[0], path))
-    for root in roots:
-        base = os.path.realpath(root)
+    for root, base in zip(roots, bases, strict=True):
         if is_within(real, base) and is_hidden(real[len(base) :]):
             named = (os.path.normpath(root), base)
             return not any(is_within(spelled, one) and is_hidden(spelled[len(one) :]) for one in named)

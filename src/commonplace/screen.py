@@ -21,6 +21,7 @@ _OWN = re.compile(
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
+_LONGEST_TERM = 1000  # characters
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
 # A word begins and ends where a text has no Latin letter or digit beside it (Chinese writes no blanks), and
 # at the parts of getUserName, HTTPServer and iPhone15.
@@ -196,9 +197,11 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
 def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
     """Compile what finds the words of a question, with common English endings; None for no words.
 
-    A term that ends in `*` is a beginning. Lines are to be folded before, as `matches` does.
+    A term that ends in `*` is a beginning; one of more than 1,000 characters stands on no line. Lines are to
+    be folded before, as `matches` does.
     """
-    patterns = {_pattern(characters.fold(term)) for term in terms if re.search(r"\w", term)}
+    short = (term for term in terms if len(term) <= _LONGEST_TERM and re.search(r"\w", term))
+    patterns = {_pattern(characters.fold(term)) for term in short}
     if not patterns:
         return None
     # In a lookahead, so that bigrams which overlap are all found.

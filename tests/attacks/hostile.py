@@ -495,6 +495,8 @@ GENERATORS |= {
     "items pinned": _numbered("- {w} {n} <!-- pinned -->\n"),
     "items of guesses": _numbered("- tentative: {w} {n}\n"),
     "items with marks": _numbered("- {w} {n} <!-- cp: from=memory/{d}.md#L{n} since={d} -->\n"),
+    "items of words": _numbered("- {w} went with {w}{w} to {w}{w}{w}\n"),
+    "items of words that begin alike": _numbered("- Ann prefers green tea to {w} and {w}{w} at {w}{w}{w}\n"),
     "items of one day": _numbered("- {d} {w} decided on {n}\n"),
     "items wide": _numbered("- 王{w}喜欢喝第{n}种茶。\n"),
     "one item of many lines": _numbered("  {w} {n}\n", "- a\n"),
@@ -753,3 +755,26 @@ REDACTED = (
     '＜private ',
 )
 GENERATORS |= {f"redacted {number}": _again(unit) for number, unit in enumerate(REDACTED)}
+
+
+def _family(name: str) -> str:
+    """What a text is like: what its unit is made of, or the first word of its name."""
+    unit = UNITS.get(name)
+    if unit is None:
+        first = name.split()[0].rstrip("s,")
+        return first if first in _NAMED else "other"
+    if "\n" in unit:
+        return "lines"
+    if not unit.isascii():
+        return "wide"
+    if "<" in unit or "\x1b" in unit:
+        return "tags"
+    if any(map(str.isdigit, unit)):
+        return "numbers"
+    return "words" if any(map(str.isalpha, unit)) else "signs"
+
+
+_NAMED = ("comment", "fence", "front", "growing", "item", "JSON", "nested", "one", "private", "redacted", "section")
+FAMILIES: dict[str, list[str]] = {}
+for _name in GENERATORS:
+    FAMILIES.setdefault(_family(_name), []).append(_name)

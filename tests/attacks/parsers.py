@@ -542,7 +542,7 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.consolidation.support.supports": _supported,
     "lifecycle.consolidation.standing.read": lambda text: standing.read(_decoded(text), "MEMORY.md"),
     "lifecycle.consolidation.wholeness.check": lambda text: wholeness.check(_decoded(text), "MEMORY.md"),
-    "lifecycle.consolidation.words.read": lambda text: consolidation_words.read(text, TODAY),
+    "lifecycle.consolidation.words.read": lambda text: consolidation_words.read.__wrapped__(text, TODAY),
     "lifecycle.consolidation.words.is_relative": consolidation_words.is_relative,
     "lifecycle.consolidation.pairs": _statement_pairs,
     "lifecycle.consolidation.living.check": _living,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import datetime
+import zlib
 from pathlib import Path
 
 import pytest
 
 from commonplace.notes import redact
 from tests.attacks import commands, growth
-from tests.attacks.__main__ import refusing, share
-from tests.attacks.hostile import GENERATORS
+from tests.attacks.__main__ import refusing
+from tests.attacks.hostile import FAMILIES, GENERATORS
 from tests.attacks.parsers import PARSERS, REFUSALS, Parser
 
 # Read whatever a note is made of: these see every text, the others those that were once bad for any.
@@ -24,9 +24,12 @@ ONCE_BAD = (
     "comment opened", "comment opened, no blank", "heading pinned", "number item", "recalled opened",
     "reminder opened", "wide stop", "stops", "backslashes", "underscore", "nested strikes", "items of guesses",
     "blank lines, indented", "blank lines between items", "comments on lines of their own", "struck", "front bases of 60",
+    "fence in an item", "items of words", "items of words that begin alike",
 )  # fmt: skip
 SIZE, LONGEST_S = 16 << 10, 0.5
-SHARE = 30  # one in so many generators is tried on a function at a time
+# What is doubled: of a family one text, and one more for every so many that it has.
+MORE = 40
+LARGEST, PER_MB_S = 256 << 10, 20.0  # characters; seconds that tell a square rather than a slow machine
 
 
 def _seconds(parser: Parser, text: str, longest_s: float) -> float:
@@ -73,15 +76,39 @@ def test_forty_eight_characters_take_no_time() -> None:
     assert growth.seconds(lambda: redact.redact_personal(text)) < 1
 
 
+def _texts(name: str) -> list[str]:
+    """The generators that a function meets: some of every family, and all of them for what sees every text."""
+    if name in BROAD:
+        return list(GENERATORS)
+    return [
+        text
+        for family in FAMILIES.values()
+        for text in sorted(family, key=lambda text: zlib.crc32(f"{name} {text}".encode()))[
+            : 1 + len(family) // MORE
+        ]
+    ]
+
+
+def test_every_family_and_every_text_is_met() -> None:
+    assert sum(map(len, FAMILIES.values())) == len(GENERATORS)
+    assert len(FAMILIES) >= 15
+    for name in PARSERS:
+        texts = set(_texts(name))
+        assert all(texts.intersection(family) for family in FAMILIES.values()), name
+        assert name not in BROAD or texts == GENERATORS.keys()
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", PARSERS)
 def test_doubling(name: str) -> None:
-    """Try a share of the generators, others on every day: all of them come round in a month.
+    """Double texts of every family: no time grows with the square, whatever else the machine does.
 
-    `python -m tests.attacks parsers NAME` tries all of them on the functions whose names begin so.
+    `python -m tests.attacks parsers NAME` doubles all texts, up to a megabyte, and minds the seconds as well.
     """
-    turn = datetime.now().toordinal()
-    texts = share(name, SHARE, turn)
-    found = {text: growth.measure(refusing(PARSERS[name]), GENERATORS[text]) for text in texts}
-    assert not {text: one.fault for text, one in found.items() if one.fault}, f"turn {turn}"
+    parser = refusing(PARSERS[name])
+    tried = {
+        text: growth.measure(parser, GENERATORS[text], largest=LARGEST, per_mb_s=PER_MB_S)
+        for text in _texts(name)
+    }
+    assert not {text: one.fault for text, one in tried.items() if one.fault}

@@ -88,7 +88,8 @@ class Said:
         self, first: int, last: int, read: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> Mapping[str, str] | None:
         if first == last:
-            return dict(read(self._lines.get(first, self._note))) or None
+            own = self._lines.get(first, self._note)
+            return (dict(read(own)) or None) if own else None
         found: dict[str, str] = {}
         for number in range(first, last + 1):
             for key, value in read(self._lines.get(number, self._note)).items():

@@ -167,12 +167,12 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple
 def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
     """Yield index ranges (start, end) of units packed up to the target size."""
     sizes = [unit[2] for unit in units]
-    scores: dict[int, float] = {}
+    scores = _Scores(units, note)
     target = settings.target
     start = index = size = 0
     while index < len(sizes):
         if index > start and size + sizes[index] + index - start > target:
-            end = _end(units, note, settings, start, index, scores)
+            end = _end(sizes, settings, start, index, scores)
             yield start, end
             start = _step_back(sizes, start, end, settings.overlap) if settings.overlap else end
             size = sum(sizes[start:index])
@@ -183,24 +183,23 @@ def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterato
         yield start, len(sizes)
 
 
-def _end(
-    units: Sequence[Unit],
-    note: Note,
-    settings: ChunkSettings,
-    start: int,
-    index: int,
-    scores: dict[int, float],
-) -> int:
+class _Scores(dict[int, float]):
+    """How good a cut before each unit is, looked at once: windows overlap."""
+
+    def __init__(self, units: Sequence[Unit], note: Note) -> None:
+        super().__init__()
+        self._units, self._note = units, note
+
+    def __missing__(self, place: int) -> float:
+        self[place] = score = breakpoints.score(self._note, self._units[place][0])
+        return score
+
+
+def _end(sizes: Sequence[int], settings: ChunkSettings, start: int, index: int, scores: _Scores) -> int:
     """Where the passage that is full at `index` ends: there, or at a better place within the window."""
     if not settings.window:
         return index
-
-    def score(place: int) -> float:
-        if place not in scores:  # windows overlap
-            scores[place] = breakpoints.score(note, units[place][0])
-        return scores[place]
-
-    return breakpoints.choose([unit[2] for unit in units[start:index]], score, start, index, settings.window)
+    return breakpoints.choose(sizes[start:index], scores.__getitem__, start, index, settings.window)
 
 
 def _step_back(sizes: Sequence[int], start: int, end: int, overlap: int) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from commonplace.chunking import fences, sections, strikes, struck, turns
 from commonplace.chunking.annotated import Said
@@ -33,18 +34,48 @@ class _Open:
 def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
     said = Said(note)
+    made = (_statement(note, place, headings, said) for place, headings in _places(note))
+    return [statement for statement in made if statement]
+
+
+class Outline:
+    """Where the statements of a note stand, by their first lines; what one says is read when asked for."""
+
+    def __init__(self, note: Note) -> None:
+        """Find the places."""
+        self._note = note
+        self._places = {place.first: (place, headings) for place, headings in _places(note)}
+
+    def at(self, first: int) -> Statement | None:
+        """The statement that begins on a line; None where none does."""
+        found = self._places.get(first)
+        return _statement(self._note, *found, self._said) if found else None
+
+    @cached_property
+    def _said(self) -> Said:
+        return Said(self._note)
+
+    def repeats(self, first: int, statement: Statement, note: Note) -> bool:
+        """Whether the same lines make a statement here as in another note: it says the same then."""
+        found = self._places.get(first)
+        if found is None:
+            return False
+        own = self._note.lines[first - 1 : found[0].last]
+        return own == note.lines[statement.first - 1 : statement.last]
+
+
+def _places(note: Note) -> Iterator[tuple[_Open, tuple[str, ...]]]:
+    """Yield where a note may state something, and the headings above; not all places hold words."""
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
     fenced.update([*fences.nested(note.lines, fenced)])
-    found: list[Statement] = []
     skipped = sections.all_heading_lines(note)
     for section in sections.split(note):
         if note.front_matter and section.start_line == 1:
             continue
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
         if numbers:
-            places = _gather(note.lines, numbers, fenced)
-            found += (_statement(note, place, section.headings, said) for place in places)
-    return [statement for statement in found if statement.text]
+            for place in _gather(note.lines, numbers, fenced):
+                yield place, section.headings
 
 
 def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[_Open]:
@@ -56,11 +87,12 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         line = lines[number - 1]
         code = number in fenced
         inside = code and number - 1 in fenced
-        if not inside and (not line or line.isspace()):
+        start = line.lstrip()[:1]
+        if not inside and not start:
             gap = True
             continue
-        silent = code or _states_nothing(line)
-        is_item = _ITEM.match(line) is not None
+        silent = code or start == "|" or (start in "-*_" and _RULE.match(line) is not None)
+        is_item = not silent and (start in "-*+" or start.isdigit()) and _ITEM.match(line) is not None
         begins = gap or is_item or turns.speaker(line) is not None
         if not inside and (begins or silent):
             depth = _indent(line)
@@ -68,7 +100,7 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
                 stack.pop().end = before
         if not silent:
             if begins or not stack:
-                stack.append(_Open(number, _indent(line) if is_item else -1))
+                stack.append(_Open(number, depth if is_item else -1))
                 found.append(stack[-1])
             stack[-1].last = number
         gap, before = silent, number
@@ -77,28 +109,28 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     return found
 
 
-def _states_nothing(line: str) -> bool:
-    start = line.lstrip()[0]  # it is not blank
-    return start == "|" or (start in "-*_" and _RULE.match(line) is not None)
-
-
-def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) -> Statement:
+def _statement(note: Note, place: _Open, headings: tuple[str, ...], said: Said) -> Statement | None:
+    """What stands at a place; None where no words do."""
     own = list(note.lines[place.first - 1 : place.last])
     mark = _ITEM.match(own[0]) if place.indent >= 0 else None
     item = mark[0] if mark else own[0][: len(own[0]) - len(own[0].lstrip())]
     own[0] = own[0][len(item) :]
-    clock = _HOUR.match(own[0])
+    clock = _HOUR.match(own[0]) if own[0][2:3] == ":" else None
     if clock:
         own[0] = own[0][clock.end() :]
-    told = [(comments.without(line) if "-->" in line else line).strip() for line in own]
-    told = [line for line in told if line]
+    told = [bare for line in own if (bare := (comments.without(line) if "-->" in line else line).strip())]
+    if not told:
+        return None
     struck = strikes.read(told, turn=mark is None)
+    text = "\n".join(told if struck is None else struck)
+    if not text:
+        return None
     return Statement(
         path=note.path,
         first=place.first,
         last=place.last,
         end=place.end,
-        text="\n".join(told if struck is None else struck),
+        text=text,
         headings=headings,
         said=said.of(place.first, place.first) or {},
         struck=struck is not None,

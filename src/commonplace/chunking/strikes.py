@@ -37,7 +37,7 @@ def lead(line: str, *, turn: bool) -> int:
 
 def read(lines: Sequence[str], *, turn: bool) -> list[str] | None:
     """What lines say that are struck, each of them; None where some of it stands."""
-    if not any("~~" in line for line in lines):
+    if "~~" not in "\n".join(lines):
         return None
     told: list[str] = []
     struck = False

@@ -23,6 +23,8 @@ _HALF = 0.5  # from this share of labelled lines on, a section counts as a conve
 
 def speaker(line: str) -> str | None:
     """The label that opens a line, in lower case, or None."""
+    if ":" not in line and "：" not in line:
+        return None
     found = _LABEL.match(line) if _may_have_label(line) else None
     return found[1].lower() if found else None
 
@@ -43,7 +45,9 @@ def share(lines: Sequence[str]) -> float:
     The share of non-blank lines whose label comes back in the section, rescaled so that half of them is 0
     and all of them 1; 0 with fewer than four such lines.
     """
-    candidates = [line for line in lines if _may_have_label(line)]
+    if len(lines) < _LEAST_LINES:
+        return 0.0
+    candidates = [line for line in lines if (":" in line or "：" in line) and _may_have_label(line)]
     if len(candidates) < _LEAST_LINES:
         return 0.0
     total = sum(1 for line in lines if line and not line.isspace())

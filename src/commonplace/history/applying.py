@@ -168,7 +168,8 @@ def _committed(workspace: paths.Workspace, run: Run | None) -> Run | None:
 def read(workspace: paths.Workspace, path: str) -> bytes | None:
     """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
     try:
-        contain(workspace, path)
+        if not contain(workspace, path).exists():
+            return None
         return paths.read_contained(Path(path), [workspace.root])
     except NoteNotFound:
         return None

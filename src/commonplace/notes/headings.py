@@ -37,6 +37,8 @@ def is_atx(line: str) -> bool:
 def unclosed(text: str) -> str:
     """Strip a heading's text, and the run of `#` that may close it."""
     text = text.strip()
+    if not text or text[-1] != "#":
+        return text
     bare = text.rstrip("#")
     return text if bare and not bare[-1].isspace() else bare.rstrip()
 

@@ -94,7 +94,7 @@ def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[
             if _closes(line, mark):
                 fences.append((opened, number))
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
-        elif fence := _opens(line):
+        elif ("```" in line or "~~~" in line) and (fence := _opens(line)):
             opened, mark = number, fence
         elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip)):
             if line[0] == " ":
@@ -110,8 +110,6 @@ def structure(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[
 
 def _opens(line: str) -> str:
     """Return the fence mark that this line opens, or an empty string."""
-    if "```" not in line and "~~~" not in line:
-        return ""
     found = _FENCE.match(line)
     if not found or (found["mark"][0] == "`" and "`" in found["info"]):
         return ""

@@ -20,6 +20,9 @@ Finder = Callable[[str], Iterable[Span]]
 MARK = "[REDACTED:"
 REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
 _RULE_TYPES = (str, bytes, int, tuple, list, dict, frozenset, re.Pattern)
+# A command reads a note, checks it and shows it: a long text is redacted once for all of these.
+_LONG, _RECENT = 1 << 14, 4  # characters, and how many texts are remembered, by their digest alone
+_recent: dict[bytes, tuple[str, tuple[str, ...]]] = {}
 _MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
 
 _PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
@@ -40,7 +43,15 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     The number of lines stays: of a block of several, the first gets the mark and the rest are blanked.
     Redacting twice changes nothing. E-mail addresses, names, hashes and identifiers are not secrets.
     """
-    return _without(text, _secrets)
+    if len(text) < _LONG:
+        return _without(text, _secrets)
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    if (known := _recent.get(digest)) is None:
+        known = _without(text, _secrets)
+        for old in list(_recent)[: 1 - _RECENT]:
+            _recent.pop(old, None)
+        _recent[digest] = known
+    return known
 
 
 def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:

@@ -207,12 +207,12 @@ def _similar(
 ) -> list[Cited]:
     """What says nearly the same and still stands, and what was generated from a statement that is struck."""
     gone = {(m.statement.path, m.statement.first) for m in matches}
-    words = likeness.stems(old.text)
+    words = likeness.weights(old.text)
     found: dict[str, Cited] = {}
-    curated = [
-        s for path in shelf.paths if layout.kind_of(path) == "long-term" for s in shelf.statements(path)
-    ]
-    for statement in [*curated, *shelf.like(old.text)]:
+    curated = shelf.curated()
+    looked_at = {statement.path for statement in curated}
+    others = [statement for statement in shelf.like(old.text) if statement.path not in looked_at]
+    for statement in (*curated, *others):
         if statement.struck or statement == standing or (statement.path, statement.first) in gone:
             continue
         near = likeness.may_share(words, statement.text) and (

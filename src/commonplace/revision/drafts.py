@@ -107,7 +107,7 @@ class Draft:
         lines = striking.split(text)
         if edits := self._edits.get(path):
             # Lines that end in more than a newline are read without it there.
-            known = None if text != before or "\r" in text else self.shelf.written(path)
+            known = None if text != before or "\r" in text else self.shelf.written(path)[1]
             raw = striking.Raw(lines, path, known)
             for edit in edits:
                 edit(raw)
@@ -131,20 +131,23 @@ class Draft:
 
     def _check(self, path: str, text: str) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
-        found = {s.first: s for s in statements.read(parse(text, path))}
+        after = statements.Outline(parse(text, path))
+        before, stated = self.shelf.written(path)
         struck = sorted(self._struck.get(path, ()), key=lambda match: -match.statement.first)
         covering: Match | None = None  # matches are not within each other, but for what part of one is struck
-        for statement in self.shelf.written(path):
+        for statement in stated:
             while struck and struck[-1].statement.first <= statement.first:
                 covering = struck.pop()
-            now = found.get(self.moved(path, statement.first))
+            line = self.moved(path, statement.first)
             match = covering if covering and _covers(covering, statement) else None
             shorter = (path, statement.first) in self._shortened
+            if match is None and not shorter and after.repeats(line, statement, before):
+                continue
+            now = after.at(line)
             as_meant = now is not None and (
                 _is_cut(statement.text, now.text) if shorter else _as_meant(statement, now, match)
             )
             if not as_meant:
-                line = self.moved(path, statement.first)
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
 
 
@@ -163,7 +166,7 @@ def _covers(match: Match, statement: Statement) -> bool:
 
 def _as_meant(before: Statement, after: Statement, match: Match | None) -> bool:
     if match is None:
-        return (before.text, before.struck) == (after.text, after.struck)
+        return before.text == after.text and before.struck == after.struck
     if match.part:
         return _plain(after.text) == _plain(before.text)
     return after.struck and _plain(after.text) == _plain(before.text)

@@ -60,10 +60,11 @@ class Match(NamedTuple):
 
 
 class Words(NamedTuple):
-    """A text as it is looked for."""
+    """A text as it is looked for; `stems` is the beginning of each of its words."""
 
     text: str
     said: wording.Wording
+    stems: tuple[str, ...]
 
     def may_stand_in(self, text: str) -> bool:
         """Whether a text holds most of these words somewhere: all that says the same does, and few others.
@@ -71,14 +72,14 @@ class Words(NamedTuple):
         Four of five words in a row must be shared (`wording.same`), so that at least half of them are.
         """
         there = likeness.within(text)
-        held = sum(token[:_STEM] in there for token in self.said.words)
-        return 2 * held >= len(self.said.words)
+        return 2 * len([stem for stem in self.stems if stem in there]) >= len(self.stems)
 
     @classmethod
     def of(cls, text: str) -> Words:
         """Read a text, without the mark of a list, the box of a task and marks that strike it."""
         text = strikes.STRUCK.sub(r"\1", text.strip())
-        return cls(text, wording.read(text[strikes.lead(text, turn=False) :]))
+        said = wording.read(text[strikes.lead(text, turn=False) :])
+        return cls(text, said, tuple(token[:_STEM] for token in said.words))
 
 
 def find(shelf: Shelf, named: str, *, owner: bool, but: Words | None = None) -> list[Match]:
@@ -125,8 +126,8 @@ def _without(found: Sequence[Match], but: Words, wanted: Statement | None, named
 
 def saying(shelf: Shelf, words: Words) -> list[Match]:
     """Return what says the same as some words and stands, whole statements or whole sentences of them."""
-    likely = (s for s in shelf.like(words.text) if not s.struck)
-    return [match for match in (matched(statement, words) for statement in likely) if match is not None]
+    likely = [s for s in shelf.like(words.text) if not s.struck]
+    return [match for statement in likely if (match := matched(statement, words)) is not None]
 
 
 def matched(statement: Statement, words: Words) -> Match | None:

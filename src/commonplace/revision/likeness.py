@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from functools import lru_cache
 
 from commonplace import characters
@@ -37,10 +37,15 @@ def share(one: str, other: str) -> float:
     return shared / max(1.0, min(wording.weight(first), wording.weight(second))) if shared >= LEAST else 0.0
 
 
-def may_share(words: Collection[str], text: str) -> bool:
-    """Whether a text holds enough of some stems anywhere for `share` to be more than nothing."""
+def may_share(words: Mapping[str, float], text: str) -> bool:
+    """Whether a text holds enough of some stems, by weight, for `share` to be more than nothing."""
     there = within(text)
-    return wording.weight(word for word in words if word in there) >= LEAST
+    return sum([weight for word, weight in words.items() if word in there]) >= LEAST
+
+
+def weights(text: str) -> dict[str, float]:
+    """The stems of a text, and how much each carries."""
+    return {word: wording.weight([word]) for word in stems(text)}
 
 
 def within(text: str) -> str:

@@ -14,7 +14,7 @@ from commonplace.index.reading import content_hash
 from commonplace.notes import files, layout, scan
 from commonplace.notes.parse import decode, parse
 from commonplace.revision import likeness
-from commonplace.search import wording
+from commonplace.types import Note
 from commonplace.types.statements import Statement
 
 _LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
@@ -33,6 +33,7 @@ class Shelf:
         self.paths = sorted(self._files, key=_rank)
         self._read = read
         self._data: dict[str, bytes | None] = {}
+        self._notes: dict[str, Note] = {}
         self._statements: dict[str, list[Statement]] = {}
         self._glances: dict[str, bytes] = {}
         self._folds: dict[str, str] = {}
@@ -62,25 +63,33 @@ class Shelf:
         """The text of a note as it is written back, with what is private in it. Raises NoteUnreadable."""
         return files.decode(Path(path), self.data(path) or b"")
 
+    def note(self, path: str) -> Note:
+        """A note as it may be shown."""
+        if path not in self._notes:
+            self._notes[path] = parse(decode(self.data(path) or b""), path)
+        return self._notes[path]
+
     def statements(self, path: str) -> list[Statement]:
         """What a note states, as it may be shown."""
         if path not in self._statements:
-            self._statements[path] = statements.read(parse(decode(self.data(path) or b""), path))
+            self._statements[path] = statements.read(self.note(path))
         return self._statements[path]
 
-    def written(self, path: str) -> list[Statement]:
-        """What a note states by its text as it is written back: by its own line ends, if they are others."""
-        is_plain = self.raw(path) == decode(self.data(path) or b"")
-        return self.statements(path) if is_plain else statements.read(parse(self.raw(path), path))
+    def written(self, path: str) -> tuple[Note, list[Statement]]:
+        """A note, and what it states, by its text as it is written back: by its own line ends, if others."""
+        if self.raw(path) == decode(self.data(path) or b""):
+            return self.note(path), self.statements(path)
+        note = parse(self.raw(path), path)
+        return note, statements.read(note)
 
     def like(self, words: str, least: float = 0.5) -> list[Statement]:
         """The statements of notes that hold at least this much of the words of a text; MEMORY.md first."""
-        rated = [(word, wording.weight([word])) for word in likeness.stems(words)]
-        need = least * sum(weight for _, weight in rated)
+        rated = likeness.weights(words)
+        need = least * sum(rated.values())
         found: list[Statement] = []
         for path in self.paths:
             text = self._folded(path)
-            if sum([weight for word, weight in rated if word in text]) >= need:
+            if sum([weight for word, weight in rated.items() if word in text]) >= need:
                 found += self.statements(path)
         return found
 

@@ -78,7 +78,10 @@ def _expressions(text: str, now: date) -> list[_Found]:
 
 def _matches(text: str, now: date) -> Iterator[_Found]:
     lower = text.lower()
-    for rule, hints in _rules(text.isascii()):
+    rules, any_hint = _rules(text.isascii())
+    if any_hint.search(lower) is None:
+        return
+    for rule, hints in rules:
         if hints.search(lower):
             for match in _compiled(rule.pattern).finditer(text):
                 period = _resolved(rule, match, now)
@@ -87,8 +90,8 @@ def _matches(text: str, now: date) -> Iterator[_Found]:
 
 
 @cache
-def _rules(is_ascii: bool) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
-    """The rules that a text may follow, each with what finds one of its hints."""
+def _rules(is_ascii: bool) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
+    """The rules that a text may follow, each with what finds one of its hints, and what finds any."""
     from commonplace.search import english_dates
 
     rules: tuple[Rule, ...] = english_dates.RULES
@@ -96,7 +99,9 @@ def _rules(is_ascii: bool) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
         from commonplace.search import chinese_dates
 
         rules += chinese_dates.RULES
-    return tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rules)
+    hints = dict.fromkeys(hint for rule in rules for hint in rule.hints)
+    each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rules)
+    return each, re.compile("|".join(map(re.escape, hints)))
 
 
 @cache

@@ -65,8 +65,11 @@ class _Alike:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
-        self._said = [wording.read(entry.text) for entry in entries]
-        self._says = [sameness.keys(entry.text) for entry in entries]
+        texts = {entry.text for entry in entries}
+        said = {text: wording.read(text) for text in texts}
+        says = {text: sameness.keys(text) for text in texts}
+        self._said = [said[entry.text] for entry in entries]
+        self._says = [says[entry.text] for entry in entries]
         self._left = _MOST_COMPARED
         self._turned: dict[object, list[int]] = {}  # entries of a section by what turns them,
         self._keys: dict[object, list[int]] = {}  # and by all that they say

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from commonplace.chunking import statements
 from commonplace.notes import headings
@@ -80,6 +81,7 @@ def read(text: str, path: str) -> Page:
     found: list[Entry] = []
     odd = not plain.isascii() and _UNDECODED.search(plain) is not None
     private = "<private" in plain.lower() or "</private" in plain.lower()
+    redacted = [0, *accumulate(MARK in line for line in note.lines)]  # how many lines up to each are
     end = number = 0
     told = statements.read(note)
     for at, statement in enumerate(told):
@@ -92,8 +94,11 @@ def read(text: str, path: str) -> Page:
             label = f"M{number}"
         below = statement.end > statement.last
         leads = below and _leads(statement, list(statements.under(told, at)), raw)
-        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private or below else ""
-        fixed = _fixed(statement, own) if own or MARK in statement.text else ""
+        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
+        hidden = MARK in statement.text or (
+            below and redacted[statement.end] > redacted[statement.first - 1]
+        )
+        fixed = _fixed(own, hidden=hidden) if own or hidden else ""
         found.append(_entry(label, statement, fixed, leads=leads, nested=nested))
     return Page(tuple(found), *_sections(note, raw))
 
@@ -104,13 +109,11 @@ def _leads(statement: Statement, under: Sequence[Statement], raw: Sequence[str])
     return any(raw[n - 1].strip() for n in range(statement.last + 1, statement.end + 1) if n not in struck)
 
 
-def _fixed(statement: Statement, own: str) -> str:
+def _fixed(own: str, *, hidden: bool) -> str:
     """Why nothing generated may move a statement with such lines of its own; empty where it may."""
-    hidden = MARK in statement.text or "<private" in own.lower() or "</private" in own.lower()
-    if not hidden and statement.end > statement.last:
-        hidden = MARK in "\n".join(parse(own, "x.md").lines)
-    damaged = "holds bytes that are no text" if _UNDECODED.search(own) else ""
-    return "is partly hidden" if hidden else damaged
+    if hidden or "<private" in own.lower() or "</private" in own.lower():
+        return "is partly hidden"
+    return "holds bytes that are no text" if _UNDECODED.search(own) else ""
 
 
 def _entry(label: str, statement: Statement, fixed: str, *, leads: bool, nested: bool) -> Entry:
@@ -127,7 +130,7 @@ def _entry(label: str, statement: Statement, fixed: str, *, leads: bool, nested:
 
 
 def _legible(text: str) -> str:
-    return _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text if text.isascii() else _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:

@@ -57,12 +57,12 @@ def supports(statement: str, sources: Sequence[str], day: date | None) -> str:
 
 def missing(statement: str, sources: Sequence[Source]) -> str:
     """Return why sources, each of its own day, do not support a statement; empty where they do."""
-    if strange := strange_characters(statement, [text for text, _ in sources]):
+    if strange := strange_characters(statement, [*{text for text, _ in sources}]):
         return strange
-    read = {day: words.read(statement, day) for _, day in sources}
+    read = {day: words.read(statement, day) for day in {day for _, day in sources}}
     if not any(read.values()):
         return "says nothing that could be supported"
-    told = [(day, words.read(text, day)) for text, day in sources]
+    told = [(day, words.read(text, day)) for text, day in dict.fromkeys(sources)]
     count = max(map(len, read.values()), default=0)
     for place in range(count):
         reasons = [

@@ -24,8 +24,9 @@ def check(text: str, path: str) -> None:
 
 def _conflict(text: str, path: str) -> int:
     """The first line outside a fence that marks a conflict of two versions; 0 without one."""
-    lines = text.split("\n")
-    marks = [number for number, line in enumerate(lines, 1) if _CONFLICT.match(line)]
+    if not any(mark in text for mark in ("<<<<<<<", "|||||||", ">>>>>>>")):
+        return 0
+    marks = [number for number, line in enumerate(text.split("\n"), 1) if _CONFLICT.match(line)]
     fences = parse(text, path).fences if marks else ()
     return next((n for n in marks if not any(first <= n <= last for first, last in fences)), 0)
 

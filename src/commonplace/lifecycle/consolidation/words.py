@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from commonplace import characters
@@ -71,7 +72,8 @@ _PIECE = re.compile(
 )
 
 
-def read(text: str, day: date | None = None) -> list[Sentence]:
+@lru_cache(4096)
+def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
     """Return the sentences of a text; relative dates are told from `day`, and stay words without one."""
     text = characters.fold_width(text).replace("~~", "")
     text, found = _with_dates(text, day)
@@ -81,7 +83,7 @@ def read(text: str, day: date | None = None) -> list[Sentence]:
         text.replace("’", "'"),
     )
     text = _FILLERS_WIDE.sub("", text)
-    return [sentence for sentence in _sentences(text, found) if sentence.tokens]
+    return tuple(sentence for sentence in _sentences(text, found) if sentence.tokens)
 
 
 def _sentences(text: str, found: list[str]) -> Iterator[Sentence]:
