@@ -94,7 +94,7 @@ def test_two_homes_in_turn_do_not_empty_each_other_s_index(
     told = "the index here was made with another key and is left as it is; yours is kept in your cache"
     (warning,) = use(second, lambda memory: memory.status().warnings)
     assert warning.startswith(told)
-    assert "copy signing.key to " in warning
+    assert "add the line of the signing.key of the home that made it" in warning
     assert use(second, lambda memory: memory.status().warnings) == ()  # it is said once
     assert use(second, lambda memory: memory.search("walnut desk").hits)
     assert index_of(workspace).read_bytes() == before

@@ -139,7 +139,7 @@ def test_an_index_of_another_key(case: Present, change: Change) -> None:
     told = found(case)["index.identity"]
     assert told.state == "warning"
     assert "was made with another key" in told.told
-    assert told.remedy.startswith("copy signing.key from the home that made it")
+    assert told.remedy.startswith("add the line of that home's signing.key to yours")
 
 
 def test_another_version(case: Present, change: Change) -> None:

@@ -52,7 +52,7 @@ def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
         yield Finding("index.identity", "warning", told, SYNC)
     elif index.unfit == OTHER_KEY:
         told = f"the index {OTHER_KEY}: nothing of it is answered, and yours is kept in your cache"
-        remedy = f"copy {KEY_FILE} from the home that made it, or `{SYNC}` makes it anew as yours, once"
+        remedy = f"add the line of that home's {KEY_FILE} to yours, or `{SYNC}` makes it anew, once"
         yield Finding("index.identity", "warning", told, remedy)
     elif index.rebuild_reason:
         told = (

@@ -29,7 +29,7 @@ _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",
     schema.FOREIGN: "the index came from elsewhere and is built anew",
     schema.OTHER_KEY: "the index was made with another key and is built anew; if another home of yours made"
-    f" it, copy {KEY_FILE} from there",
+    f" it, add the line of its {KEY_FILE} to yours",
 }
 _TAKEN = "taken"  # a mark in the user's cache: an index that another key signed was made his own once
 _NOTED = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEPT_META))})"
@@ -189,7 +189,7 @@ def _stand_in(path: str, fallback: str, identity: Mapping[str, str]) -> Opened |
     if vectors := _vectors(path):
         opened.index.take(vectors)
     key = shown(user_config_dir() / KEY_FILE)
-    remedy = f"copy {KEY_FILE} to {key} from the home that made it"
+    remedy = f"add the line of the {KEY_FILE} of the home that made it to {key}"
     if not os.path.lexists(_mark(fallback)):
         remedy += ", or `commonplace sync` makes it anew as yours"
     told = f"the index here {schema.OTHER_KEY} and is left as it is; yours is kept in your cache; {remedy}"
