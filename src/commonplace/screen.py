@@ -21,7 +21,7 @@ _OWN = re.compile(
 )
 _CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
 _ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
-_LONGEST_TERM = 1000  # characters
+_LONGEST_TERM = 8000  # characters: as many as a question has at most
 _SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
 # A word begins and ends where a text has no Latin letter or digit beside it (Chinese writes no blanks), and
 # at the parts of getUserName, HTTPServer and iPhone15.
@@ -197,7 +197,7 @@ def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
 def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
     """Compile what finds the words of a question, with common English endings; None for no words.
 
-    A term that ends in `*` is a beginning; one of more than 1,000 characters stands on no line. Lines are to
+    A term that ends in `*` is a beginning; one longer than any question finds nothing. Lines are to
     be folded before, as `matches` does.
     """
     short = (term for term in terms if len(term) <= _LONGEST_TERM and re.search(r"\w", term))

@@ -98,6 +98,20 @@ def test_every_family_and_every_text_is_met() -> None:
         assert name not in BROAD or texts == GENERATORS.keys()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("search.layers.snippet", "newline"),
+        ("lifecycle.months.composing.compose", "fence in an item"),
+        ("lifecycle.months.composing.compose", "items of words that begin alike"),
+        ("lifecycle.consolidation.standing.read", "nested list of tabs"),
+    ],
+)
+def test_once_the_square(name: str, text: str) -> None:
+    parser = refusing(PARSERS[name])
+    assert not growth.measure(parser, GENERATORS[text], largest=LARGEST, per_mb_s=PER_MB_S).fault
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", PARSERS)

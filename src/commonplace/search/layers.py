@@ -114,10 +114,19 @@ def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
         return hit
     weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]
     first = last = weights.index(max(weights))
-    while last + 1 < len(parts) and _fits(hit.text[parts[first][0] : parts[last + 1][1]]):
-        last += 1
-    while first > 0 and _fits(hit.text[parts[first - 1][0] : parts[last][1]]):
-        first -= 1
+    # A blank part adds nothing at an end, so that what fits is not measured again with each of many.
+    blank = [hit.text[start:end].isspace() for start, end in parts]
+    fits = _fits(hit.text[slice(*parts[first])])
+    while last + 1 < len(parts):
+        now = fits if blank[last + 1] else _fits(hit.text[parts[first][0] : parts[last + 1][1]])
+        if not now:
+            break
+        fits, last = now, last + 1
+    while first > 0:
+        now = fits if blank[first - 1] else _fits(hit.text[parts[first - 1][0] : parts[last][1]])
+        if not now:
+            break
+        fits, first = now, first - 1
     start, text = parts[first][0], hit.text[parts[first][0] : parts[last][1]]
     if not _fits(text):
         start, text = _around(text, pattern, start)
