@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from commonplace.chunking.struck import says_something
@@ -20,6 +21,7 @@ _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
     ("「", "」"), ("《", "》"), ("（", "）"), ("[[", "]]"),
 )  # fmt: skip
+_BESIDE = 3  # lines that go, beside one that stays
 _NEAR = 4000  # characters of a line in which the other of a mark is looked for
 _STRONG = ("~~", "**", "__", "*", "_")
 _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
@@ -104,7 +106,7 @@ def _found(page: Page, block: Block) -> range:
 def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
     """Lines that lose words, as they are then; those that then say nothing are added to `lines`."""
     pieces: dict[int, list[tuple[int, int]]] = {}
-    spans = wanted.parts.spans(page.text)
+    spans = sorted({span for run in _staying(page, lines) for span in _spans(page, wanted, run)})
     for first, last in (piece for span in spans for piece in _balanced(page.text, *span)):
         for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
             start, line = page.starts[number - 1], page.bare(number)
@@ -119,6 +121,21 @@ def _parts(page: Page, wanted: Wanted, lines: set[int]) -> dict[int, str]:
             changed[number] = _repaired(changed[number])
     _drop_silent(page, changed, lines)
     return {n: line + page.ending(n) for n, line in changed.items() if n not in lines}
+
+
+def _staying(page: Page, lines: set[int]) -> Iterator[range]:
+    """The runs of lines that stay, with a few that go on both sides, where words may begin or end."""
+    edges = [0, *sorted(lines), len(page.lines) + 1]
+    for before, behind in pairwise(edges):
+        if behind - before > 1:
+            yield range(max(1, before + 1 - _BESIDE), min(len(page.lines), behind - 1 + _BESIDE) + 1)
+
+
+def _spans(page: Page, wanted: Wanted, run: range) -> Iterator[tuple[int, int]]:
+    """Where the words stand that are cut out, in some lines; a run of all of them is the text itself."""
+    start = page.starts[run[0] - 1]
+    for first, last in wanted.parts.spans("".join(page.lines[run[0] - 1 : run[-1]])):
+        yield start + first, start + last
 
 
 def _margin(line: str) -> int:

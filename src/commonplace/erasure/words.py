@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from unicodedata import normalize
 from urllib.parse import quote
 
@@ -38,17 +38,20 @@ _GAP = rf"(?:{_SOFT}(?:{_BLANKS}(?:{_BREAK}{_START})?|{_BREAK}{_START}))"
 _LOOSE_GAP = rf"(?:{_GAP}|[-._])"  # of a name, which may be that of a file or an address as well
 # Between the names of a person: an initial, which has a point or is a capital.
 _INITIAL = rf"{_LOOSE_GAP}(?:(?:[^\W\d_]\.|(?-i:[A-Z])){_GAP}|[^\W\d_][-._])?"
-_WIDE_GAP = rf"{_SOFT}(?:{_SPACE}?{_SOFT}|[{_SPACES}]{{0,40}}{_BREAK}{_START})"  # between Chinese characters
+_WIDE_GAP = rf"{_SOFT}(?:[{_SPACES}]{{0,40}}{_BREAK}{_START}|{_SPACE}?{_SOFT})"  # between Chinese characters
 # A word begins behind anything but a letter or digit; behind Chinese; behind an escape that ends in a letter.
 _BEGINS = rf"(?:(?<![^\W_])|(?<=[{CJK}])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{{4}})|(?<=%[0-9a-f]{{2}}))"
 _ENDS = rf"(?:(?![^\W_])|(?=[{CJK}]))"
 _WORD = rf"(?![{CJK}])[^\W_]"
 _APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
+_MANY = 40  # words, from which on a text is not searched for each of them
+_KEY = 24  # characters that such a word is looked up by
 _BETWEEN = re.compile(r"\\+[nrt]|%20|%0[ad]|[\s*_~`>+.-]+")
 _BACKSLASHES = re.compile(r"\\{2,}")
 _SEAM = re.compile(rf"(?<=[{CJK}])\s*(?=[{CJK}])")
 
 Span = tuple[int, int]
+Step = tuple[str, str]  # what may stand before a piece of a text, and the piece in lower case
 
 
 class Words:
@@ -75,11 +78,29 @@ class Words:
 
     def _found(self, folded: str) -> Iterator[Span]:
         lower = _lower(folded)
-        near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
+        if len(self._words) > _MANY:
+            near = self._looked_up(plain(folded))
+        else:
+            near = [word for word in self._words if any(piece in lower for piece in word.pieces)]
         told = plain(folded) if near else ""
         for word in near:
             if any(all(part in told for part in core) for core in word.cores):
-                yield from (match.span() for match in word.expression.finditer(folded))
+                yield from word.places(folded, lower)
+
+    def _looked_up(self, told: str) -> list[_Word]:
+        """Words that a plain text may hold, by how they begin: one look at a text, however many they are."""
+        keys = self._keys
+        found = {at for place in range(len(told)) for at in keys.get(told[place : place + _KEY], ())}
+        short = {at for key, places in keys.items() if len(key) < _KEY and key in told for at in places}
+        return [self._words[at] for at in sorted(found | short)]
+
+    @cached_property
+    def _keys(self) -> dict[str, list[int]]:
+        keys: dict[str, list[int]] = {}
+        for at, word in enumerate(self._words):
+            for key in {core[0][:_KEY] for core in word.cores}:
+                keys.setdefault(key, []).append(at)
+        return keys
 
     @property
     def forms(self) -> frozenset[str]:
@@ -108,11 +129,12 @@ class _Word:
     """One of them: what a text that holds it has in any case, and the expression that finds it."""
 
     def __init__(self, word: str, *, names: bool) -> None:
-        self._word, self._gap = word, _LOOSE_GAP if names else _GAP
+        self._word, self._names, self._gap = word, names, _LOOSE_GAP if names else _GAP
         if names and len(word.split()) == 2:
             self._gap = _INITIAL
         forms = [normalize("NFC", word), normalize("NFD", word)]
         self._forms = list(dict.fromkeys(map(characters.fold, forms)))
+        self._expressions: dict[Callable[[str], str], re.Pattern[str]] = {}
         self._written = list(dict.fromkeys([*forms, *self._forms]))
         ways = () if word.isascii() else (_escaped, quote)
         encoded = [way(form) for form in self._written for way in ways]
@@ -123,14 +145,62 @@ class _Word:
         pieces = {_longest(form) for form in self._written}
         self.pieces = {_letters(one) for piece in pieces for one in (piece, *(way(piece) for way in ways))}
 
+    def places(self, folded: str, lower: str) -> Iterator[Span]:
+        """Yield where it stands in a folded text, which is there in lower case as well."""
+        if not self._steps or len(lower) != len(folded):
+            yield from (match.span() for match in self._expression(_letter).finditer(folded))
+        for steps in self._steps if len(lower) == len(folded) else ():
+            yield from self._walked(steps, folded, lower)
+        if not self._word.isascii() and "\\u" in lower:
+            yield from (match.span() for match in self._expression(_json_letter).finditer(folded))
+        if not self._word.isascii() and "%" in lower:
+            yield from (match.span() for match in self._expression(_percent_letter).finditer(folded))
+
     @cached_property
-    def expression(self) -> re.Pattern[str]:
-        """What finds it in a folded text."""
-        ways = [self._joined(form, _letter) for form in self._forms]
-        if not self._word.isascii():
-            ways += [self._joined(form, _json_letter) for form in self._written]
-            ways += [self._joined(form, _percent_letter) for form in self._written]
-        return re.compile("|".join(dict.fromkeys(ways)), re.IGNORECASE)
+    def _steps(self) -> list[list[Step]]:
+        """The pieces of each form, to be read one after the other; none where an expression must find it.
+
+        An expression for a sentence takes 20 ms to compile. What a piece begins with must not be what may
+        stand before it.
+        """
+        ways: list[list[Step]] = []
+        for form in () if self._names else self._forms:
+            steps = [
+                (_GAP if at else _WIDE_GAP, _lower(piece))
+                for part in _SEAM.split(form)
+                for at, piece in enumerate(part.split())
+            ]
+            if not all(piece[0].isalnum() for _, piece in steps):
+                return []
+            ways.append(steps)
+        return ways
+
+    def _walked(self, steps: Sequence[Step], folded: str, lower: str) -> Iterator[Span]:
+        begins = _compiled(_BEGINS if re.match(_WORD, steps[0][1]) else "")
+        ends = _compiled(_ENDS if re.match(_WORD, steps[-1][1][-1]) else "")
+        at = lower.find(steps[0][1])
+        while at >= 0:
+            last = at + len(steps[0][1]) if begins.match(folded, at) else -1
+            for gap, piece in steps[1:] if last > 0 else ():
+                between = _compiled(gap).match(folded, last)
+                last = between.end() if between else -1
+                if not between or not lower.startswith(piece, last):
+                    last = -1
+                    break
+                last += len(piece)
+            if last > 0 and ends.match(folded, last):
+                yield at, last
+                at = lower.find(steps[0][1], last)
+            else:
+                at = lower.find(steps[0][1], at + 1)
+
+    def _expression(self, letter: Callable[[str], str]) -> re.Pattern[str]:
+        """What finds it in a folded text, its letters written in one way."""
+        if letter not in self._expressions:
+            forms = self._forms if letter is _letter else self._written
+            ways = dict.fromkeys(self._joined(form, letter) for form in forms)
+            self._expressions[letter] = re.compile("|".join(ways), re.IGNORECASE)
+        return self._expressions[letter]
 
     def _joined(self, form: str, letter: Callable[[str], str]) -> str:
         runs = (part.split() for part in _SEAM.split(form))
@@ -145,6 +215,11 @@ class _Word:
                 # What parts two words can be read in many ways; before a letter or digit one is enough.
                 yield f"(?>{self._gap})" if word[0].isalnum() else self._gap
             yield "".join(map(letter, word))
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.IGNORECASE)
 
 
 def _letter(character: str) -> str:
