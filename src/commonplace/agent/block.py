@@ -86,14 +86,19 @@ class Block:
         """Take the first pieces that fit into the cap of a part; what does not is passed over."""
         room = min(4 * cap, self._room)
         chosen: list[Piece] = []
+        size = 0
         for piece in found:
             rest = self._rest(piece)
             if rest is None:
                 continue
-            if _size([*chosen, rest]) > room:
+            # What touches nothing that is chosen is cited by itself: then the rest is not composed again.
+            apart = not any(_touch(hit, other) for one in chosen for other in one.hits for hit in rest.hits)
+            grown = size + _size([rest]) if apart else _size([*chosen, rest])
+            if grown > room:
                 self._leave(piece, f"no room in the {cap} tokens of this part")
                 continue
             chosen.append(rest)
+            size = grown
             for hit in rest.hits:
                 self._told.add(hit)
                 self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
@@ -193,6 +198,12 @@ def _stands(shown: Set[tuple[str, str]], path: str, line: str) -> bool:
 def _size(chosen: Sequence[Piece]) -> int:
     """What pieces take in the block, their line ends included."""
     return sum(estimates.quarters(text) + 1 for _, text in disclose.blocks(pieces.joined(chosen)))
+
+
+def _touch(hit: Hit, other: Hit) -> bool:
+    """Whether lines of two hits lie in each other or side by side."""
+    touches = hit.start_line <= other.end_line + 1 and other.start_line <= hit.end_line + 1
+    return touches and hit.path == other.path
 
 
 def _tokens(hits: Sequence[Hit]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.erasure import composing
@@ -22,7 +22,7 @@ from commonplace.notes.excerpt import Reference
 from commonplace.search import places
 from commonplace.search.repeats import SENTENCE
 from commonplace.transcripts import ours
-from commonplace.types.erasure import Selection
+from commonplace.types.erasure import Selection, SelectionKind
 
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
 LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
@@ -71,6 +71,8 @@ def _looked_up(
 
 
 def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selection) -> Wanted:
+    if not isinstance(selection, Selection) or selection.kind not in get_args(SelectionKind):
+        raise ConfigError("forget", f"no selection of {', '.join(get_args(SelectionKind))}: {selection!r}")
     kind, value = selection.kind, selection.value.strip()
     words = [value, *(also.strip() for also in selection.also)]
     if kind in ("text", "person") and not all(any(map(str.isalnum, word)) for word in words):
