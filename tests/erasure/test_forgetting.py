@@ -144,6 +144,16 @@ def test_a_note_is_forgotten_by_its_content_or_its_path(memory: Memory) -> None:
     assert not memory.workspace.memory_file.exists()
 
 
+@pytest.mark.parametrize("kind", ["bogus", "Text", "person ", ""])
+def test_a_kind_that_does_not_exist_erases_nothing(memory: Memory, kind: str) -> None:
+    write(memory.workspace.root / "MEMORY.md", "# Memory\n\n- The walnut desk is upstairs.\n")
+    with pytest.raises(ConfigError, match="note, lines, text, person, session"):
+        memory.forget(Selection(kind, "MEMORY.md"), now=NOW)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="no selection of"):
+        memory.forget("MEMORY.md", now=NOW)  # type: ignore[arg-type]
+    assert "upstairs" in text(memory, "MEMORY.md")
+
+
 def test_pinned_statements_go_as_well(memory: Memory) -> None:
     forget(memory, "text", VASE)
     assert text(memory, "MEMORY.md") == "# Memory\n\n- Tea is at four every day.\n"
