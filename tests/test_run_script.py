@@ -85,3 +85,13 @@ def test_a_folder_that_is_gone_is_one_line(clone: Path, tmp_path: Path) -> None:
     done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1] == "run: error: the folder you are in is gone"
+
+
+def test_who_cannot_set_up_is_told_so(clone: Path) -> None:
+    environment = {**os.environ, "COMMONPLACE_VENV": str(clone / "none" / "venv")}
+    done = subprocess.run(
+        [clone / "run", "status"], cwd=clone, capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "use a clone of your own" in done.stderr
