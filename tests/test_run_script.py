@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 CLONE = Path(__file__).parents[1]
-# Says where it was started, with what; a program of `python -`, as the script asks for groups, is read.
-PYTHON = '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\necho "$PWD|$*"\n'
+# Says where it was started, with what; a program of `python -`, as the script asks for groups, is read, and
+# nothing is compiled.
+PYTHON = (
+    '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\n[ "$2" = compileall ] && exit\necho "$PWD|$*"\n'
+)
 SPREAD = "--numprocesses=auto --maxprocesses=4 --dist=loadfile"
 
 
