@@ -82,8 +82,8 @@ _AHEAD = re.compile(
     r"(?:[\w'’-]{1,20}[ \t]){0,3}|(?:这个?|就)?是[\u4e00-\u9fff]{0,8})\Z",
     re.IGNORECASE,
 )
-_AHEAD_NEAR = 120
-_TELLS = (" the ", " our ", " my ", " your ", "是")
+_AHEAD_NEAR = 120  # characters
+_TELLS = (" is ", " was ", " as ", "是")
 _KEY_LEAST = 16
 _LINKS = frozenset(
     "and the for not use one two time based only free less term day year off out per all".split()
@@ -128,10 +128,13 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
 
 def _ahead(text: str, at: int) -> Span | None:
     """Return the span of the value that a sentence tells before the word at `at`."""
-    before = text[max(0, at - _AHEAD_NEAR) : at]
-    if not any(word in before for word in _TELLS):
+    if text[at - 1 : at] == " ":
+        if text[at + 4 : at + 5] not in ("w", "W", "p", "c"):  # passed
+            return None
+    elif "是" not in text[max(0, at - 9) : at]:
         return None
-    found = _AHEAD.search(before)
+    before = text[max(0, at - _AHEAD_NEAR) : at]
+    found = _AHEAD.search(before) if any(word in before for word in _TELLS) else None
     if not found or not _DRAWN.match(found["value"]) or assignments.is_innocent(found["value"]):
         return None
     return at - len(before) + found.start("value"), at - len(before) + found.end("value"), "password"
