@@ -142,7 +142,7 @@ def test_killed_while_syncing(root: Path) -> None:
 
 
 SECRETS = {
-    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "aws": "AKIAIOSFODNN7SAMPLE2",
     "github": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8",
     "password": "hunter2-Tr0ub4dor",
     "private": "my-therapist-said",

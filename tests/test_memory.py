@@ -289,7 +289,7 @@ def test_get_reads_notes_and_what_is_indexed_alone(
 
 def test_get_hides_what_is_private(memory: Memory, root: Path) -> None:
     (root / "memory" / "2026-02-20.md").write_text(
-        "a\n<private>\npin 4711\n</private>\nAKIAIOSFODNN7EXAMPLE\n", "utf-8"
+        "a\n<private>\npin 4711\n</private>\nAKIAIOSFODNN7SAMPLE2\n", "utf-8"
     )
     shown = memory.get("memory/2026-02-20.md")
     assert shown.total_lines == 5

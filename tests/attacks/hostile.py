@@ -731,7 +731,7 @@ REDACTED = (
     '$2y$10$',
     '$argon2id$v=19$m=1,t=1,p=1$',
     '{SHA}aaaaaaaaaaaaaaaaaaaaaaaaaaa',
-    'AKIAIOSFODNN7EXAMPLE,a',
+    'AKIAIOSFODNN7SAMPLE2,a',
     'secret variable "token" { default',
     'token define(\'A_KEY\', ; ',
     'kind: Secret\ndata:\n  a: YWRtaW4=\n',

@@ -403,6 +403,104 @@ salasana: «{a10}»
 adgangskode: «{a10}»
 =
 parola: «{a10}»
+= sentence
+password: «{a12}»
+=
+密码　«{a12}»
+=
+密码： «{a12}»
+=
+password -> «{p12}»
+=
+密码→«{a12}»
+=
+数据库密码已改为«{a12}»
+=
+邮箱密码重置为 «{a12}»，请尽快修改
+=
+root 密码改成 «{a12}»
+=
+【密码】«{a12}»
+=
+I changed the root password to «{a12}» yesterday.
+=
+We set the admin password as «{a12}»
+=
+Reset the Jenkins password, it is now «{p12}»
+=
+The database password, which is «{a12}», must be rotated.
+=
+the pw for both is the same: «{p12}»
+=
+Le mot de passe du wifi est «{a12}»
+=
+访问令牌：«{a40}»
+= separated
+name,url,username,password,note
+acme.test,https://acme.test/login,lin,«{a12}»,
+=
+"Title","Username","Password"
+"Acme","lin","«{a12}»"
+=
+folder,name,login_uri,login_username,login_password,login_totp
+,Acme,https://acme.test,lin,«{a12}»,
+=
+host	user	pwd
+db1	root	«{a12}»
+=
+系统	用户名	口令
+OA	lin	«{a12}»
+= markup
+<tr><th>User</th><td>lin</td></tr><tr><th>Password</th><td>«{a12}»</td></tr>
+=
+<b>Password</b>: <code>«{a12}»</code>
+= sql
+CREATE USER app WITH PASSWORD '«{p12}»';
+=
+ALTER USER 'root'@'%' IDENTIFIED BY '«{p12}»';
+= flags
+keytool -importkeystore -storepass «{a12}» -alias x
+=
+openssl rsa -passin pass:«{a12}» -in k.pem
+=
+echo "lin:«{a12}»" | sudo chpasswd
+=
+nmcli dev wifi connect Home password «{a12}»
+=
+gh secret set DEPLOY_KEY --body "«{a32}»"
+=
+aws configure set aws_secret_access_key «{b40}»
+=
+set -x OPENAI_API_KEY «{a40}»
+=
+setx DB_PASSWORD "«{p12}»"
+= source
+$pw = ConvertTo-SecureString "«{p12}»" -AsPlainText -Force
+=
+ds.setPassword("«{a12}»");
+=
+#define WIFI_PASS "«{a12}»"
+=
+os.Setenv("DB_PASS", "«{a12}»")
+=
+network={
+  ssid="Home"
+  psk="«{a12}»"
+}
+=
+psk=«{a12}»
+= manifest
+here it is: kind: Secret
+stringData:
+  smtp: «{a12}»
+=
+see db.acme.test:5432:erp:app:«{a12}»
+= broken
+sk-proj-«{a60}»
+«{a64}»
+=
+> sk-ant-api03-«{a40}»
+> «{a40}»
 """.strip("\n")
 
 LOOKALIKES = r"""
@@ -718,6 +816,60 @@ heslo: zeptej se Anny
 parola: vedi sotto, 12 caratteri
 =
 adgangskode: 8 tegn
+=
+password is required
+=
+Password reset flow: password -> link -> form
+=
+password -> passwordHash, token -> tokenHash
+=
+We set the password to expire after 90 days
+=
+We changed the password to SHA256 hashes
+=
+密码改为扫码登录
+=
+密码重置为默认值
+=
+name, email, password
+We ask for these, in 2026, once.
+=
+user,password
+lin,varchar(255)
+=
+<tr><th>Password</th><th>Token2</th></tr>
+=
+<td>Password</td><td>required</td>
+=
+ALTER TABLE users ADD password varchar(255); -- 'x' IDENTIFIED BY default
+=
+keytool -storepass $STORE_PASS -keypass "${KEY_PASS}"
+=
+openssl rsa -passin pass:$PASS1 -passout env:PASS2
+=
+#define TEST_PASS "pass"
+=
+#define KEY_NAME "user_name_of_the_key_2"
+=
+user.setPassword(request.getPassword2());
+=
+set -x OPENAI_API_KEY $KEY_2026
+=
+postgres://user:password@localhost/db
+=
+postgres://user:pass@host/db
+=
+AKIAIOSFODNN7EXAMPLE is the key of the documents
+=
+1 line with what looks like a secret: memory/2026-02-13.md:12
+=
+bcrypt is the password hash, PBKDF2WithHmacSHA256 was the password hash of 2019
+=
+The password iPhone15Pro users forget
+=
+what was 12345678 is the password policy now
+=
+key-mgmt=wpa-psk
 """.strip("\n")
 
 

@@ -103,7 +103,7 @@ def test_comments_without_end_end(unit: str) -> None:
 
 
 def test_private_parts_and_secrets_leave_the_lines_where_they_were() -> None:
-    note = parse("a\n<private>\nsecret\n</private>\nkey AKIAIOSFODNN7EXAMPLE\nlast\n", "a.md")
+    note = parse("a\n<private>\nsecret\n</private>\nkey AKIAIOSFODNN7SAMPLE2\nlast\n", "a.md")
     assert len(note.lines) == 6
     assert note.lines[5] == "last"
     assert "secret" not in "".join(note.lines)

@@ -13,7 +13,7 @@ LETTERS = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2"
 BODY = "MIIEowIBAAKCAQEA7c8Wm0xq3Vf9yG2tS5rK1uN4oP6aB8dE"
 # A secret, and the part of it that must be gone.
 SECRETS = {
-    "aws": ("AKIAIOSFODNN7EXAMPLE", "IOSFODNN7"),
+    "aws": ("AKIAIOSFODNN7SAMPLE2", "IOSFODNN7"),
     "github": (f"ghp_{LETTERS[:36]}", LETTERS[:36]),
     "slack": (f"xoxb-123456789012-{LETTERS[:24]}", LETTERS[:24]),
     "openai": (f"sk-proj-{LETTERS}", LETTERS[:20]),

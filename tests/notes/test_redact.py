@@ -18,7 +18,7 @@ KEY_BODY = "MIIEpAIBAAKCAQEA7bq0xJ3f9yqk2c1Zp0Hh8Yw5tR4sV6uX/+aB1cD2eF3gH4iJ"
 
 # (kind, the secret, the text around it)
 TOKENS = [
-    ("aws-access-key", "AKIA" + "IOSFODNN7EXAMPLE", "the key is {} here"),
+    ("aws-access-key", "AKIA" + "IOSFODNN7SAMPLE2", "the key is {} here"),
     ("aws-access-key", "ASIA" + "QWERTYUIOPASDFGH", "({})"),
     ("github-token", "ghp_" + LETTERS[:36], "push with {}."),
     ("github-token", "ghs_" + LETTERS[:36], "{}"),
@@ -45,7 +45,7 @@ TOKENS = [
     ("azure-key", "AccountKey=" + LETTERS[:86] + "==", "DefaultEndpointsProtocol=https;{};EndpointSuffix=x"),
     ("huggingface-token", "hf_" + LETTERS[:34], "{}"),
     ("jwt", JWT, "cookie {}; path=/"),
-    ("basic-auth", "pass", "https://user:{}@host/path"),
+    ("basic-auth", "pass", "https://lin:{}@host/path"),
     ("basic-auth", "p%40ss:word", "postgres://admin:{}@db.internal:5432/main"),
     ("basic-auth", "hunter2", "redis://:{}@cache"),
     ("basic-auth", "dXNlcjpodW50ZXIy", "Authorization: Basic {}"),

@@ -25,6 +25,7 @@ _WORDS = {
     "token": "token",
     "key": "key",
     "authorization": "",  # only what stands in its place
+    "令牌": "token",
     "密钥": "key",
     "密鑰": "key",
     "秘钥": "key",
@@ -32,7 +33,11 @@ _WORDS = {
 }
 _CHINESE = [word for word in _WORDS if not word.isascii()]
 _PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
-_LONG = [word for word in _PLACES if word not in _WORDS and not word.startswith((" -", "curl", "redis"))]
+_LONG = [
+    word
+    for word in _PLACES
+    if word not in _WORDS and not word.startswith((" -", "curl", "redis", "psk", "tified"))
+]
 # Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
 # text has few; of the others a character that is rare elsewhere is looked for first.
 _ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
@@ -52,6 +57,7 @@ _PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
 # before the match it begins.
 _ANCHORS = {
     b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
+    b"psk": ("psk", 0),
     b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
     b"curl ": ("curl ", 0),
     b"zation": ("authorization", 7), b"p": (" -p", 2), b"cli": ("redis-cli", 6), b":": (":", 0),
@@ -60,7 +66,7 @@ _ANCHORS = {
 _PASSES = tuple(
     expression.encode()
     for expression in (
-        "p(?:ass|in|w|hrase|uk|(?<= -p))",
+        "p(?:ass|in|w|hrase|uk|sk|(?<= -p))",
         "k(?:ey|en(?<=token))",
         "c(?:ode|ret(?<=secret)|url |li(?<=redis-cli))",
         "zation(?<=authorization)",
@@ -75,7 +81,7 @@ _MARKS = tuple(dict.fromkeys(mark for mark, _ in _MARKED))
 _NAMES = {
     "password": r"(?:pass(?:wor[dt]|wd|phrase|code|e)?|pwd?|密[码碼]|口令)",
     "secret": r"secret",
-    "token": r"token",
+    "token": r"(?:token|令牌)",
     "key": r"(?:key|[密秘私][钥鑰])",
 }
 _BEFORE = {
@@ -95,7 +101,7 @@ _FLAG_NAME = r"(?:^|[\s\"'`(])--[\w-]*\Z"
 _SEPARATOR = (
     r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test|base))?(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?"
     r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|])|%(?:25)?3[ad](?:%(?:25)?2[027])?"
-    r"|,?\s{1,24}[\"']?value[\"']?[ \t]{0,2}[:=])[ \t\u3000*_]{0,3}"  # name: DB_PASSWORD, value: …
+    r"|,?\s{1,24}[\"']?value[\"']?[ \t]{0,2}[:=])[ \t\u3000\xa0*_]{0,3}"  # name: DB_PASSWORD, value: …
     r"|(?P<prose>[ \t]{1,3}(?:is|was)[ \t]{1,3}|['’]s[ \t]{1,3}|[ \t]?[是为][ \t]?))|(?P<flag>[ \t]{1,3}))"
 )
 _VALUE = (
@@ -123,7 +129,8 @@ _INNOCENT = (
     r"|(?:[a-z_]{2,20}(?::[\w,.]{1,40})?\|){1,8}[a-z_]{2,20}(?::[\w,.]{1,40})?\Z"  # required|min:8
     r"|\d{1,4}[-+–]?(?:chars?|characters?|digits?|letters?|days?|hours?|min|bits?|bytes?|words?)\b"
     r"|(?:sha|aes|rsa|md|base|utf|http|oauth|argon|pbkdf|ed|x|v|tls|hmac-?sha)[-_/]?\d{1,5}(?:[-_]?(?-i:[a-z]+|[A-Z]+))?\Z"
-    r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)\Z"
+    r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)(?::\d{1,6}(?:-\d{1,6})?)?\Z"
+    r"|(?-i:.{1,100}EXAMPLE(?:KEY)?\Z)"  # AKIAIOSFODNN7EXAMPLE
     r"|(?-i:[A-Z]{2,}(?:_[A-Z]+)+(?:_?\d)?\Z)"  # OPENAI_API_KEY names a variable
     r"|(?:[a-z0-9]{1,12}[-_]){0,3}x{4,}\Z"  # ghp_xxxx
     r"|" + _PLACEHOLDER
@@ -164,7 +171,10 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
         for found in _bytes(expression).finditer(lower):
             word, before = _ANCHORS[found[0]]
             words.setdefault(word, []).append(found.start() - before)
-    for word in _others(text, plain=":" in words, long=long):
+    others = _others(text, plain=":" in words, long=long)
+    if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
+        others.append("tified ")
+    for word in others:
         if places := _places(text, lower, word):
             words[word] = places
     return words
@@ -199,8 +209,9 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
         rows = _PLACES.get(word, ())
         if not (kind or rows):
             continue
+        fits = _any_of(word).match if rows else None
         for at in places:
-            for row in rows:
+            for row in rows if fits and fits(text, at) else ():
                 if span := _placed(text, at, *row):
                     yield span
             if kind and (span := _named(text, at, kind, word)):
@@ -220,6 +231,12 @@ def _places(text: str, lower: bytes, word: str) -> list[int]:
 @cache
 def _compiled(expression: str) -> re.Pattern[str]:
     return re.compile(expression, re.IGNORECASE)
+
+
+@cache
+def _any_of(word: str) -> re.Pattern[str]:
+    """Return what one of the places behind a word matches: most words stand in none."""
+    return _compiled("|".join(f"(?:{expression})" for _, _, expression, _ in _PLACES[word]))
 
 
 @cache
@@ -354,6 +371,7 @@ def is_base64(text: str) -> bool:
     """Tell base64 of a key from a path, which may begin alike."""
     return (
         _BASE64.match(text) is not None
+        and not text.endswith(("EXAMPLE", "EXAMPLEKEY"))
         and sum(map(str.isdigit, text)) >= _BASE64_LEAST
         and sum(map(str.isupper, text)) >= _BASE64_LEAST
     )

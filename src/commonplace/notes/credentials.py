@@ -32,6 +32,16 @@ _LONGEST_ROW = 2000
 _MOST_ROWS = 500
 _MARKUP = "*_`~ \t"
 
+# Values parted by commas, semicolons or tabs: the word is a name in the first line, alone or behind others.
+_CELL = r"(?:\"(?:[^\"\n]|\"\")*+\"|[^\"{sign}\n]*+)"
+_LONGEST_CELL = 40  # characters of a name
+_SIGNS = ",;\t"
+_AFTER_CELL = re.compile(rf"(?:{_PASSWORD}|pass|pwd?)\"?(?=[,;\t\r\n])", re.IGNORECASE)
+_CHPASSWD = re.compile(
+    r"echo[ \t](?:-\w[ \t])?[\"']?[^\s:\"']{1,32}:(?P<value>[^\s\"'|$<{\[][^\s\"'|]{3,63})[\"']?[ \t]*\|"
+    r"[ \t]*(?:sudo[ \t])?(?:/usr/sbin/)?ch\Z"
+)
+
 # The line below, or the next but one: in a list, in back-ticks, in a fenced block.
 _BELOW = (
     rf"{_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
@@ -48,8 +58,8 @@ _NO_VALUE = (
 
 # host:port:database:user:password, one a line.
 _PGPASS = (
-    r"(?m)^[ \t>`]*+(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\]):(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:"
-    r"(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$"
+    r"(?m)(?:^|(?<=[ \t>`\"']))(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\])"
+    r":(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$"
 )
 
 _HASHES = (
@@ -73,10 +83,10 @@ _DEFINE = (
 )
 
 # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
-_MANIFEST = r"(?m)^[ \t>]*+(?:- )?kind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$"
+_MANIFEST = r"(?m)\bkind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$"
 _PART = r"(?m)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n){2,}+"
 _DATA = (
-    r"(?m)^(?P<indent>[ \t>]*+)(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
+    r"(?m)^(?P<indent>[ \t>]*+)(?:[^\n]{0,80}[ \t])?(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
     r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)"
 )
 _ROW = r"(?m)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)"
@@ -185,6 +195,7 @@ def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterat
         password = assignments.names_password(word)
         if not (password or (tables and assignments.names_secret(word))):
             continue
+        yield from _listed(text, places if password else ())
         table = 0  # where the last one ends
         for at in places:
             if tables and at >= table and (rows := _table(text, at)):
@@ -232,6 +243,63 @@ def _table(text: str, at: int) -> tuple[int, int] | None:
         if last == len(text):
             break
     return start, last
+
+
+def _listed(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find what stands in lines of values below a name, and what goes to `chpasswd`."""
+    last = 0
+    for at in places:
+        if at >= last and _AFTER_CELL.match(text, at) and (rows := _list(text, at)):
+            last = rows[1]
+            yield from _cells(text, *rows)
+        if text[at - 2 : at] == "ch":
+            begin = max(0, at - _LONGEST_NAME)
+            if found := _CHPASSWD.search(text[begin:at]):
+                yield begin + found.start("value"), begin + found.end("value"), "password"
+
+
+def _list(text: str, at: int) -> tuple[int, int, str] | None:
+    """Return start, end and sign of values in lines of whose first line the character at `at` is a part."""
+    start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
+    end = text.find("\n", at, at + _LONGEST_ROW)
+    if end < 0:
+        return None
+    header = text[start:end].rstrip("\r")
+    sign = max(_SIGNS, key=header.count)
+    names = header.split(sign)
+    if len(names) < 2 or any(len(name) > _LONGEST_CELL or len(name.split()) > 3 for name in names):
+        return None
+    last = end
+    for _ in range(_MOST_ROWS):
+        following = text.find("\n", last + 1)
+        following = len(text) if following < 0 else following
+        if text.count(sign, last + 1, following) < len(names) - 1:
+            break
+        last = following
+        if last == len(text):
+            break
+    return (start, last, sign) if last > end else None
+
+
+def _cells(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
+    """Find the values of the columns whose name is that of a secret."""
+    rows = text[start:end].split("\n")
+    names = [name.strip(_MARKUP + '>"\r').replace("_", " ") for name in rows[0].split(sign)]
+    secret = {
+        place: assignments.kind_of(name) for place, name in enumerate(names) if _compiled(_HEADER).match(name)
+    }
+    cell = _compiled(_CELL.replace("{sign}", sign))
+    at = start + len(rows[0]) + 1
+    for row in rows[1:]:
+        place = len(row) - len(row.lstrip(" >"))
+        for column in range(len(names)):
+            found = cell.match(row, place)
+            value = found[0].strip('"' + _MARKUP + "\r") if found else ""
+            if value and (kind := secret.get(column)) and assignments.is_secret(value, kind, quoted=False):
+                begin = at + row.index(value, place)
+                yield begin, begin + len(value), kind
+            place = (found.end() if found else place) + 1
+        at += len(row) + 1
 
 
 def _columns(text: str, start: int, end: int) -> Iterator[Span]:

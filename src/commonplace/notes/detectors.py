@@ -185,7 +185,7 @@ SHAPES = (
     Shape("openshift-token", "sha256~", rf"{_URL}{{43}}{_END}"),
     Shape("packagist-token", "packagist_", rf"[a-z]{{2}}t_{_HEX}{{30,}}"),
     Shape("paddle-key", "pdl_live_apikey_ pdl_sdbx_apikey_", r"\w{40,}"),
-    Shape("pagerduty-key", "u+", rf"{_MIXED}[\w+-]{{18}}{_END}"),
+    Shape("pagerduty-key", "u+", rf"{_MIXED}[\w+-]{{18}}(?![\w/+=])"),
     Shape("pinecone-key", "pcsk_", r"\w{40,}"),
     Shape("pinterest-token", "pina_", rf"{_ANY}{{32,}}"),
     Shape("plaid-token", "access-sandbox- access-development- access-production-", _UUID),
@@ -289,7 +289,11 @@ INSIDE = (
 
 # What stands behind :// in an address; the group is the secret.
 ADDRESSES = (
-    ("basic-auth", r"[^\s/:@?#'\"<>]{0,128}:(?![${<%]|\*+@|\[REDACTED)([^\s/?'\"<>]{1,256})(?=@[\w\[])"),
+    (
+        "basic-auth",
+        r"[^\s/:@?#'\"<>]{0,128}:(?![${<%]|\*+@|\[REDACTED|(?:(?<=//user:)|(?<=//username:))pass(?:word|wd)?@)"
+        r"([^\s/?'\"<>]{1,256})(?=@[\w\[])",
+    ),
     ("slack-webhook", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/([\w+/-]{20,})"),
     ("discord-webhook", r"(?:ptb\.|canary\.)?discord(?:app)?\.com/api/webhooks/\d{1,20}/([\w-]{30,})"),
     ("feishu-webhook", r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v2/)?hook/([\w-]{20,})"),
@@ -317,11 +321,20 @@ SERVICES = frozenset(
 
 # Secrets in a fixed place behind a word: kind, word in lower case, expression of which the group is the
 # secret, what stands before the word.
-_HEADER = r"authorization[\"'\\]{0,2}[ \t]{0,2}[:=,][ \t]{0,2}[\"'\\]{0,2}"
+_HEADER = r"authorization[\"'\\]{0,2}[ \t]{0,2}[:=, ][ \t]{0,2}[\"'\\]{0,2}"
 _SCHEMES = r"(?:token|api-?key|api-token|key|bot|genie-?key|ssws|splunk|sso-key)"
 _LONG = r"(?=[a-z._~+/-]{0,60}\d)[\w.~+/:-]{16,}={0,2}"
 _COOKIE = r"cookie[\"']?[ \t]{0,2}[:=]"
 _WORD = r"([^\s\"'$<{-][^\s\"']{3,})"
+_NAMED = r"pass(?:wor[dt]|wd|phrase|code)?"
+_QUOTED = r"[\"']([^\s\"'$<{\\][^\s\"'\\]{3,127})[\"']"
+_DIGIT = r"(?=[^\s\"']{0,60}\d)"
+_EXPORT = r"(?:\bset[ \t]{1,2}-[a-z]{0,4}x[a-z]{0,2}|\bsetx)[ \t]{1,3}\w{0,60}\Z"  # fish, Windows
+_SETENV = r"(?:setenv|putenv)\([ \t]?[\"']\w{0,60}\Z"
+_ROLE = (
+    r"\b(?:create|alter)[ \t]{1,3}(?:user|role|login)\b[^;\n]{0,60}\Z"
+    r"|\b(?:with|encrypted|identified[ \t]by)[ \t]{1,3}\Z"
+)
 _SESSION = r"(?:session|sid|auth|token|csrf|xsrf|jwt)[\w.-]{0,30}"
 PLACES = (
     ("bearer-token", "bearer ", r"bearer[ \t]{1,3}((?=[a-z._~+/-]{0,60}\d)[\w.~+/-]{16,}={0,2})", ""),
@@ -355,6 +368,86 @@ PLACES = (
         "pass",
         r"password[ \t]{1,4}([^\s\"'$<{][^\s]{3,})",
         r"login[ \t]{1,4}\S{1,64}[ \t\r\n>]{1,16}\Z",
+    ),
+    # SQL
+    ("password", "pass", r"password[ \t]{1,3}(?:=[ \t]?)?'([^'\n$<{][^'\n]{3,127})'", _ROLE),
+    (
+        "password",
+        "tified ",
+        r"tified[ \t](?:with[ \t][\w'\"]{1,40}[ \t])?by[ \t]{1,3}"
+        r"(?:password[ \t])?'([^'\n$<{][^'\n]{3,127})'",
+        r"iden\Z",
+    ),
+    # keytool, nmcli
+    (
+        "password",
+        "pass",
+        rf"pass(?:wd|word)?[ \t]{{1,2}}[\"']?{_WORD}",
+        r"[ \t]-(?:src|dest|new)?(?:store|key)\Z",
+    ),
+    ("password", "pass", rf"password[ \t]{{1,2}}[\"']?{_WORD}", r"\bwifi[ \t]connect[ \t][^\n|;&]{1,60}\Z"),
+    # ds.setPassword("X"), #define WIFI_PASS "X", os.Setenv("DB_PASS", "X")
+    (
+        "password",
+        "pass",
+        rf"{_NAMED}\([ \t]?(?=[\"'][^\s\"']{{0,60}}[\d!@#%^&*]){_QUOTED}[ \t]?\)",
+        r"(?:set|with)_?\Z",
+    ),
+    (
+        "password",
+        "pass",
+        rf"{_NAMED}[ \t]{{1,8}}(?=\"[^\s\"']{{0,60}}\d){_QUOTED}",
+        r"#define[ \t]{1,4}\w{0,40}\Z",
+    ),
+    ("password", "pass", rf"{_NAMED}[\"'],[ \t]{{0,3}}{_QUOTED}", _SETENV),
+    *(
+        (
+            kind,
+            word,
+            rf"{word}[ \t]{{1,8}}(?=\"[^\s\"']{{15,}}){_QUOTED}",
+            r"#define[ \t]{1,4}(?:\w{0,40}_)?(?:api|access|auth|private|client|app)?_?\Z",
+        )
+        for kind, word in (("key", "key"), ("token", "token"), ("secret", "secret"))
+    ),
+    *(
+        (kind, word, rf"{word}\w{{0,20}}[ \t]{{1,3}}[\"']?{_DIGIT}{_WORD}", _EXPORT)
+        for kind, word in (
+            ("password", "pass"),
+            ("password", "pw"),
+            ("key", "key"),
+            ("token", "token"),
+            ("secret", "secret"),
+        )
+    ),
+    *(
+        (
+            "password",
+            word,
+            rf"{word}(?:d|wor[dt]|wd)?[ \t]{{0,3}}=[ \t]{{0,3}}\(?convertto-securestring"
+            rf"[ \t]{{1,3}}(?:-string[ \t]{{1,3}})?{_QUOTED}",
+            "",
+        )
+        for word in ("pass", "pw", "secret")
+    ),
+    (
+        "password",
+        "psk",
+        r"psk[ \t]{0,2}=[ \t]{0,2}[\"']?([^\s\"'$<{]{8,64})(?=[\"']?(?:\s|\Z))",
+        r"(?:\A|[\s>;#`])\Z",
+    ),
+    # aws configure set aws_secret_access_key X
+    (
+        "key",
+        "key",
+        r"key[ \t]{1,3}[\"']?((?=[a-z/+]{0,40}\d)[a-z0-9/+]{40})(?![\w/+=])",
+        r"secret[ _-]access[ _-]\Z",
+    ),
+    ("key", "key", r"key[ \t]{1,2}[\"'`]?((?:0x)?[0-9a-f]{64})(?!\w)", r"private[ _-]\Z"),
+    (
+        "secret",
+        "secret",
+        rf"secret[ \t]set[ \t][\w-]{{1,60}}[ \t]{{1,3}}(?:--body|-b)[ =][\"']?{_WORD}",
+        r"\bgh[ \t]\Z",
     ),
     # Of the pairs of a header the first, and one whose name says that it is a session.
     ("cookie", "cookie", rf"{_COOKIE}[ \t]{{0,2}}[\"']?[^\s=;\"']{{1,64}}=([^\s;,\"']{{16,}})", ""),

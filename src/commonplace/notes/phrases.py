@@ -14,15 +14,28 @@ from commonplace.notes import assignments
 from commonplace.notes.detectors import PASSWORD_WORDS
 from commonplace.notes.shapes import Span
 
-_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur)(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
-_IS = (
-    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?[ \t]{{1,3}}(?:is|are|was|ist|lautet|est)|['’]s)"
-    r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again))?[ \t]{0,2}:?[ \t]{1,3})[*_\"'`“]{0,3}"
+_OF = (
+    r"(?:[ \t]{1,3}(?:for|of|to|on|at|in|für|von|zum|zur|du|de|del|della)"
+    r"(?:[ \t]{1,3}[^\s.!?;:=,，。]{1,24}){1,5}?)"
 )
-_DASH = r"[ \t]{1,3}[-–—]{1,2}(?P<gap>)[ \t]{1,3}[*_\"'`“]{0,3}"
+_IS = (
+    rf"(?:{_OF}[ \t]{{0,3}}[:=：][ \t]{{0,3}}|(?:{_OF}?(?:,[ \t](?:which|it|that))?[ \t]{{1,3}}"
+    r"(?:is|are|was|ist|lautet|est|es|è|é|係)|(?:,[ \t]it)?['’]s)"
+    r"(?:[ \t]{1,3}(?:now|still|currently|just|simply|again|the[ \t]same))?[ \t]{0,2}:?[ \t]{1,3})"
+    r"[*_\"'`“]{0,3}"
+)
+_DASH = r"[ \t]{1,3}(?:[-–—]{1,2}(?P<gap>)|(?P<arrow>[-=]>|→))[ \t]{1,3}[*_\"'`“]{0,3}"
+_TO = r"[ \t]{1,3}(?P<to>to|as)[ \t]{1,3}[*_\"'`“]{0,3}"  # set the password to X
+_BARE = r"[ \t\xa0]{1,2}(?P<bare>[*_\"'`“]{0,3})"
+_TAG = r"</?(?:b|strong|em|i|code|kbd|tt|span|p|li|t[dhr]|d[dt])(?:[ \t][^<>\n]{0,60})?>"
+_TAGS = rf"[ \t]?[:：]?(?:{_TAG}[ \t\r\n:：]{{0,6}}){{2,6}}(?<!<th>)"
+_CHANGES = re.compile(r"\b(?:re)?set|\b(?:chang|updat|rotat|switch)ed?\b", re.IGNORECASE)
+_CHANGES_NEAR = 48  # characters before "password to X"
 _IS_ZH = (
-    r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t]{0,2}(?:(?:就|还|仍)?是|为|(?:改|设|换)[成为]了?)?"
-    r"(?:(?:(?<=[是为成了])|[:：=＝])[ \t:：]{0,3}|(?:(?<=[ \t])|[-–—]{1,2}[ \t]{0,2})(?P<gap>))[\"'`“「『]?"
+    r"(?:[（(][^()（）\n]{1,20}[）)])?[ \t\u3000\xa0]{0,2}(?:(?:就|还|仍|都)?是|为|係"
+    r"|已?经?(?:改|设|换|修改|更改|更新|变更|设置|重置)[成为]了?)?"
+    r"(?:(?:(?<=[是为成了係])|[:：=＝])[ \t\u3000\xa0:：]{0,3}"
+    r"|(?:(?<=[ \t\u3000\xa0])|(?:[-–—]{1,2}>?|=>|→|】)[ \t]{0,2}|(?=\d{6}(?!\d)))(?P<gap>))[\"'`“「『]?"
 )
 _VALUE = r"([^\s\"'`“”\u3000-\u9fff\uff00-\uffef]{4,128})"
 _PIN = (
@@ -32,8 +45,8 @@ _PIN = (
 )
 # By the word of which `assignments` knows where it stands, or one that is looked for here.
 _NAMES = {
-    "pass": rf"pass(?:wor[dt]s?|phrases?|codes?|e)(?:{_IS}|{_DASH}){_VALUE}",
-    "pw": rf"pw[ \t]{{1,2}}(?P<gap>)[*_\"'`“]{{0,3}}{_VALUE}",
+    "pass": rf"pass(?:wor[dt]s?|phrases?|codes?|wd|e)(?:{_IS}|{_DASH}|{_TO}|{_TAGS}|{_BARE}){_VALUE}",
+    "pw": rf"pwd?(?:{_IS}|{_TO}|[ \t]{{1,2}}(?P<gap>)[*_\"'`“]{{0,3}}){_VALUE}",
     "密码": rf"密码{_IS_ZH}{_VALUE}",
     "密碼": rf"密碼{_IS_ZH}{_VALUE}",
     "口令": rf"口令{_IS_ZH}{_VALUE}",
@@ -57,6 +70,20 @@ _COUNTED = re.compile(r"\d++(?:[.,]\d++)*+%?(?:-?[A-Z]?[a-z]++)*+(?:-?[A-Z]{1,5}
 _VERSION = re.compile(r"\d\.\d")
 _YEAR = re.compile(r"(?:19|20)\d\d\Z")
 _INSIDE = re.compile(r"[^\W_][@#$%^&*!+=]+[^\W_]|[a-z][A-Z]")
+# What no word has: digits in two places or a sign between, letters of both cases and no four in a row.
+_DRAWN = re.compile(
+    r"(?=\S*[A-Z])(?=\S*[a-z])(?=\S*\d)(?:(?=\S*\w[!#%^&*?@$]+\w)\S{8,64}"
+    r"|(?=\S*\d\D+\d)(?!\S*(?:[A-Z][a-z]{3}|[a-z]{4}|[A-Z]{4}))[A-Za-z0-9]{10,64})\Z"
+)
+# X is the password for …, X as the password, X 是服务器密码: what stands before the word.
+_AHEAD = re.compile(
+    r"(?<!\S)[\"'`“]?(?P<value>[^\s\"'`“”]{8,64})[\"'`”]?[ \t]{0,2}(?:"
+    r"(?:[—–-]{1,2}[ \t]|,[ \t])?(?:(?:that|it|this|which)[ \t])?(?:is|was|as)[ \t](?:the|our|my|your)[ \t]"
+    r"(?:[\w'’-]{1,20}[ \t]){0,3}|(?:这个?|就)?是[\u4e00-\u9fff]{0,8})\Z",
+    re.IGNORECASE,
+)
+_AHEAD_NEAR = 120  # characters
+_TELLS = (" is ", " was ", " as ", "是")
 _KEY_LEAST = 16
 _LINKS = frozenset(
     "and the for not use one two time based only free less term day year off out per all".split()
@@ -92,9 +119,25 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
                 continue
             if name == "key" and (text[at + 3 : at + 4] not in " '’" or not assignments.is_key(text, at)):
                 continue
+            if name in ("pass", "密码", "密碼") and (span := _ahead(text, at)):
+                yield span
             found = _compiled(name).match(text, at)
             if found and (span := _judged(text, found, name)):
                 yield span
+
+
+def _ahead(text: str, at: int) -> Span | None:
+    """Return the span of the value that a sentence tells before the word at `at`."""
+    if text[at - 1 : at] == " ":
+        if text[at + 4 : at + 5] not in ("w", "W", "p", "c"):  # passed
+            return None
+    elif "是" not in text[max(0, at - 9) : at]:
+        return None
+    before = text[max(0, at - _AHEAD_NEAR) : at]
+    found = _AHEAD.search(before) if any(word in before for word in _TELLS) else None
+    if not found or not _DRAWN.match(found["value"]) or assignments.is_innocent(found["value"]):
+        return None
+    return at - len(before) + found.start("value"), at - len(before) + found.end("value"), "password"
 
 
 def cards(text: str) -> Iterator[Span]:
@@ -123,6 +166,8 @@ def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
     start = found.start(found.lastindex or 1)
     end = assignments.bare_end(text, start, found.end())
     value = text[start:end]
+    if (tag := value.find("</")) > 0:
+        value, end = value[:tag], start + tag
     if name == "key" and assignments.is_base64(value):
         return start, end, "key"
     if _UNIT.match(text, end) or assignments.is_innocent(value) or assignments.is_code(value):
@@ -131,7 +176,15 @@ def _judged(text: str, found: re.Match[str], name: str) -> Span | None:
         return start, end, "pin"
     if name == "key":
         return (start, end, "key") if len(value) >= _KEY_LEAST and _is_made_up(value) else None
-    if found.groupdict().get("gap") is not None:  # nothing but a blank between the word and the value
+    lead = {lead for lead, part in found.groupdict().items() if part is not None}
+    if "bare" in lead:
+        return (start, end, "password") if _DRAWN.match(value) else None
+    if "to" in lead and not _CHANGES.search(text, max(0, found.start() - _CHANGES_NEAR), found.start()):
+        return None
+    if "arrow" in lead:
+        made_up = _is_made_up(value) and _CLAUSE_ENDS.match(text, end)
+        return (start, end, "password") if made_up else None
+    if "gap" in lead:  # nothing but a blank between the word and the value
         return (start, end, "password") if _stands_alone(text, value, end) else None
     told = _is_made_up(value) or (_CLAUSE_ENDS.match(text, end) is not None and _is_no_word(value))
     return (start, end, "password") if told else None

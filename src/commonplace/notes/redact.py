@@ -152,11 +152,11 @@ def _secrets(text: str) -> Iterator[Span]:
     if places:
         if b"BEGIN " in flat or b"Private-Lines" in flat:
             yield from shapes.private_keys(text)
-        tokens = list(shapes.tokens(text, places))
+        tokens = list(shapes.unbroken(text, shapes.tokens(text, places)))
         yield from tokens
         yield from shapes.marked(text, places)
         if b".eyJ" in flat:
-            yield from shapes.web_tokens(text)
+            yield from shapes.unbroken(text, shapes.web_tokens(text))
         if b"$" in flat or b"{" in flat:
             yield from credentials.hashes(text)
         if any(kind == "aws-access-key" for _, _, kind in tokens):

@@ -30,6 +30,13 @@ _PLACEHOLDER = re.compile(
     r"[-_.]?(?:your|my[-_]|xxx|example|placeholder|changeme|redacted|replace|insert|dummy|fake[-_]|0123456789abcdef\Z)",
     re.IGNORECASE,
 )
+_EXAMPLE = "EXAMPLE"  # what the keys of documents end in
+# A token that ends where its line does may go on in the next one.
+_BROKEN = (
+    r"(?:\r?\n[ \t>]{0,8}(?=[\w.-]{0,200}\d)(?=[\w.-]{0,200}[A-Z])(?=[\w.-]{0,200}[a-z])"
+    r"%s{20,}(?=[ \t]*+(?:\r?\n|\Z))){1,20}+"
+)
+_RESTS = {"jwt": _BROKEN % r"[\w.=-]", "api-key": _BROKEN % r"[\w-]"}
 _LONGEST_WORD = 28
 _LETTERS_LEAST = 10  # different letters of a token of one case
 _JUDGED = 200  # characters of a token that say whether it is made up
@@ -76,7 +83,7 @@ def tokens(text: str, places: Iterable[tuple[int, int]]) -> Iterator[Span]:
             at = prefix.end()
             for length, expression, shape in _rows(prefix[0]):
                 body = expression.match(text, prefix.start() + length)
-                if not body:
+                if not body or body[0].endswith(_EXAMPLE):
                     continue
                 at = max(at, body.end())
                 if shape.free or is_made_up(body[0]):
@@ -154,6 +161,15 @@ def web_tokens(text: str) -> Iterator[Span]:
         begin = head.find("eyJ")
         if begin >= 0 and len(head) - begin >= _JWT_HEAD_LEAST:
             yield tail.start() - len(head) + begin, tail.end(), "jwt"
+
+
+def unbroken(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Add to tokens that lines break what stands of them in the next lines."""
+    for start, end, kind in spans:
+        if text[end : end + 1] in ("\r", "\n") and (rest := _RESTS.get(kind)):
+            more = _compiled(rest).match(text, end)
+            end = more.end() if more else end
+        yield start, end, kind
 
 
 def private_keys(text: str) -> Iterator[Span]:
