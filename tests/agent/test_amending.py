@@ -311,3 +311,55 @@ def test_one_line_is_that_line_alone(memory: Memory, root: Path) -> None:
     forget(memory, f"{DAY}:4", confirm=code)
     assert "Lin signs" not in (root / DAY).read_text("utf-8")
     assert "蓝色抽屉" in (root / DAY).read_text("utf-8")
+
+
+# --- what a preview may show -----------------------------------------------------------------------------
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+BODY = "MIIEpAIBAAKCAQEAx9dTq0kYbV3uZ1fJ7mPqLr8sWnG2hC4oEvXyUtRbNzQdKfMw"
+BOX = (
+    f"# Box of Mirabel Okafor\n\n- The zinc box opens with token {TOKEN}.\n- Nickel <private>Mirabel Okafor "
+    f"hides in Lisbon</private> zinc.\n\n```\n-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n"
+    "-----END RSA PRIVATE KEY-----\n```\n\n- The password of the zinc server is:\n  Tr0ub4dor&3xQz\n"
+)
+HIDDEN = (TOKEN, BODY, "Lisbon", "Tr0ub4dor")
+
+
+def shown(answer: Answer) -> str:
+    return answer.text + json.dumps(answer.data)
+
+
+@pytest.mark.parametrize(("what", "kind"), [
+    ("memory/box.md", "note"), ("zinc", "text"), ("Lisbon", "text"), ("Mirabel Okafor", "person"),
+    ("memory/box.md#L3", "lines"), ("memory/box.md#L8", "lines"), ("memory/box.md#L13", "lines"),
+    ("memory/box.md#L4", "lines"), (BODY, "text"),
+])  # fmt: skip
+def test_a_preview_shows_no_secret_and_nothing_private(
+    memory: Memory, root: Path, what: str, kind: str
+) -> None:
+    (root / "memory" / "box.md").write_text(BOX, "utf-8")
+    read = call(memory, "memory_get", {"path": "memory/box.md"}).text
+    assert not [one for one in HIDDEN if one in read]
+    preview = forget(memory, what, kind=kind)
+    assert [place for place in preview.data["places"] if place["citation"].startswith("memory/box.md")]
+    assert not [one for one in HIDDEN if one in shown(preview)]
+    asked: list[str] = []
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as asking:
+        given = {"what": what, "kind": kind}
+        said = call(asking, "memory_forget", given, ask=lambda text, _: asked.append(text) or "decline")
+        left = call(asking, "memory_forget", given)
+    assert not [one for one in HIDDEN if one in f"{asked}{shown(said)}{shown(left)}"]
+    assert asked
+    assert left.data["approve"]
+    done = forget(memory, what, kind=kind, confirm=preview.data["confirm"])  # of the true words
+    assert not done.is_error, done.text
+    assert not [one for one in HIDDEN if one in shown(done)]
+
+
+def test_a_secret_that_changes_needs_another_look(memory: Memory, root: Path) -> None:
+    note = root / "memory" / "box.md"
+    note.write_text(BOX, "utf-8")
+    code = forget(memory, "memory/box.md", kind="note").data["confirm"]
+    note.write_text(BOX.replace(TOKEN, TOKEN[::-1].replace("_phg", "") + "_"), "utf-8")
+    assert forget(memory, "memory/box.md", kind="note", confirm=code).is_error
+    assert note.exists()
