@@ -78,6 +78,7 @@ def forget(
                 waiting = files.spool(ground, told, change=False)
                 previewing.check(ground, told, chosen.composed, waiting)
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
+            told = replace(told, requests=selecting.requested(ground, chosen))
             further = _of_choice(ground, chosen)
             path = begun.note(ground.workspace, told)
             try:
@@ -98,6 +99,7 @@ def _chosen(ground: Ground, what: Sequence[Selection] | Erasure) -> Chosen:
 def planned(ground: Ground, chosen: Chosen) -> Erasure:
     """Say what would go, and change nothing."""
     told = chosen.wanted.with_vectors(_vector_keys(ground, chosen.composed, chosen.wanted))
+    told = replace(told, requests=selecting.requested(ground, chosen))
     waiting = files.spool(ground, told, change=False)
     basis = previewing.basis(chosen.wanted, [*waiting, *chosen.composed.places])
     places = [*waiting, *chosen.composed.shown]
