@@ -363,3 +363,21 @@ def test_a_secret_that_changes_needs_another_look(memory: Memory, root: Path) ->
     note.write_text(BOX.replace(TOKEN, TOKEN[::-1].replace("_phg", "") + "_"), "utf-8")
     assert forget(memory, "memory/box.md", kind="note", confirm=code).is_error
     assert note.exists()
+
+
+def test_a_secret_in_the_name_of_a_caller_is_written_nowhere(memory: Memory, root: Path) -> None:
+    name = f"bot-{TOKEN}"
+
+    def asked(owner: Memory, tool: str, given: dict[str, str]) -> Answer:
+        return call(owner, tool, given, agent=name, session="s1")
+
+    said = asked(memory, "memory_correct", {"old": "Nothing but rain.", "new": "Nothing but snow."})
+    assert not said.is_error, said.text
+    assert not asked(memory, "memory_write", {"text": "The kiln is warm."}).is_error
+    code = asked(memory, "memory_forget", {"what": "blue drawer"}).data["confirm"]
+    assert not asked(memory, "memory_forget", {"what": "blue drawer", "confirm": code}).is_error
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as asking:
+        assert asked(asking, "memory_forget", {"what": "Penicillin"}).data["approve"]
+    assert b"by=agent" in tree(root)["memory/2026-02-14.md"]
+    holding = [p for p in root.rglob("*") if p.is_file() and TOKEN.encode() in p.read_bytes()]
+    assert not holding
