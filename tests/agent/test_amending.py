@@ -311,3 +311,73 @@ def test_one_line_is_that_line_alone(memory: Memory, root: Path) -> None:
     forget(memory, f"{DAY}:4", confirm=code)
     assert "Lin signs" not in (root / DAY).read_text("utf-8")
     assert "蓝色抽屉" in (root / DAY).read_text("utf-8")
+
+
+# --- what a preview may show -----------------------------------------------------------------------------
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+BODY = "MIIEpAIBAAKCAQEAx9dTq0kYbV3uZ1fJ7mPqLr8sWnG2hC4oEvXyUtRbNzQdKfMw"
+BOX = (
+    f"# Box of Mirabel Okafor\n\n- The zinc box opens with token {TOKEN}.\n- Nickel <private>Mirabel Okafor "
+    f"hides in Lisbon</private> zinc.\n\n```\n-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n"
+    "-----END RSA PRIVATE KEY-----\n```\n\n- The password of the zinc server is:\n  Tr0ub4dor&3xQz\n"
+)
+HIDDEN = (TOKEN, BODY, "Lisbon", "Tr0ub4dor")
+
+
+def shown(answer: Answer) -> str:
+    return answer.text + json.dumps(answer.data)
+
+
+@pytest.mark.parametrize(("what", "kind"), [
+    ("memory/box.md", "note"), ("zinc", "text"), ("Lisbon", "text"), ("Mirabel Okafor", "person"),
+    ("memory/box.md#L3", "lines"), ("memory/box.md#L8", "lines"), ("memory/box.md#L13", "lines"),
+    ("memory/box.md#L4", "lines"), (BODY, "text"),
+])  # fmt: skip
+def test_a_preview_shows_no_secret_and_nothing_private(
+    memory: Memory, root: Path, what: str, kind: str
+) -> None:
+    (root / "memory" / "box.md").write_text(BOX, "utf-8")
+    read = call(memory, "memory_get", {"path": "memory/box.md"}).text
+    assert not [one for one in HIDDEN if one in read]
+    preview = forget(memory, what, kind=kind)
+    assert [place for place in preview.data["places"] if place["citation"].startswith("memory/box.md")]
+    assert not [one for one in HIDDEN if one in shown(preview)]
+    asked: list[str] = []
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as asking:
+        given = {"what": what, "kind": kind}
+        said = call(asking, "memory_forget", given, ask=lambda text, _: asked.append(text) or "decline")
+        left = call(asking, "memory_forget", given)
+    assert not [one for one in HIDDEN if one in f"{asked}{shown(said)}{shown(left)}"]
+    assert asked
+    assert left.data["approve"]
+    done = forget(memory, what, kind=kind, confirm=preview.data["confirm"])  # of the true words
+    assert not done.is_error, done.text
+    assert not [one for one in HIDDEN if one in shown(done)]
+
+
+def test_a_secret_that_changes_needs_another_look(memory: Memory, root: Path) -> None:
+    note = root / "memory" / "box.md"
+    note.write_text(BOX, "utf-8")
+    code = forget(memory, "memory/box.md", kind="note").data["confirm"]
+    note.write_text(BOX.replace(TOKEN, TOKEN[::-1].replace("_phg", "") + "_"), "utf-8")
+    assert forget(memory, "memory/box.md", kind="note", confirm=code).is_error
+    assert note.exists()
+
+
+def test_a_secret_in_the_name_of_a_caller_is_written_nowhere(memory: Memory, root: Path) -> None:
+    name = f"bot-{TOKEN}"
+
+    def asked(owner: Memory, tool: str, given: dict[str, str]) -> Answer:
+        return call(owner, tool, given, agent=name, session="s1")
+
+    said = asked(memory, "memory_correct", {"old": "Nothing but rain.", "new": "Nothing but snow."})
+    assert not said.is_error, said.text
+    assert not asked(memory, "memory_write", {"text": "The kiln is warm."}).is_error
+    code = asked(memory, "memory_forget", {"what": "blue drawer"}).data["confirm"]
+    assert not asked(memory, "memory_forget", {"what": "blue drawer", "confirm": code}).is_error
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as asking:
+        assert asked(asking, "memory_forget", {"what": "Penicillin"}).data["approve"]
+    assert b"by=agent" in tree(root)["memory/2026-02-14.md"]
+    holding = [p for p in root.rglob("*") if p.is_file() and TOKEN.encode() in p.read_bytes()]
+    assert not holding

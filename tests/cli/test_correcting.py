@@ -122,3 +122,14 @@ def test_remember_says_what_it_contradicts(run: Run, workspace: Path) -> None:
     assert done.exit_code == 0
     assert "MEMORY.md#L1 says otherwise: Standup is at 9:30." in done.stderr
     assert "`commonplace correct 'MEMORY.md#L1' NEW`" in done.stderr
+
+
+def test_a_secret_in_the_name_of_an_agent_is_written_nowhere(run: Run, workspace: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6" * 3
+    (workspace / "memory" / "kiln.md").write_text("- The kiln burns at night.\n")
+    words = ("The kiln burns at night.", "The kiln burns at noon.")
+    result = run("--agent", f"b-{token}", "correct", *words, "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert "agent=b-" in (workspace / "memory" / "kiln.md").read_text()
+    files = [path for path in workspace.rglob("*") if path.is_file()]
+    assert not [path for path in files if token.encode() in path.read_bytes()]

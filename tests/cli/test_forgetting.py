@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.agent.tools import call
 from commonplace.cli import session
 from commonplace.erasure import begun, erasing, selecting
 from commonplace.erasure.wanted import Wanted
@@ -283,3 +284,33 @@ def test_a_terminal_gets_no_line_that_is_too_wide(
         shown = run("forget", *arguments, input="\n").stdout
         assert max(map(len, shown.splitlines())) <= 80
         assert "zircon" in shown
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+BOX = f"# Box\n\n- The zinc box opens with {TOKEN}.\n- zinc <private>in Lisbon</private>\n\n<private>\nzinc\n</private>\n"
+
+
+@pytest.mark.parametrize("arguments", [
+    ("memory/box.md", "--dry-run"), ("--text", "zinc", "--dry-run"), ("--query", "zinc"),
+    ("--text", "zinc", "--dry-run", "--format", "json"), ("memory/box.md", "--yes"),
+    ("--text", TOKEN, "--yes", "--format", "json"),
+])  # fmt: skip
+def test_a_terminal_shows_no_secret_and_nothing_private(
+    run: Run, workspace: Path, arguments: tuple[str, ...]
+) -> None:
+    (workspace / "memory" / "box.md").write_text(BOX)
+    result = run("forget", *arguments)
+    assert "memory/box.md" in result.stdout
+    assert TOKEN not in result.stdout + result.stderr
+    assert "Lisbon" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_agents_ask_for_is_listed_without_secrets(run: Run, workspace: Path, form: str) -> None:
+    (workspace / "memory" / "box.md").write_text(BOX)
+    with Memory.open(workspace, overrides={"embedding.provider": "none"}) as memory:
+        assert call(memory, "memory_forget", {"what": TOKEN, "kind": "text"}).data["approve"]
+    result = run("forget", "--pending", "--format", form)
+    assert result.exit_code == 0
+    assert "[REDACTED:" in result.stdout
+    assert TOKEN not in result.stdout

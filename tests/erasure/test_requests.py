@@ -12,7 +12,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent.tools import call
-from commonplace.erasure import requests
+from commonplace.erasure import begun, erasing, files, requests
+from commonplace.erasure.wanted import Wanted
 from commonplace.errors import ConfigError
 from commonplace.types import Erasure, Selection
 
@@ -82,3 +83,61 @@ def test_what_is_forgotten_otherwise_takes_the_request_along(memory: Memory) -> 
     assert done.complete, done.left
     assert [place.path for place in done.places if place.where == "requests"]
     assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+
+
+BOX = "# Box\n\n- token zx81.\n- Lisbon box.\n\n## Other\n\n- Zinc Mirabel.\n"
+BOX_PATH = "memory/box.md"
+
+
+@pytest.mark.parametrize(("asked", "kind"), [
+    (BOX_PATH, "note"), (f"{BOX_PATH}#L3", "lines"), (f"{BOX_PATH}#L3-L4", "lines"), ("zx81", "text"),
+    ("Mirabel", "person"),
+])  # fmt: skip
+def test_a_request_goes_with_the_note_that_it_asks_for(memory: Memory, asked: str, kind: str) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    assert call(memory, "memory_forget", {"what": asked, "kind": kind}).data["approve"]
+    call(memory, "memory_forget", {"what": "kiln", "kind": "text"})
+    done = memory.forget(Selection("note", BOX_PATH))
+    assert done.complete, done.left
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+    rest = b"".join(path.read_bytes() for path in requests.folder(memory.workspace).iterdir())
+    assert b"box" not in rest
+
+
+@pytest.mark.parametrize("selection", [
+    Selection("lines", f"{BOX_PATH}#L3"), Selection("lines", f"{BOX_PATH}#L3-L4"),
+    Selection("text", "zx81"), Selection("text", "token"),
+])  # fmt: skip
+def test_a_request_goes_with_any_of_its_lines(memory: Memory, selection: Selection) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L8", "kind": "lines"})
+    done = memory.forget(selection)
+    assert done.complete, done.left
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == [f"{BOX_PATH}#L8"]
+
+
+def test_a_request_stays_while_another_note_says_it(memory: Memory) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX + "- A kiln.\n")
+    call(memory, "memory_forget", {"what": "kiln", "kind": "text"})
+    assert memory.forget(Selection("note", BOX_PATH)).complete
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+
+
+def test_the_scan_finds_a_request_that_nobody_removed(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
+    monkeypatch.setattr(erasing, "STEPS", tuple(s for s in erasing.STEPS if s is not files.requests))
+    (left,) = memory.forget(Selection("note", BOX_PATH)).left
+    assert left.path.startswith(".commonplace/requests/")
+
+
+def test_one_that_was_killed_takes_the_request_along(memory: Memory) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": "zx81", "kind": "text"})
+    code = requests.listed(memory.workspace)[0].code
+    begun.note(memory.workspace, Wanted(notes=(BOX_PATH,), requests=(code,)))
+    assert memory.forget([]).complete
+    assert requests.listed(memory.workspace) == []

@@ -35,11 +35,12 @@ class Caller:
     asks_itself: bool = False
 
     def __post_init__(self) -> None:
-        """Take no name that says who wrote something rather than which agent did."""
+        """Take no secret in a name, and no name that says who wrote something rather than which agent did."""
+        from commonplace.notes.redact import redact, strip_private
         from commonplace.types.entries import NO_AGENT
 
-        if self.agent.strip().casefold() in NO_AGENT:
-            object.__setattr__(self, "agent", "")
+        agent = redact(strip_private(self.agent))[0]
+        object.__setattr__(self, "agent", "" if agent.strip().casefold() in NO_AGENT else agent)
 
     @property
     def name(self) -> str:

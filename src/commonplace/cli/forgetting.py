@@ -134,16 +134,23 @@ def _asked(request: Request) -> str:
     """Who asked for what, and when."""
     from commonplace.types.entries import UNNAMED
 
-    kind, value = request.selection.kind, screen.one_line(request.selection.value)
+    kind, value = request.selection.kind, screen.one_line(_shown(request.selection.value))
     who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"
     return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {kind}: {value}"
+
+
+def _shown(words: str) -> str:
+    """Words of who asked as they may be shown: hosts of agents record what a terminal shows."""
+    from commonplace.notes.redact import redact, strip_private
+
+    return redact(strip_private(words))[0]
 
 
 def _list_requests(ctx: click.Context, waiting: Sequence[Request], form: str) -> None:
     if form == "json":
         rows = [
             {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
-            | {"kind": one.selection.kind, "value": one.selection.value}
+            | {"kind": one.selection.kind, "value": _shown(one.selection.value)}
             for one in waiting
         ]
         session.write(render.to_json(rows))
@@ -302,7 +309,7 @@ def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
     from commonplace.erasure import begun
 
-    found = begun.told(memory.workspace)
+    found = list(map(_shown, begun.told(memory.workspace)))
     shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in found[:_MOST_NAMED])
     return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
 

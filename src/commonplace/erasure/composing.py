@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from commonplace import atomic, paths, records
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.erasure import cutting
-from commonplace.erasure.cutting import Cut
+from commonplace.erasure.cutting import Cut, Gone
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Known, Wanted
@@ -47,12 +47,16 @@ class Composed(NamedTuple):
 
     @property
     def places(self) -> list[Erased]:
-        """What goes, place by place."""
-        return [
-            Erased("notes", path, one.first, one.last, one.text)
-            for path, found in sorted(self.cuts.items())
-            for one in found.gone
-        ]
+        """What goes, place by place, in its own words."""
+        return [Erased("notes", path, one.first, one.last, one.text) for path, one in self._gone()]
+
+    @property
+    def shown(self) -> list[Erased]:
+        """What goes, place by place, as it may be shown: no private parts, no secrets."""
+        return [Erased("notes", path, one.first, one.last, one.shown) for path, one in self._gone()]
+
+    def _gone(self) -> Iterator[tuple[str, Gone]]:
+        return ((path, one) for path, found in sorted(self.cuts.items()) for one in found.gone)
 
 
 def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:

@@ -32,11 +32,15 @@ _EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "[
 
 
 class Gone(NamedTuple):
-    """Lines of a note that go, or lose words, and what they say; `whole` where they go."""
+    """Lines of a note that go, or lose words, and what they say; `whole` where they go.
+
+    `shown` is what they say as it may be shown.
+    """
 
     first: int
     last: int
     text: str
+    shown: str
     whole: bool
 
 
@@ -61,7 +65,8 @@ def cut(path: str, data: bytes, wanted: Wanted) -> Cut | None:
     if wanted.owns(path):
         last = len(page.lines)
         every = range(1, last + 1)
-        return Cut(None, (Gone(1, last, page.text.strip(), True),), frozenset(every), every)
+        gone = Gone(1, last, page.text.strip(), page.shown(1, last).strip(), True)
+        return Cut(None, (gone,), frozenset(every), every)
     lines = whole(page, wanted)
     changed = _parts(page, wanted, lines)
     if not lines and not changed:
@@ -304,6 +309,6 @@ def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> list[Gone]:
         if is_whole and last and last.whole and last.last == number - 1 and not page.begins(number):
             found[-1] = last._replace(last=number)
         else:
-            found.append(Gone(number, number, "", is_whole))
+            found.append(Gone(number, number, "", "", is_whole))
     told = (one._replace(text="\n".join(map(page.bare, range(one.first, one.last + 1)))) for one in found)
-    return [one for one in told if one.text.strip()]
+    return [one._replace(shown=page.shown(one.first, one.last)) for one in told if one.text.strip()]

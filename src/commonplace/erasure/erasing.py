@@ -22,6 +22,7 @@ from commonplace.erasure import (
     indexed,
     previewing,
     records,
+    redaction,
     scanning,
     selecting,
     stores,
@@ -32,6 +33,7 @@ from commonplace.erasure.selecting import Chosen
 from commonplace.erasure.wanted import Wanted
 from commonplace.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.history import applying, runs
+from commonplace.notes.redact import strip_private
 from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
 from commonplace.types.revisions import About, Change, Run
 
@@ -76,6 +78,7 @@ def forget(
                 waiting = files.spool(ground, told, change=False)
                 previewing.check(ground, told, chosen.composed, waiting)
             told = told.with_vectors(_vector_keys(ground, chosen.composed, told))
+            told = replace(told, requests=selecting.requested(ground, chosen))
             further = _of_choice(ground, chosen)
             path = begun.note(ground.workspace, told)
             try:
@@ -96,9 +99,10 @@ def _chosen(ground: Ground, what: Sequence[Selection] | Erasure) -> Chosen:
 def planned(ground: Ground, chosen: Chosen) -> Erasure:
     """Say what would go, and change nothing."""
     told = chosen.wanted.with_vectors(_vector_keys(ground, chosen.composed, chosen.wanted))
+    told = replace(told, requests=selecting.requested(ground, chosen))
     waiting = files.spool(ground, told, change=False)
-    places = [*waiting, *chosen.composed.places]
-    basis = previewing.basis(chosen.wanted, places)
+    basis = previewing.basis(chosen.wanted, [*waiting, *chosen.composed.places])
+    places = [*waiting, *chosen.composed.shown]
     places += composing.links(ground, replace(told, known=chosen.composed.known), change=False)
     places += files.copies(ground, told, change=False)
     for step in STEPS:
@@ -106,7 +110,14 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
     further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told, was_here=bool(places))]
-    return Erasure(tuple(places), tuple(further), dry_run=True, basis=basis)
+    return Erasure(tuple(map(_shown, places)), tuple(further), dry_run=True, basis=basis)
+
+
+def _shown(place: Erased) -> Erased:
+    """A place as it may be shown: of records of ours, too, without private parts and secrets."""
+    if place.where in ("notes", "links") or not place.text:
+        return place
+    return replace(place, text=redaction.Secrets().replaced(strip_private(place.text)))
 
 
 def _transcripts(places: Sequence[Erased]) -> list[str]:
@@ -193,7 +204,7 @@ def _erase(
     unreachable = [*further, *beyond.unreachable(ground, work.wanted, was_here=was_here)]
     left = _explained(ground, left, unreachable, work.blocked)
     run = runs.load(ground.workspace, work.run.id) if work.run else None
-    return Erasure(tuple(work.places), tuple(unreachable), (*work.troubles, *left), run)
+    return Erasure(tuple(map(_shown, work.places)), tuple(unreachable), (*work.troubles, *left), run)
 
 
 class _Work:
@@ -287,7 +298,7 @@ class _Work:
             settings=self.ground.settings.history,
         )
         self.run = self.run or self._earlier()
-        return composed[-1].places
+        return composed[-1].shown
 
     def _earlier(self) -> Run | None:
         """The run of one that was killed after it had changed the notes."""

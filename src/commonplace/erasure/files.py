@@ -144,13 +144,17 @@ def leftovers(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
 
 
 def requests(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
-    """Remove what agents asked to have forgotten and wait for, where it says it. Raises NoteUnreadable."""
+    """Remove what agents asked to have forgotten and wait for, where it says it or asks for some of it.
+
+    Raises NoteUnreadable.
+    """
     found: list[Erased] = []
     for path in _regular(ground, pending.folder(ground.workspace), ""):
         text = _read(ground, path).decode("utf-8", "replace")
         request = pending.read(ground.workspace, path)
         words = request.preview.basis.decode("utf-8", "replace") if request else ""
-        if wanted.found(text) or wanted.found(messages.unescaped(words)):
+        asks = request is not None and request.goes_with(wanted)
+        if asks or wanted.found(text) or wanted.found(messages.unescaped(words)):
             found.append(Erased("requests", ground.shown(path)))
             if change:
                 with records.translated(path):

@@ -23,7 +23,10 @@ Read = Callable[[str], bytes | None]
 
 
 class Offer(NamedTuple):
-    """Something that can go by itself: what cites it, what it says, the lines of its note as they stand."""
+    """Something that can go by itself: what cites it, what it says, the lines of its note as they stand.
+
+    What it says is as it may be shown: private parts are left out, secrets redacted.
+    """
 
     citation: str
     text: str
@@ -33,7 +36,7 @@ class Offer(NamedTuple):
 class _Part(NamedTuple):
     """Something that may be offered, and how good its hit was (0: the best).
 
-    `of` is said before its text, where what goes is more than that.
+    `of` is said before its text, where what goes is more than that; `shown` is its text as it may be shown.
     """
 
     citation: str
@@ -42,6 +45,7 @@ class _Part(NamedTuple):
     heading: bool = False
     of: str = ""
     lines: tuple[str, ...] = ()
+    shown: str = ""
 
 
 def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
@@ -52,7 +56,7 @@ def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
     pairs.sort(key=lambda pair: (-pair[0], pair[1].rank, pair[1].heading))
     found: dict[str, Offer] = {}
     for _, part in pairs:
-        found.setdefault(part.citation, Offer(part.citation, part.of + part.text, part.lines))
+        found.setdefault(part.citation, Offer(part.citation, part.of + part.shown, part.lines))
     return list(found.values())
 
 
@@ -60,7 +64,9 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
     """All that a note is made of; of a transcript what was found, since nothing less than all of it goes."""
     ranked = [(rank, hit) for rank, hit in enumerate(hits) if hit.path == path]
     if path.startswith(f"{SESSIONS}/") and path.endswith(".jsonl"):
-        yield from (_Part(path, hit.text, rank, of="(the whole session) ") for rank, hit in ranked)
+        yield from (
+            _Part(path, hit.text, rank, of="(the whole session) ", shown=hit.text) for rank, hit in ranked
+        )
         return
     page = Page(path, read(path) or b"")
     titles = {heading.line for heading in page.note.headings}
@@ -69,7 +75,16 @@ def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[_Part]:
         start, end = _all_that_goes(page, first, last)
         lines = tuple(page.bare(number) for number in range(start, end + 1))
         citation = cite(page.path, start, end)
-        yield _Part(citation, text, next(over, len(hits)), first in titles, lines=lines)
+        shown = _shown(page, first, last, text)
+        yield _Part(citation, text, next(over, len(hits)), first in titles, lines=lines, shown=shown)
+
+
+def _shown(page: Page, first: int, last: int, text: str) -> str:
+    """The text of lines as it may be shown: their own, unless something of them is private or secret."""
+    lines = page.shown(first, last)
+    if lines == "\n".join(page.bare(number) for number in range(first, last + 1)):
+        return text
+    return " ".join(lines.split()) or "(private)"
 
 
 def _units(page: Page, titles: set[int]) -> Iterator[tuple[int, int, str]]:

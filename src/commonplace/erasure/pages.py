@@ -69,6 +69,17 @@ class Page:
         """What readers make of it; private parts are blank, secrets are there."""
         return parse(decode(self._data), self.path, redacted=False)
 
+    def shown(self, first: int, last: int) -> str:
+        """Return lines as they may be shown: private parts blank, secrets redacted.
+
+        The whole note is redacted: a key, or a value below the word for it, is known by its context alone.
+        """
+        return "\n".join(self._shown[first - 1 : last])
+
+    @cached_property
+    def _shown(self) -> Sequence[str]:
+        return parse(decode(self._data), self.path).lines
+
     @cached_property
     def statements(self) -> list[Statement]:
         """What the note states, one by one."""

@@ -5,6 +5,7 @@ A file for each in `.commonplace/requests/`, for the owner's eyes only: it holds
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace import atomic, paths, records
+from commonplace.erasure import wanted as intents
+from commonplace.erasure.wanted import Wanted
 from commonplace.errors import ConfigError
 from commonplace.types.erasure import Erasure, Selection
 
@@ -34,6 +37,18 @@ class Request:
     at: datetime
     agent: str = ""
     session: str = ""
+
+    @property
+    def wanted(self) -> Wanted:
+        """What its preview is of; nothing where that cannot be read."""
+        try:
+            return intents.decode(json.loads(self.preview.basis))
+        except (ValueError, TypeError, KeyError):
+            return Wanted()
+
+    def goes_with(self, wanted: Wanted) -> bool:
+        """Whether it asks for something that is forgotten, the lines of which it would keep."""
+        return self.code in wanted.requests or wanted.overlaps(self.wanted)
 
 
 def folder(workspace: paths.Workspace) -> Path:
@@ -57,7 +72,7 @@ def keep(
     now = now or datetime.now().astimezone()
     paths.prepare_derived(workspace, folder(workspace))
     with atomic.locked(paths.lock_file(workspace, "requests")):
-        every = [request for _, request in _all(workspace) if request]  # a wrong clock removes nothing here
+        every = kept(workspace)  # a wrong clock removes nothing here
         waiting = [one for one in every if abs(now - one.at) <= LASTS]
         same = [one for one in every if one.selection == selection and one.agent == agent]
         if not same and len(waiting) >= MOST:
@@ -83,6 +98,11 @@ def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Requ
         else:
             found.append(request)
     return sorted(found, key=lambda request: (request.at, request.code))
+
+
+def kept(workspace: paths.Workspace) -> list[Request]:
+    """Return all that lie here, those that no longer count as well."""
+    return [request for _, request in _all(workspace) if request]
 
 
 def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:

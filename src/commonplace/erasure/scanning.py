@@ -21,6 +21,7 @@ import apsw
 from commonplace import paths
 from commonplace.base.connection import SIDE_FILES, connect
 from commonplace.base.root import Root
+from commonplace.erasure import requests
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
 from commonplace.erasure.messages import unescaped
@@ -93,13 +94,21 @@ def scan(ground: Ground, wanted: Wanted) -> list[Trace]:
     for path in files(ground, lambda error: closed(Path(error.filename), error)):
         shown = ground.shown(path)
         try:
-            if count := of_file(path, sought):
+            if count := of_file(path, sought) or _asks_for(ground, path, wanted):
                 found.append(Trace(shown, count))
             elif wanted.found(shown):
                 found.append(Trace(shown, 1, "its name says it: rename it"))
         except OSError as error:
             closed(path, error)
     return found
+
+
+def _asks_for(ground: Ground, path: Path, wanted: Wanted) -> int:
+    """Count a request of an agent for what was forgotten: it holds lines, whose words nobody looks for."""
+    if path.parent != requests.folder(ground.workspace):
+        return 0
+    request = requests.read(ground.workspace, path)
+    return int(request is not None and request.goes_with(wanted))
 
 
 def files(ground: Ground, closed: Callable[[OSError], None]) -> Iterator[Path]:

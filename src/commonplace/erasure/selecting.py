@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, get_args
 
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.erasure import composing
+from commonplace.erasure import composing, requests
 from commonplace.erasure.composing import Composed
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.ground import Ground
@@ -249,6 +249,30 @@ def _other_transcripts(ground: Ground, wanted: Wanted) -> dict[str, bytes]:
     folder = ground.workspace.root / SESSIONS
     names = (ground.shown(path) for path in sorted(folder.glob("*.jsonl")) if path.stem not in stems)
     return {name: data for name in names if (data := ground.read(name)) is not None}
+
+
+def requested(ground: Ground, chosen: Chosen) -> tuple[str, ...]:
+    """Return the codes of what agents ask for that goes along: its lines, words that no note says then."""
+    waiting = [(one.code, one.wanted) for one in requests.kept(ground.workspace)]
+    if not waiting:
+        return ()
+    gone = {
+        path: "\n".join(one.text for one in cut.gone if one.whole)
+        for path, cut in chosen.composed.cuts.items()
+    }
+    lines = {(path, line) for path, text in gone.items() for line in text.split("\n")}
+    after = {change.path: change.after for change in chosen.composed.changes}
+    staying = [data for name in chosen.names if (data := after.get(name, ground.read(name))) is not None]
+    rest = "\n".join(data.decode("utf-8", "replace") for data in staying)
+    went = "\n".join(gone.values())
+
+    def goes(asked: Wanted) -> bool:
+        held = ((one.path, line) for one in asked.blocks for line in one.lines if any(map(str.isalnum, line)))
+        words = [Words((one,)) for one in (*asked.texts, *asked.sentences)]
+        words += [Words((one,), names=True) for one in asked.people]
+        return not lines.isdisjoint(held) or any(one.found(went) and not one.found(rest) for one in words)
+
+    return tuple(code for code, asked in waiting if goes(asked))
 
 
 def partly_named(ground: Ground, chosen: Chosen) -> Iterator[tuple[str, str]]:

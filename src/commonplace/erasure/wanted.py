@@ -47,8 +47,9 @@ class Wanted:
 
     `people` are names, whose statements go whole; `texts` words that are cut out; `sentences` those that only
     the forgotten notes, lines and sessions say, looked for in all else. `vectors` are keys of the cache of
-    vectors, in hexadecimal. `known` are the notes that were changed already. `shown` is what a preview
-    showed, None where there was none: while no note is changed, nothing else may go.
+    vectors, in hexadecimal. `requests` are the codes of what agents ask for that goes as well. `known` are
+    the notes that were changed already. `shown` is what a preview showed, None where there was none: while no
+    note is changed, nothing else may go.
     """
 
     people: tuple[str, ...] = ()
@@ -58,6 +59,7 @@ class Wanted:
     notes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     vectors: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
     known: tuple[Known, ...] = ()
     statements: int = 0
     run: str = ""
@@ -100,6 +102,15 @@ class Wanted:
     def owns(self, path: str) -> bool:
         """Whether the whole of a note goes, because of its name or because it was asked for."""
         return path in self.notes or self.whole.found(path)
+
+    def overlaps(self, other: Wanted) -> bool:
+        """Whether another names a note, lines or a session that goes with this one, whatever they say."""
+        lines = {(one.path, line) for one in self.blocks for line in one.lines if any(map(str.isalnum, line))}
+        return (
+            not set(self.sessions).isdisjoint(other.sessions)
+            or any(map(self.owns, (*other.notes, *(one.path for one in other.blocks))))
+            or any((one.path, line) in lines for one in other.blocks for line in one.lines)
+        )
 
     def with_vectors(self, keys: Iterable[str]) -> Wanted:
         """Return it with further keys of vectors."""

@@ -228,13 +228,19 @@ def _passed_over(workspace: paths.Workspace) -> list[str]:
 
 
 def _fit(about: About) -> About:
-    """What a run says of itself as it may be kept: no secret and no private part, the title on one line."""
+    """What a run says of itself, and of who asked, as it may be kept: no secret and no private part."""
     from commonplace.notes.redact import redact, strip_private
 
     def fit(text: str) -> str:
         return redact(strip_private(text))[0].strip()
 
-    return replace(about, title=" ".join(fit(about.title).split()), why=fit(about.why))
+    return replace(
+        about,
+        title=" ".join(fit(about.title).split()),
+        why=fit(about.why),
+        agent=fit(about.agent),
+        session=fit(about.session),
+    )
 
 
 def _check(workspace: paths.Workspace, changes: Sequence[Change]) -> None:

@@ -125,9 +125,12 @@ def of_marks(**marks: str) -> str:
     """Write what code says of a line as the comment that `take` reads back; empty values are left out.
 
     `from_` and `to` are references, `since` and `until` days; see `MARKS`. Blanks and what would end the
-    comment are written as %20 and so on. Raises ValueError for a name that is none.
+    comment are written as %20 and so on; an agent's name loses secrets. Raises ValueError for a name that is
+    none.
     """
     named = {name.rstrip("_"): value for name, value in marks.items() if value}
+    if "agent" in named:
+        named["agent"] = _public(named["agent"])
     if unknown := named.keys() - MARKS.keys():
         raise ValueError(f"no mark of ours: {', '.join(sorted(unknown))}")
     told = (f"{name}={_encoded(named[name][: MARKS[name]])}" for name in MARKS if name in named)
@@ -162,12 +165,17 @@ def _decoded(value: str) -> str:
 
 def _value(text: str, longest: int) -> str:
     """Return a value that ends neither the comment nor itself, on one line, without secrets."""
-    from commonplace.notes.redact import redact, strip_private
-
     plain = "".join(c if c.isprintable() else " " for c in text if not 0xD800 <= ord(c) <= 0xDFFF)
-    plain = re.sub("[;<>]", " ", redact(strip_private(" ".join(plain.split())))[0])
+    plain = re.sub("[;<>]", " ", _public(" ".join(plain.split())))
     short = " ".join(plain.split())[:longest]
     return re.sub("-{2,}", "-", short).strip(" -")
+
+
+def _public(text: str) -> str:
+    """Who somebody says to be, without secrets and private parts."""
+    from commonplace.notes.redact import redact, strip_private
+
+    return redact(strip_private(text))[0]
 
 
 def disarmed(text: str, *, entirely: bool) -> str:

@@ -46,6 +46,7 @@ class Selection:
 class Erased:
     """One place that goes, or went: which store, which file, its lines (0: all of it, or none), its words.
 
+    Of its words private parts are blank and secrets redacted, as where notes are read.
     Of a link among notes `text` is the file that it leads to. In stores that are not read line by line
     `count` says how many records of them it is, and `text` is empty.
     """
