@@ -64,23 +64,39 @@ def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
 def links(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     """Name the links to notes that change, each with its file; remove those to files that are no more.
 
-    `wanted` knows which notes change. Raises NoteUnreadable.
+    Links with a name that is forgotten go as well, and links to such a link. `wanted` knows which notes
+    change. Raises NoteUnreadable.
     """
     workspace, root = ground.workspace, ground.workspace.files
     found: list[Erased] = []
+    gone: list[tuple[int, str]] = []
     with atomic.locked(ground.lock) if change else nullcontext():
         listing = _listing(workspace, ground.settings)
         changed = {os.path.realpath(f"{listing.root}/{known.path}"): known for known in wanted.known}
+        # All are followed before one goes: a link through another leads nowhere without it.
         for path in sorted(set(listing.links)):
-            real = os.path.realpath(f"{listing.root}/{path}")
+            *through, real = _chain(f"{listing.root}/{path}")
             known = changed.get(real)
-            if known is None or (known.after and known.path != path):
+            named = any(wanted.owns(os.path.relpath(one, listing.root)) for one in through)
+            if not named and (known is None or (known.after and known.path != path)):
                 continue
             found.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
-            if change and not known.after:
-                with records.translated(path):
-                    root.unlink(workspace.root / path, missing_ok=True)
+            if named or (known and not known.after):
+                gone.append((len(through), path))
+        for _, path in sorted(gone, reverse=True) if change else ():  # who is killed leaves whole chains
+            with records.translated(path):
+                root.unlink(workspace.root / path, missing_ok=True)
     return found
+
+
+def _chain(path: str) -> list[str]:
+    """A link, the links that it leads through, and at the end what it leads to, there or not."""
+    found: list[str] = []
+    while os.path.islink(path) and path not in found:
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        found.append(path)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    return [*found, os.path.realpath(path)]
 
 
 def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:
