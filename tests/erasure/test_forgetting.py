@@ -779,3 +779,14 @@ def test_names_of_links_and_of_empty_folders_are_told(memory: Memory) -> None:
     assert {trace.path: trace.remedy for trace in erasure.left} == {
         "memory/zoe-quist": told, "zoe-quist.txt": told,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", ["3-1", "9", "0"])
+def test_wrong_lines_are_refused_as_readers_refuse_them(memory: Memory, lines: str) -> None:
+    write(memory.workspace.root / "memory" / "b.md", "- a", "- b", "- c")
+    memory.sync()
+    with pytest.raises(NoteNotFound) as reading:
+        memory.get(f"memory/b.md:{lines}")
+    with pytest.raises(NoteNotFound) as forgetting:
+        memory.forget(Selection("lines", f"memory/b.md:{lines}"))
+    assert str(forgetting.value) == str(reading.value)

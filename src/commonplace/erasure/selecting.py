@@ -135,16 +135,14 @@ def _blocks(ground: Ground, path: str, reference: Reference, seen: Sequence[str]
     Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen are not told apart.
     """
     page = Page(path, ground.read(path) or b"")
-    total = len(page.lines)
-    first, last = reference.first, min(total, reference.last if reference.last is not None else total)
     if seen:
         places = page.places(seen)
-        if first not in places and len(places) != 1:
+        if reference.first not in places and len(places) != 1:
             raise PreviewOutdated([path])
-        first = first if first in places else places[0]
+        first = reference.first if reference.first in places else places[0]
         last = first + len(seen) - 1
-    if not 1 <= first <= last:
-        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+    else:
+        first, last = excerpt.lines(path, reference, len(page.lines))
     for run in _runs(going(page, first, last)):
         lines = tuple(page.bare(number) for number in run)
         places = page.places(lines)
