@@ -6,7 +6,9 @@ settings leave them out of the index.
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +20,7 @@ from commonplace.erasure.cutting import Cut
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Known, Wanted
+from commonplace.errors import NoteUnreadable
 from commonplace.history import runs
 from commonplace.notes import comments, excerpt
 from commonplace.notes.scan import Listing, Source, look
@@ -31,6 +34,7 @@ Read = Callable[[str], bytes | None]
 Moved = Callable[[int], str | None]
 Shift = Callable[[str, str, Moved], str]
 ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
+_DENIED = os.strerror(errno.EACCES).lower()  # as `paths.reason` says it
 _PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
 
 
@@ -59,6 +63,18 @@ def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
     """Return the paths of the workspace's own notes, posix and relative to it; each file has one."""
     states = _listing(workspace, settings).states()
     return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `applying.contain` changes no such
+
+
+def unreadable(names: Iterable[str], read: Read) -> dict[str, str]:
+    """Return the notes that cannot be read now, each with the reason and what mends it."""
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            read(name)
+        except NoteUnreadable as error:
+            mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
+            found[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
+    return found
 
 
 def links(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:

@@ -105,8 +105,12 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
+    closed = [
+        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        for path, reason in chosen.unreadable.items()
+    ]
     further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told, was_here=bool(places))]
-    return Erasure(tuple(places), tuple(further), dry_run=True, basis=basis)
+    return Erasure(tuple(places), (*closed, *further), dry_run=True, basis=basis)
 
 
 def _transcripts(places: Sequence[Erased]) -> list[str]:
@@ -242,6 +246,7 @@ class _Work:
     def notes(self, now: datetime | None) -> list[Erased]:
         """Change the notes; one that cannot be changed does not keep the others from it."""
         names = composing.notes(self.ground.workspace, self.ground.settings)
+        self.blocked |= composing.unreadable(names, self.ground.read)
         while True:
             try:
                 found = self._changed([name for name in names if name not in self.blocked], now)
