@@ -379,6 +379,44 @@ def test_a_note_that_cannot_be_read_holds_no_other_up(
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
+def test_a_folder_of_notes_that_cannot_be_written_to_is_named(
+    reachable_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the note alone, which may well be writable or not there yet."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root, home = reachable_path / "ws", reachable_path / "home"
+    (root / "memory").mkdir(parents=True)
+    home.mkdir()
+    (root / "memory" / "a.md").write_text("- The walnut desk is upstairs.\n")
+    for path in (root, *root.rglob("*")):
+        os.chown(path, OWNER, OWNER)
+
+    def act() -> None:
+        (root / "memory").chmod(0o555)
+        told: list[str] = []
+        with Memory.open(root) as memory:
+            for write in (
+                lambda: memory.remember("The kettle is red."),
+                lambda: memory.correct("The walnut desk is upstairs.", "The walnut desk is down."),
+            ):
+                try:
+                    write()
+                except CommonplaceError as error:
+                    told.append(str(error))
+        (home / "said").write_text(json.dumps({"told": told}))
+
+    warm = reachable_path / "warm"
+    shutil.copytree(root, warm)
+    with Memory.open(warm) as memory:
+        memory.remember("The kettle is red.")
+        memory.correct("The walnut desk is upstairs.", "The walnut desk is down.")
+    told = said(as_user(OWNER, home, act), home / "said")["told"]
+    assert len(told) == 2
+    for line in told:
+        assert f"its folder {root}/memory cannot be written to; chmod u+w {root}/memory" in line, line
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
 def test_root_writes_into_the_workspace_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `sudo` made is the owner's: he writes, searches and takes back afterwards."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
