@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 import sys
 import time
@@ -194,7 +195,21 @@ def _translated(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        denied = isinstance(error, PermissionError)
+        raise NoteUnreadable(paths.shown(path), (denied and _closed(path)) or paths.reason(error)) from error
+
+
+def _closed(path: Path) -> str:
+    """Say that the folder of a file cannot be written to, with the remedy; empty where it can."""
+    folder = path.parent
+    while not os.path.lexists(folder) and folder != folder.parent:
+        folder = folder.parent
+    if os.access(folder, os.W_OK | os.X_OK):
+        return ""
+    shown = paths.shown(folder)
+    mine = not hasattr(os, "geteuid") or os.stat(folder).st_uid == os.geteuid()
+    remedy = f"chmod u+w {shlex.quote(shown)}" if mine else "ask its owner, or keep a workspace of your own"
+    return f"permission denied: its folder {shown} cannot be written to; {remedy}"
 
 
 @contextmanager

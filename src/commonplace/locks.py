@@ -116,7 +116,7 @@ def _open(path: Path) -> int:
 
 
 def _removed(path: Path) -> bool:
-    """Remove what stands in the place of a lock file in our own folder of locks: a fifo, an empty folder.
+    """Remove what stands in the place of a lock file in our own folder: a fifo, an empty folder, a hard link.
 
     A lock file that another process makes there meanwhile stays: all who remove hold the folder locked. A
     link stays as well, since it may have been meant.
@@ -127,8 +127,9 @@ def _removed(path: Path) -> bool:
     with suppress(OSError), root.listed(path.parent) as folder:
         assert isinstance(folder, int)
         fcntl.flock(folder, fcntl.LOCK_EX)
-        mode = os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode
-        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        status = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
+        mode = status.st_mode
+        if (stat.S_ISREG(mode) and status.st_nlink == 1) or stat.S_ISLNK(mode):
             return stat.S_ISREG(mode)
         if stat.S_ISDIR(mode):
             root.rmdir(path)

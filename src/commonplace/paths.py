@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.base.root import LIMIT, Root, Unsafe, is_hidden, kind
+from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
 from commonplace.base.signature import KEY_FILE, is_kept, load_keys
 from commonplace.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
 
@@ -22,7 +22,7 @@ APPLICATION = "commonplace"
 WORKSPACE_VARIABLE = "COMMONPLACE_WORKSPACE"
 MEMORY_FILE = "MEMORY.md"
 MEMORY_FOLDER = "memory"
-DERIVED_FOLDER = ".commonplace"
+DERIVED_FOLDER = OWN_FOLDER
 SETTINGS_FILE = "commonplace.toml"
 _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 

@@ -22,6 +22,7 @@ from commonplace.agent.worker import IndexWorker
 from commonplace.errors import CommonplaceError
 from commonplace.history import undoing
 from commonplace.history.undoing import NothingToUndo
+from commonplace.lifecycle import rollup
 from commonplace.servers import daemon
 from commonplace.types import Entry, Provenance, Selection
 
@@ -320,6 +321,99 @@ def test_two_users_write_one_note(reachable_path: Path, monkeypatch: pytest.Monk
         assert "a workspace of your own" in message
         assert "\n" not in message
     assert made[OTHER]["warned"] == ["level 2"]
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
+def test_a_note_that_cannot_be_read_holds_no_other_up(
+    reachable_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forgetting and rolling up name it, do the rest, and go on with it once it can be read."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root, home = reachable_path / "ws", reachable_path / "home"
+    notes = root / "memory"
+    notes.mkdir(parents=True)
+    home.mkdir()
+    for name, line in (
+        ("a", "Zoe Quist likes tea."),
+        ("closed", "Zoe Quist is here."),
+        ("2025-01-03", "It rained."),
+        ("2025-02-03", "It snowed."),
+    ):
+        (notes / f"{name}.md").write_text(f"- {line}\n- The walnut desk is upstairs.\n")
+    for path in (root, *root.rglob("*")):
+        os.chown(path, OWNER, OWNER)
+    (notes / "closed.md").chmod(0)
+
+    def act() -> None:
+        told: dict[str, object] = {}
+        with Memory.open(root) as memory:
+            planned = memory.forget(Selection("person", "Zoe Quist"), dry_run=True)
+            told["planned"] = [one.what for one in planned.unreachable]
+            done = memory.forget(planned)
+            told["left"] = [f"{trace.path}: {trace.remedy}" for trace in done.left]
+            told["a"] = (notes / "a.md").read_text().splitlines()
+            rolled = rollup.rollup(memory)
+            told["refused"] = [month.refused for month in rolled.months]
+            told["warnings"] = rolled.warnings
+            (notes / "closed.md").chmod(0o600)
+            told["resumed"] = [trace.path for trace in memory.forget([]).left]
+            told["closed"] = (notes / "closed.md").read_text().splitlines()
+        (home / "said").write_text(json.dumps(told))
+
+    warm = reachable_path / "warm"  # or the other user would have to import what only root may read
+    shutil.copytree(root, warm)
+    with Memory.open(warm) as memory:
+        memory.forget(Selection("text", "Zoe Quist"))
+        rollup.rollup(memory)
+    told = said(as_user(OWNER, home, act), home / "said")
+    assert told["planned"][0].startswith("memory/closed.md: what it says is not known: permission denied")
+    assert told["left"] == [
+        "memory/closed.md: cannot be changed: permission denied; allow it (chmod u+rw memory/closed.md);"
+        " then: commonplace forget --resume"
+    ]
+    assert told["a"] == told["closed"] == ["- The walnut desk is upstairs."]
+    assert told["refused"] == ["", ""]
+    (line,) = told["warnings"]
+    assert line.startswith("memory/closed.md: permission denied; its references")
+    assert told["resumed"] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")
+def test_a_folder_of_notes_that_cannot_be_written_to_is_named(
+    reachable_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the note alone, which may well be writable or not there yet."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root, home = reachable_path / "ws", reachable_path / "home"
+    (root / "memory").mkdir(parents=True)
+    home.mkdir()
+    (root / "memory" / "a.md").write_text("- The walnut desk is upstairs.\n")
+    for path in (root, *root.rglob("*")):
+        os.chown(path, OWNER, OWNER)
+
+    def act() -> None:
+        (root / "memory").chmod(0o555)
+        told: list[str] = []
+        with Memory.open(root) as memory:
+            for write in (
+                lambda: memory.remember("The kettle is red."),
+                lambda: memory.correct("The walnut desk is upstairs.", "The walnut desk is down."),
+            ):
+                try:
+                    write()
+                except CommonplaceError as error:
+                    told.append(str(error))
+        (home / "said").write_text(json.dumps({"told": told}))
+
+    warm = reachable_path / "warm"
+    shutil.copytree(root, warm)
+    with Memory.open(warm) as memory:
+        memory.remember("The kettle is red.")
+        memory.correct("The walnut desk is upstairs.", "The walnut desk is down.")
+    told = said(as_user(OWNER, home, act), home / "said")["told"]
+    assert len(told) == 2
+    for line in told:
+        assert f"its folder {root}/memory cannot be written to; chmod u+w {root}/memory" in line, line
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root may become another user")

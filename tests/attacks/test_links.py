@@ -20,6 +20,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.notes.scan import FileState, Source, scan
 from commonplace.revision.shelf import Shelf
 from commonplace.sessions import following
+from commonplace.types import Selection
 
 SECRET = "kingfisher"  # stands outside alone
 ROUNDS = int(os.environ.get("COMMONPLACE_ATTACK_ROUNDS", "150"))
@@ -240,3 +241,53 @@ def test_a_folder_that_becomes_a_link_is_not_closed_to_others(
     assert paths.tighten(paths.Workspace(workspace)) == []
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     assert stat.S_IMODE(outside.parent.stat().st_mode) == 0o755
+
+
+PLANTED = (
+    "index.sqlite",
+    "index.sqlite-shm",
+    "index.sqlite-wal",
+    "usage.sqlite",
+    "usage.sqlite-shm",
+    "usage.missed",
+    "locks/notes.lock",
+    "locks/sync.lock",
+    "redaction",
+    "server.log",
+)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_hard_link_to_a_file_outside_is_not_written_to(tmp_path: Path, outside: Path, name: str) -> None:
+    root = tmp_path / "ws"
+    (root / "memory").mkdir(parents=True)
+    (root / "memory" / "a.md").write_text("- The walnut desk is upstairs.\n")
+    settings = {"embedding.provider": "none"}
+    with Memory.open(root, overrides=settings) as memory:
+        memory.search("walnut desk")
+    outside.write_bytes(b"precious " * 5000)
+    outside.chmod(0o644)
+    planted = root / ".commonplace" / name
+    planted.parent.mkdir(exist_ok=True)
+    planted.unlink(missing_ok=True)
+    os.link(outside, planted)
+    (root / ".commonplace").chmod(0o755)
+    for _ in range(2):
+        with Memory.open(root, overrides=settings) as memory:
+            with suppress(CommonplaceError):
+                memory.remember("The kettle is red.")
+            assert memory.search("walnut desk").hits
+            with suppress(CommonplaceError):
+                memory.forget([Selection("text", "kettle")])
+    assert outside.read_bytes() == b"precious " * 5000
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+
+
+def test_a_note_with_two_names_stays_writable(tmp_path: Path) -> None:
+    root = tmp_path / "ws"
+    (root / "memory").mkdir(parents=True)
+    (root / "MEMORY.md").write_text("# Memory\n")
+    os.link(root / "MEMORY.md", tmp_path / "copy.md")
+    with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+        memory.remember("The kettle is red.", long_term=True)
+    assert "kettle" in (root / "MEMORY.md").read_text()

@@ -754,3 +754,49 @@ def test_a_note_that_loses_lines_keeps_its_links(memory: Memory) -> None:
     forget(memory, "person", "Mira")
     assert (root / "memory" / "zed.md").is_symlink()
     assert (root / "memory" / "day.md").read_text() == text(memory, "memory/2026-02-13.md")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+@pytest.mark.parametrize("rest", ["", "- It rained.\n"])
+def test_links_through_links_and_those_named_so_go(memory: Memory, rest: str) -> None:
+    folder = memory.workspace.memory_dir
+    (folder / "p.md").write_text(f"- Zoe Quist likes tea.\n{rest}")
+    (folder / "alias.md").symlink_to("p.md")
+    (folder / "zoe-quist.md").symlink_to("alias.md")
+    (folder / "a0.md").symlink_to("zoe-quist.md")
+    (folder / "sub").mkdir()
+    (folder / "sub" / "zoe-quist.md").symlink_to("../gone.md")
+    (folder / "loop.md").symlink_to("loop.md")
+    if not rest:
+        forget(memory, "note", "memory/p.md")
+    planned = memory.forget(Selection("person", "Zoe Quist"), dry_run=True)
+    named = [place.path for place in planned.places if place.where == "links"]
+    assert "memory/sub/zoe-quist.md" in named
+    forget(memory, "person", "Zoe Quist")
+    left = {path.relative_to(folder).as_posix() for path in folder.rglob("*.md")}
+    kept = {"alias.md", "p.md"} if rest else set()
+    assert left == {"2026-02-13.md", "loop.md", *kept}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege there")
+def test_names_of_links_and_of_empty_folders_are_told(memory: Memory) -> None:
+    folder = memory.workspace.memory_dir
+    (folder / "zoe-quist").mkdir()
+    (folder / "zoe-quist" / "a.md").write_text("- Zoe Quist likes tea.\n")
+    (memory.workspace.root / "zoe-quist.txt").symlink_to("gone.txt")
+    erasure = memory.forget(Selection("person", "Zoe Quist"), now=NOW)
+    told = "its name says it: delete or rename it"
+    assert {trace.path: trace.remedy for trace in erasure.left} == {
+        "memory/zoe-quist": told, "zoe-quist.txt": told,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("lines", ["3-1", "9", "0"])
+def test_wrong_lines_are_refused_as_readers_refuse_them(memory: Memory, lines: str) -> None:
+    write(memory.workspace.root / "memory" / "b.md", "- a", "- b", "- c")
+    memory.sync()
+    with pytest.raises(NoteNotFound) as reading:
+        memory.get(f"memory/b.md:{lines}")
+    with pytest.raises(NoteNotFound) as forgetting:
+        memory.forget(Selection("lines", f"memory/b.md:{lines}"))
+    assert str(forgetting.value) == str(reading.value)

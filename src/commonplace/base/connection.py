@@ -12,7 +12,7 @@ from contextlib import suppress
 
 import apsw
 
-from commonplace.base.root import Root, Unsafe, kind
+from commonplace.base.root import Root, Unsafe, kind, refuse_linked
 
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the end: a super-journal is named before it
 SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -35,7 +35,8 @@ def connect(
     """Open a SQLite file below a root; `query` holds parameters of SQLite's file URIs, as `immutable=1`.
 
     With `make` a missing file and the folders above it are made, for their owner's eyes only; SQLite gives
-    its side files the same mode. Raises OSError (`Unsafe` for a link or a special file) and apsw.Error.
+    its side files the same mode. Raises OSError (`Unsafe` for a link, a hard one too, or a special
+    file) and apsw.Error.
     """
     if make:
         # Only what is missing is made: to open and close the file of a connection that this process has
@@ -44,7 +45,7 @@ def connect(
             root.create(path, b"")
     _drop_journal(root, f"{os.fspath(path)}-journal")
     for suffix in ("", *SIDE_FILES):
-        _check(root, f"{os.fspath(path)}{suffix}")
+        _check(root, f"{os.fspath(path)}{suffix}", writes=bool(suffix) or not readonly)
     name = root.absolute(path)
     # SQLite refuses a link anywhere in a path, and the root's own may be one.
     name = os.path.realpath(root.path) + name[len(root.path) :] if name.startswith(root.path) else name
@@ -122,10 +123,12 @@ def _drop_journal(root: Root, path: str) -> None:
         ) from error
 
 
-def _check(root: Root, path: str) -> None:
+def _check(root: Root, path: str, *, writes: bool) -> None:
     try:
-        mode = root.stat(path).st_mode
+        status = root.stat(path)
     except FileNotFoundError:
         return
-    if not stat.S_ISREG(mode):
-        raise Unsafe(f"{kind(mode)}, not a regular file", root.absolute(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise Unsafe(f"{kind(status.st_mode)}, not a regular file", root.absolute(path))
+    if writes:
+        refuse_linked(status, root.absolute(path))

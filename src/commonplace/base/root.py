@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from io import BufferedReader
 from typing import BinaryIO, NoReturn
 
+OWN_FOLDER = ".commonplace"  # what lies in it is ours alone, so that a second name of a file is none of ours
 LIMIT = 64 << 20  # bytes of a file that is read whole
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -39,6 +40,10 @@ class Unsafe(OSError):
 
     def __init__(self, reason: str, path: str) -> None:
         super().__init__(errno.ELOOP, reason, path)
+
+
+class Linked(Unsafe):
+    """A file of our own that has another name, which may be anybody's file: it is not written to."""
 
 
 class TooLarge(OSError):
@@ -245,7 +250,7 @@ class Root:
     def tighten(self, path: Path = "") -> list[str]:
         """Take away what others may do with a folder, its files and folders; return the names changed.
 
-        Links and the files of other users stay as they are.
+        Links, hard links of our own files and the files of other users stay as they are.
         """
         changed: list[str] = []
         own = os.getuid() if hasattr(os, "getuid") else None
@@ -255,8 +260,9 @@ class Root:
             status = self.stat(at)
             folder, regular = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
             if status.st_uid == own and (folder or regular) and status.st_mode & 0o077:
-                self._chmod(at, stat.S_IMODE(status.st_mode) & 0o700)
-                changed.append(at)
+                with suppress(Linked):
+                    self._chmod(at, stat.S_IMODE(status.st_mode) & 0o700)
+                    changed.append(at)
             if folder:
                 pending += [os.path.join(at, name) for name in self.names(at)]
         return changed
@@ -378,6 +384,7 @@ class Root:
         with self.parent(path) as (folder, name):
             descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
             try:
+                refuse_linked(os.fstat(descriptor), self.absolute(path))
                 os.fchmod(descriptor, mode)
             finally:
                 os.close(descriptor)
@@ -416,7 +423,11 @@ def read_whole(file: BinaryIO, path: Path, limit: int = LIMIT) -> bytes:
 
 
 def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str) -> int:
-    """Open a regular file in an open folder; `path` is how errors name it. Raises `Unsafe`."""
+    """Open a regular file in an open folder; `path` is how errors name it.
+
+    Raises `Unsafe`, of which `Linked` for writing into a file of our own that has another name.
+    """
+    truncates, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC  # not before it is known to be ours
     try:
         if folder is not None and flags & os.O_CREAT and _is_for_another(folder):
             descriptor = _open_or_give(folder, name, flags | _FILE, mode)
@@ -428,11 +439,24 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
         if error.errno == errno.ENXIO:
             _refuse(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, path)
         raise
-    mode_found = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode_found):
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            _refuse(status.st_mode, path)
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            refuse_linked(status, path)
+        if truncates:
+            os.ftruncate(descriptor, 0)
+    except BaseException:
         os.close(descriptor)
-        _refuse(mode_found, path)
+        raise
     return descriptor
+
+
+def refuse_linked(status: os.stat_result, path: Path) -> None:
+    """Refuse to change a file below our own folder that has another name. Raises `Linked`."""
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and OWN_FOLDER in os.fspath(path).split(os.sep):
+        raise Linked("has another name elsewhere (a hard link)", os.fspath(path))
 
 
 def _is_for_another(folder: int) -> bool:

@@ -6,7 +6,9 @@ settings leave them out of the index.
 
 from __future__ import annotations
 
+import errno
 import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +20,7 @@ from commonplace.erasure.cutting import Cut, Gone
 from commonplace.erasure.files import SESSIONS, stem_of
 from commonplace.erasure.pages import Page
 from commonplace.erasure.wanted import Known, Wanted
+from commonplace.errors import NoteUnreadable
 from commonplace.history import runs
 from commonplace.notes import comments, excerpt
 from commonplace.notes.scan import Listing, Source, look
@@ -31,6 +34,7 @@ Read = Callable[[str], bytes | None]
 Moved = Callable[[int], str | None]
 Shift = Callable[[str, str, Moved], str]
 ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
+_DENIED = os.strerror(errno.EACCES).lower()  # as `paths.reason` says it
 _PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
 
 
@@ -65,26 +69,54 @@ def notes(workspace: paths.Workspace, settings: Settings) -> list[str]:
     return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `applying.contain` changes no such
 
 
+def unreadable(names: Iterable[str], read: Read) -> dict[str, str]:
+    """Return the notes that cannot be read now, each with the reason and what mends it."""
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            read(name)
+        except NoteUnreadable as error:
+            mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
+            found[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
+    return found
+
+
 def links(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
     """Name the links to notes that change, each with its file; remove those to files that are no more.
 
-    `wanted` knows which notes change. Raises NoteUnreadable.
+    Links with a name that is forgotten go as well, and links to such a link. `wanted` knows which notes
+    change. Raises NoteUnreadable.
     """
     workspace, root = ground.workspace, ground.workspace.files
     found: list[Erased] = []
+    gone: list[tuple[int, str]] = []
     with atomic.locked(ground.lock) if change else nullcontext():
         listing = _listing(workspace, ground.settings)
         changed = {os.path.realpath(f"{listing.root}/{known.path}"): known for known in wanted.known}
+        # All are followed before one goes: a link through another leads nowhere without it.
         for path in sorted(set(listing.links)):
-            real = os.path.realpath(f"{listing.root}/{path}")
+            *through, real = _chain(f"{listing.root}/{path}")
             known = changed.get(real)
-            if known is None or (known.after and known.path != path):
+            named = any(wanted.owns(os.path.relpath(one, listing.root)) for one in through)
+            if not named and (known is None or (known.after and known.path != path)):
                 continue
             found.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
-            if change and not known.after:
-                with records.translated(path):
-                    root.unlink(workspace.root / path, missing_ok=True)
+            if named or (known and not known.after):
+                gone.append((len(through), path))
+        for _, path in sorted(gone, reverse=True) if change else ():  # who is killed leaves whole chains
+            with records.translated(path):
+                root.unlink(workspace.root / path, missing_ok=True)
     return found
+
+
+def _chain(path: str) -> list[str]:
+    """A link, the links that it leads through, and at the end what it leads to, there or not."""
+    found: list[str] = []
+    while os.path.islink(path) and path not in found:
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        found.append(path)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    return [*found, os.path.realpath(path)]
 
 
 def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:

@@ -109,8 +109,13 @@ def planned(ground: Ground, chosen: Chosen) -> Erasure:
         places += step(ground, told, change=False)
     places += stores.vectors(ground, told, change=False)
     places += indexed.count(ground, told, [*chosen.composed.cuts, *_transcripts(places)])
+    closed = [
+        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        for path, reason in chosen.unreadable.items()
+    ]
     further = [*_of_choice(ground, chosen), *beyond.unreachable(ground, told, was_here=bool(places))]
-    return Erasure(tuple(map(_shown, places)), tuple(further), dry_run=True, basis=basis)
+    shown = tuple(map(_shown, places))
+    return Erasure(shown, (*closed, *further), dry_run=True, basis=basis)
 
 
 def _shown(place: Erased) -> Erased:
@@ -253,6 +258,7 @@ class _Work:
     def notes(self, now: datetime | None) -> list[Erased]:
         """Change the notes; one that cannot be changed does not keep the others from it."""
         names = composing.notes(self.ground.workspace, self.ground.settings)
+        self.blocked |= composing.unreadable(names, self.ground.read)
         while True:
             try:
                 found = self._changed([name for name in names if name not in self.blocked], now)

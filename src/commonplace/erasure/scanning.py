@@ -100,6 +100,8 @@ def scan(ground: Ground, wanted: Wanted) -> list[Trace]:
                 found.append(Trace(shown, 1, "its name says it: rename it"))
         except OSError as error:
             closed(path, error)
+    bare = map(ground.shown, _without_bytes(ground))
+    found += [Trace(one, 1, "its name says it: delete or rename it") for one in bare if wanted.found(one)]
     return found
 
 
@@ -109,6 +111,17 @@ def _asks_for(ground: Ground, path: Path, wanted: Wanted) -> int:
         return 0
     request = requests.read(ground.workspace, path)
     return int(request is not None and request.goes_with(wanted))
+
+
+def _without_bytes(ground: Ground) -> Iterator[Path]:
+    """Yield links and empty folders of the workspace, but for our own: nothing but their names says it."""
+    for folder, inner, names in os.walk(ground.workspace.root):
+        inner[:] = [name for name in inner if name not in (".git", paths.DERIVED_FOLDER)]
+        if not (inner or names):
+            yield Path(folder)
+        yield from (
+            Path(folder, name) for name in (*inner, *names) if os.path.islink(os.path.join(folder, name))
+        )
 
 
 def files(ground: Ground, closed: Callable[[OSError], None]) -> Iterator[Path]:

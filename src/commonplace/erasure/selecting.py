@@ -36,6 +36,7 @@ class Chosen(NamedTuple):
     wanted: Wanted
     names: list[str]
     composed: Composed
+    unreadable: dict[str, str]  # notes that cannot be read now, which stay, and why
     common: list[str]  # statements that other notes say as well
     short: list[str]  # and those that are too short to be looked for elsewhere
     transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
@@ -60,6 +61,8 @@ def _looked_up(
     ground: Ground, names: list[str], wanted: Wanted, among: Sequence[str] | None = None
 ) -> Chosen:
     """Say what goes where something is wanted, and which sentences (`among` these) only that says."""
+    closed = composing.unreadable(names, ground.read)
+    names = [name for name in names if name not in closed]
     composed = composing.compose(names, ground.read, wanted, ground.shift)
     told, short = _told(ground, wanted, composed)
     only, common, transcripts = _only(ground, names, wanted, composed, told)
@@ -67,7 +70,7 @@ def _looked_up(
     if sentences:
         wanted = replace(wanted, sentences=sentences)
         composed = composing.compose(names, ground.read, wanted, ground.shift)
-    return Chosen(wanted, names, composed, common, short, transcripts)
+    return Chosen(wanted, names, composed, closed, common, short, transcripts)
 
 
 def _with(ground: Ground, names: Sequence[str], wanted: Wanted, selection: Selection) -> Wanted:
@@ -137,16 +140,14 @@ def _blocks(ground: Ground, path: str, reference: Reference, seen: Sequence[str]
     Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen are not told apart.
     """
     page = Page(path, ground.read(path) or b"")
-    total = len(page.lines)
-    first, last = reference.first, min(total, reference.last if reference.last is not None else total)
     if seen:
         places = page.places(seen)
-        if first not in places and len(places) != 1:
+        if reference.first not in places and len(places) != 1:
             raise PreviewOutdated([path])
-        first = first if first in places else places[0]
+        first = reference.first if reference.first in places else places[0]
         last = first + len(seen) - 1
-    if not 1 <= first <= last:
-        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+    else:
+        first, last = excerpt.lines(path, reference, len(page.lines))
     for run in _runs(going(page, first, last)):
         lines = tuple(page.bare(number) for number in run)
         places = page.places(lines)

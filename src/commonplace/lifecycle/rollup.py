@@ -39,7 +39,8 @@ _ATTEMPTS = 3  # of a month whose notes are being written to
 class Month:
     """A month that was rolled up, or would be: `run` is None for a dry run.
 
-    `refused` says why it was not, `trouble` what the language model failed with.
+    `refused` says why it was not, `trouble` what the language model failed with. `unread` are other notes
+    that could not be read, with the reason: references in them still name the daily notes.
     """
 
     month: str
@@ -50,6 +51,7 @@ class Month:
     run: Run | None = None
     refused: str = ""
     trouble: str = ""
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,18 @@ def rollup(
     now = now or datetime.now().astimezone()
     days = memory.settings.rollup.older_than_days if older_than_days is None else older_than_days
     if dry_run:
-        return RolledUp(tuple(_tried(memory, llm, old) for old in _months(memory, now.date(), days)))
+        found = [_tried(memory, llm, old) for old in _months(memory, now.date(), days)]
+        return RolledUp(tuple(found), tuple(_unread(found)))
     with due.held(memory.workspace):
         applying.recover(memory.workspace)
         why = f"daily notes older than {days} days"
         found = [_done(memory, llm, old, why, now) for old in _months(memory, now.date(), days)]
     warnings = _indexed(memory) if any(month.run for month in found) else []
-    return RolledUp(tuple(found), tuple(warnings))
+    unread = _unread(found)
+    named = {line.partition(": ")[0] for line in unread}
+    return RolledUp(
+        tuple(found), (*unread, *(one for one in warnings if one.partition(": ")[0] not in named))
+    )
 
 
 def _months(memory: Memory, today: date, days: int) -> list[Old]:
@@ -151,7 +158,16 @@ def _repeats(memory: Memory, llm: Llm | None, old: Old) -> tuple[list[Repeat], s
 def _month(old: Old, plan: Plan, run: Run | None = None, *, refused: str = "", trouble: str = "") -> Month:
     notes = tuple(path for path, _ in old.notes)
     diff = diffs.of_changes(plan.changes)
-    return Month(old.month, old.path, notes, tuple(plan.left), diff, run, refused, trouble)
+    unread = tuple(plan.unread.items())
+    return Month(old.month, old.path, notes, tuple(plan.left), diff, run, refused, trouble, unread)
+
+
+def _unread(months: Sequence[Month]) -> list[str]:
+    """Say once of each note that could not be read what that means; months that are refused say their own."""
+    refused = {path for month in months if month.refused for path in month.notes}
+    unread = {path: why for month in months for path, why in month.unread if path not in refused}
+    told = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
+    return [told.format(paths.shown(path), why) for path, why in unread.items()]
 
 
 # --- afterwards -----------------------------------------------------------------------------------------

@@ -57,11 +57,18 @@ def cut(note: Note, path: str, docid: str, reference: Reference) -> Excerpt:
     Raises NoteNotFound if it starts outside the note.
     """
     total = len(note.lines)
-    last = min(total, reference.last if reference.last is not None else total)
-    if reference.first < 1 or (reference.first > total and not (total == 0 and reference.first == 1)):
-        raise NoteNotFound(path, reason=f"has {total} lines, none of number {reference.first}")
-    if last < reference.first and total:
-        raise NoteNotFound(
-            path, reason=f"lines {reference.first} to {reference.last} are the wrong way round"
-        )
-    return Excerpt(path, reference.first, note.lines[reference.first - 1 : last], total, docid)
+    first, last = lines(path, reference, total)
+    return Excerpt(path, first, note.lines[first - 1 : last], total, docid)
+
+
+def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
+    """Return the first and the last line that a reference means in a note of so many lines.
+
+    Raises NoteNotFound if it starts outside the note or is the wrong way round.
+    """
+    first, last = reference.first, min(total, reference.last if reference.last is not None else total)
+    if first < 1 or (first > total and not (total == 0 and first == 1)):
+        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+    if last < first and total:
+        raise NoteNotFound(path, reason=f"lines {first} to {reference.last} are the wrong way round")
+    return first, last

@@ -28,7 +28,7 @@ from typing import BinaryIO, NamedTuple
 
 from commonplace import paths
 from commonplace.base import swap
-from commonplace.base.root import PRIVATE_FILE, Root, open_regular
+from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
 from commonplace.base.signature import sign, verify
 from commonplace.errors import CommonplaceError, NoteUnreadable
 from commonplace.locks import LockTimeout, locked
@@ -437,7 +437,7 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
             beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
             try:
                 descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
-            except PermissionError:  # another user's, in a folder that may be ours: not to be waited for
+            except (PermissionError, Unsafe):  # another's, in a folder that may be ours: not to be waited for
                 os.unlink(beside, dir_fd=folder)
                 descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
             with open(descriptor, "wb") as file:

@@ -95,9 +95,7 @@ def read(text: str, path: str) -> Page:
         below = statement.end > statement.last
         leads = below and _leads(statement, list(statements.under(told, at)), raw)
         own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
-        hidden = MARK in statement.text or (
-            below and redacted[statement.end] > redacted[statement.first - 1]
-        )
+        hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
         fixed = _fixed(own, hidden=hidden) if own or hidden else ""
         found.append(_entry(label, statement, fixed, leads=leads, nested=nested))
     return Page(tuple(found), *_sections(note, raw))

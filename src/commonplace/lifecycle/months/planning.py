@@ -67,6 +67,7 @@ class Plan:
     changes: list[Change] = field(default_factory=list)
     left: list[LeftOut] = field(default_factory=list)
     modes: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)  # notes that are left as they are, and why
 
 
 def compose(memory: Memory, old: Old, read: Read, more: Sequence[Repeat] = ()) -> Plan:
@@ -87,7 +88,7 @@ def compose(memory: Memory, old: Old, read: Read, more: Sequence[Repeat] = ()) -
         plan.changes.append(Change(path, before, _encoded(month, text, before or b"")))
     gone = {daily.path for daily in dailies}
     for other in sorted(set(own_notes(memory)) - gone - {path}):
-        plan.changes += _following(other, moved, read)
+        plan.changes += _following(other, moved, read, plan.unread)
     plan.changes += removed
     plan.left = [_left_out(item, moved) for item in composed.left if item.block.kind == "entry"]
     return plan
@@ -145,9 +146,13 @@ def _moved(
     return found
 
 
-def _following(path: str, moved: Mapping[str, Moved], read: Read) -> list[Change]:
+def _following(path: str, moved: Mapping[str, Moved], read: Read, unread: dict[str, str]) -> list[Change]:
     """How a note changes that refers to what was moved; one that cannot be read is left as it is."""
-    before = read(path)
+    try:
+        before = read(path)
+    except NoteUnreadable as error:
+        unread[path] = error.reason
+        return []
     with suppress(NoteUnreadable, UnicodeEncodeError):
         text = files.decode(Path(path), before or b"")
         after = moves.follow(text, path, moved)
