@@ -107,3 +107,13 @@ def test_two_machines_that_know_each_others_keys_share_a_folder(
     assert at("two", "undo", "--yes").exit_code == 0
     assert "Nothing but rain." in (root / "memory" / "2026-02-14.md").read_text()
     assert caplog.messages == []
+
+
+def test_a_lone_surrogate_is_shown_and_does_not_stop_the_others(root: Path) -> None:
+    put(root, "pending/a.json", '{"a": "\\ud800"}')
+    put(root, "pending/b\udcff.json", '{"b": "shown"}')
+    result = trust(root)
+    assert result.exit_code == 0, result.output
+    assert '{"a": "\\ud800"}' in result.output
+    assert "pending/b\\udcff.json" in result.output
+    assert '{"b": "shown"}' in result.output
