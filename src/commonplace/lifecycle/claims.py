@@ -174,8 +174,9 @@ class _Drain:
         place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
-        told = f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}"
-        records.say(f"{told}; {records.SHARE}", self._files)
+        told = f"a part of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}"
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {records.ADOPT}"
+        records.say(f"{told}; {aside}; {records.SHARE}", self._files)
         claim.advance(run[-1].end)
 
     def _tidy(self) -> None:
