@@ -117,3 +117,15 @@ def test_a_lone_surrogate_is_shown_and_does_not_stop_the_others(root: Path) -> N
     assert '{"a": "\\ud800"}' in result.output
     assert "pending/b\\udcff.json" in result.output
     assert '{"b": "shown"}' in result.output
+
+
+def test_sync_sets_everything_aside_that_is_not_signed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    names = ["batches.json", "consolidated.json", "injected/s1.json", "pending/s1.json", "schedule.json"]
+    for name in names:
+        put(root, f"../{name}", '{"at": "now"}')
+    assert "5 records not signed by you, and not set aside yet: `commonplace sync` does it" in trust(root).output
+    synced = click.testing.CliRunner().invoke(cli, ["-w", str(root), "sync"])
+    assert synced.exit_code == 0, synced.output
+    assert records.foreign(paths.Workspace(root).files) == names
+    assert "not set aside yet" not in trust(root).output
