@@ -124,7 +124,9 @@ def test_sync_sets_everything_aside_that_is_not_signed(root: Path, monkeypatch: 
     names = ["batches.json", "consolidated.json", "injected/s1.json", "pending/s1.json", "schedule.json"]
     for name in names:
         put(root, f"../{name}", '{"at": "now"}')
-    assert "5 records not signed by you, and not set aside yet: `commonplace sync` does it" in trust(root).output
+    assert (
+        "5 records not signed by you, and not set aside yet: `commonplace sync` does it" in trust(root).output
+    )
     synced = click.testing.CliRunner().invoke(cli, ["-w", str(root), "sync"])
     assert synced.exit_code == 0, synced.output
     assert records.foreign(paths.Workspace(root).files) == names
