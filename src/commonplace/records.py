@@ -196,6 +196,12 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
         say(f"{shown} {why}; {aside}; {SHARE}", root)
 
 
+def set_unsigned_aside(root: Root) -> None:
+    """Set every record aside that is not ours and stands where ours do; lines of a spool are its drain's."""
+    for name in unsigned(root):
+        set_aside(root, Path(root.absolute(f"{paths.DERIVED_FOLDER}/{name}")))
+
+
 def say(message: str, root: Root | None = None) -> None:
     """Warn whoever runs this program; once in its life for each message (about a root)."""
     about = (root.path if root else "", message)

@@ -80,3 +80,19 @@ def _findings(said: object) -> list[dict[str, str]]:
             return [said]
         said = list(said.values())
     return [one for part in said for one in _findings(part)] if isinstance(said, list) else []
+
+
+@pytest.mark.parametrize("name", ["entries.jsonl", "claimed-0.jsonl", "damaged.jsonl"])
+def test_a_file_that_is_far_too_large_is_not_read(run: Run, workspace: Path, name: str) -> None:
+    folder = workspace / ".commonplace" / "spool"
+    folder.mkdir(parents=True)
+    with open(folder / name, "wb") as file:
+        file.truncate(1 << 40)  # nobody reads that much in the time of a test, nor holds it
+    told = run("status").stderr
+    if name == "damaged.jsonl":
+        assert "1 line of the spool could not be used" in told
+        return
+    assert "1 file of the spool larger than a spool may be; `commonplace sync` sets it aside" in told
+    assert "wait in the spool" not in told
+    assert run("sync").exit_code == 0
+    assert "larger than a spool may be;" not in run("status").stderr

@@ -107,3 +107,27 @@ def test_two_machines_that_know_each_others_keys_share_a_folder(
     assert at("two", "undo", "--yes").exit_code == 0
     assert "Nothing but rain." in (root / "memory" / "2026-02-14.md").read_text()
     assert caplog.messages == []
+
+
+def test_a_lone_surrogate_is_shown_and_does_not_stop_the_others(root: Path) -> None:
+    put(root, "pending/a.json", '{"a": "\\ud800"}')
+    put(root, "pending/b\udcff.json", '{"b": "shown"}')
+    result = trust(root)
+    assert result.exit_code == 0, result.output
+    assert '{"a": "\\ud800"}' in result.output
+    assert "pending/b\\udcff.json" in result.output
+    assert '{"b": "shown"}' in result.output
+
+
+def test_sync_sets_everything_aside_that_is_not_signed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    names = ["batches.json", "consolidated.json", "injected/s1.json", "pending/s1.json", "schedule.json"]
+    for name in names:
+        put(root, f"../{name}", '{"at": "now"}')
+    assert (
+        "5 records not signed by you, and not set aside yet: `commonplace sync` does it" in trust(root).output
+    )
+    synced = click.testing.CliRunner().invoke(cli, ["-w", str(root), "sync"])
+    assert synced.exit_code == 0, synced.output
+    assert records.foreign(paths.Workspace(root).files) == names
+    assert "not set aside yet" not in trust(root).output

@@ -54,7 +54,20 @@ def test_after_a_week_it_is_gone_and_so_is_one_of_a_wrong_clock(memory: Memory) 
     assert len(list(requests.folder(memory.workspace).iterdir())) == 1
 
 
-def test_what_is_no_request_is_removed_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
+def test_one_that_is_not_signed_is_set_aside_and_said(
+    memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
+    path = requests.folder(memory.workspace) / f"{kept.code}.json"
+    unsigned = path.read_bytes().replace(b'"Bo"', b'"Mira"')
+    path.write_bytes(unsigned)
+    assert requests.listed(memory.workspace) == []
+    aside = memory.workspace.derived / "foreign" / "requests" / path.name
+    assert aside.read_bytes() == unsigned
+    assert "`commonplace trust` shows it" in caplog.text
+
+
+def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
     kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
     folder = requests.folder(memory.workspace)
     outside = tmp_path / "outside.json"
@@ -65,6 +78,8 @@ def test_what_is_no_request_is_removed_and_no_link_is_followed(memory: Memory, t
     (folder / "name.json").write_text("{}")
     assert [one.code for one in requests.listed(memory.workspace)] == [kept.code]
     assert outside.exists()
+    assert len(list((memory.workspace.derived / "foreign" / "requests").iterdir())) == 8
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_nobody_is_flooded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

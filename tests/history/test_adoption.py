@@ -101,3 +101,32 @@ def test_a_record_is_shown_as_it_would_be_signed(root: Path) -> None:
     effect, *said = described(root, "spool/claimed-1.jsonl").split("\n")
     assert effect.startswith("entries that wait")
     assert said == ['{"text": "meant"}'] * 2
+
+
+HIDDEN = {
+    "\U000e0041": "\\U000e0041", "\u200b": "\\u200b", "\u200e": "\\u200e", "\xad": "\\u00ad",
+    "\u061c": "\\u061c", "\ufe0f": "\\ufe0f", "\u3164": "\\u3164", "\ufff9": "\\ufff9", "\u202e": "\\u202e",
+    "\U000e0100": "\\U000e0100", "\u180e": "\\u180e", "\ud800": "\\ud800",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("character", "escape"), HIDDEN.items(), ids=HIDDEN.values())
+def test_what_shows_nothing_is_shown_as_an_escape(root: Path, character: str, escape: str) -> None:
+    after = f"- 我喜欢\u3000喝茶。{character}\n".encode("utf-8", "replace")
+    begun(root, b"- tea\n", after, about={"kind": "write", "title": f"整理{character}", "by": "owner"})
+    shown = described(root)
+    assert character not in shown
+    assert f'"title": "整理{escape}"' in shown
+    line = "+- 我喜欢\u3000喝茶。" + ("?" if character == "\ud800" else escape)
+    assert line in shown.split("\n")
+
+
+def test_a_changed_line_break_is_shown(root: Path) -> None:
+    begun(root, b"- tea\n", b"- tea\r\n")
+    assert "+- tea\\r" in described(root).split("\n")
+
+
+def test_escapes_count_as_what_is_shown(root: Path) -> None:
+    begun(root, b"- tea\n", ("\U000e0041" * 3000).encode())
+    with pytest.raises(NoteUnreadable, match="longer than"):
+        described(root)

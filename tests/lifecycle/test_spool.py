@@ -149,7 +149,8 @@ def test_entries_of_somebody_else_get_into_no_note(spool: Spool, caplog: pytest.
     assert taken(spool) == ["before", "after"]
     assert spool.waiting() == Waiting(0, 0, 0)
     (message,) = caplog.messages
-    assert "commonplace trust" in message
+    assert message.startswith("commonplace: warning: a part of .commonplace/spool was not written by your")
+    assert "set aside below .commonplace/foreign, `commonplace trust` shows it" in message
     (name,) = records.foreign(spool.workspace.files)
     assert name.startswith("spool/claimed-")
     records.adopt(spool.workspace.files, records.inspect(spool.workspace.files, name))

@@ -44,6 +44,9 @@ def waiting(memory: Memory) -> Iterator[str]:
     if found.entries:
         number = count(found.entries, "entry", "entries")
         yield f"{number} wait in the spool; `commonplace sync` writes them into the notes"
+    if found.oversized:
+        number = count(found.oversized, "file")
+        yield f"{number} of the spool larger than a spool may be; `commonplace sync` sets it aside, unread"
     if found.damaged:
         yield f"{count(found.damaged, 'line')} of the spool could not be used: {paths.shown(spool.aside)}"
     if found.refused:

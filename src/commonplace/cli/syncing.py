@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render
+from commonplace import records, render
 from commonplace.cli import failures, progress, session, spooled
 from commonplace.cli.options import command, format_option, option
 from commonplace.errors import CommonplaceError
@@ -63,9 +63,10 @@ def _estimate(memory: Memory, form: str) -> None:
 def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool = False) -> SyncReport:
     """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
 
-    What hooks left in the spool is written into notes first.
+    Records that are not signed are set aside first, and what hooks left in the spool is written into notes.
     """
     try:
+        records.set_unsigned_aside(memory.workspace.files)
         spooled.write_down(memory)
         with progress.shown() as told:
             return memory.sync(embed=embed, pull=pull, patient=patient, progress=told)

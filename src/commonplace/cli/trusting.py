@@ -78,14 +78,16 @@ def _settle(workspace: Workspace, name: str) -> bool:
     """Show a record, and sign it after a yes; whether it was. Raises NoteUnreadable."""
     from commonplace import records
     from commonplace.history import adoption
+    from commonplace.notes import folded
 
     aside = records.inspect(workspace.files, name)
+    shown = screen.one_line(folded.visible(name))
     if aside.is_signed:
         records.adopt(workspace.files, aside)
-        session.note(f"{screen.one_line(name)}: signed by a machine of yours, and moved back")
+        session.note(f"{shown}: signed by a machine of yours, and moved back")
         return True
     lines = adoption.described(workspace, aside).split("\n")
-    session.write("\n".join([screen.one_line(name), *(f"  {line}" for line in lines)]))
+    session.write("\n".join([shown, *(f"  {line}" for line in lines)]))
     if not session.is_terminal(sys.stdin):
         return False
     if not click.confirm("Sign it, and act upon it from now on?", default=False, err=True):

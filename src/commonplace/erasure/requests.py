@@ -87,12 +87,14 @@ def keep(
 
 
 def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
-    """Return what waits, oldest first; what is older than `LASTS`, or no request, is removed."""
+    """Return what waits, oldest first; one older than `LASTS` is removed, what is no request is set aside."""
     now = now or datetime.now().astimezone()
     found = []
     for path, request in _all(workspace):
+        if request is None:
+            records.set_aside(workspace.files, path)
         # One from the future is of a clock that was wrong; it would never grow old.
-        if request is None or abs(now - request.at) > LASTS:
+        elif abs(now - request.at) > LASTS:
             with records.translated(path):
                 workspace.files.unlink(path, missing_ok=True)
         else:

@@ -9,6 +9,7 @@ from difflib import unified_diff
 from commonplace import paths, records, screen
 from commonplace.errors import NoteUnreadable
 from commonplace.history import runs
+from commonplace.notes import folded
 from commonplace.records import Aside
 from commonplace.types.revisions import Run
 
@@ -31,7 +32,7 @@ _EFFECTS = {
 def described(workspace: paths.Workspace, aside: Aside) -> str:
     """Return what a record makes the program do, what it says, and the diff of its texts.
 
-    Raises NoteUnreadable for what cannot be shown whole.
+    What shows nothing stands there as an escape. Raises NoteUnreadable for what cannot be shown whole.
     """
     effect = _EFFECTS.get(aside.kind, aside.kind)
     said = [json.dumps(value, ensure_ascii=False) for value in aside.values]
@@ -40,7 +41,7 @@ def described(workspace: paths.Workspace, aside: Aside) -> str:
         run = _run(aside)
         effect, diff = _effect(run), "\n".join(_diffs(workspace, aside, run))
     text = "\n".join([effect, *said, *([diff] if diff else [])])
-    if len(text) > MOST:
+    if len(text) > MOST or len(text := folded.visible(text)) > MOST:
         raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
     return screen.clean(text)
 

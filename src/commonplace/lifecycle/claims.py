@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -129,8 +130,7 @@ class _Drain:
         """Why a file can be no claim of ours: a link, or larger than a spool may be."""
         if not self._files.is_file(path):
             return "is no regular file"
-        larger = self._files.stat(path).st_size > max(MAX_BYTES, self._spool.max_bytes)
-        return "is larger than a spool may be" if larger else ""
+        return "is larger than a spool may be" if oversized(self._spool, path) else ""
 
     def _settle(self, claim: Claim, blocked: set[str]) -> None:
         """Write what of a claim is not in notes yet, then remove it. Raises Stopped."""
@@ -174,8 +174,9 @@ class _Drain:
         place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
-        told = f"entries of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}; {records.ADOPT}"
-        records.say(f"{told}; {records.SHARE}", self._files)
+        told = f"a part of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}"
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {records.ADOPT}"
+        records.say(f"{told}; {aside}; {records.SHARE}", self._files)
         claim.advance(run[-1].end)
 
     def _tidy(self) -> None:
@@ -243,6 +244,14 @@ def claimed(spool: Spool) -> list[Path]:
     return [folder / name for name in names if name.startswith("claimed-") and name.endswith(".jsonl")]
 
 
+def oversized(spool: Spool, path: Path) -> bool:
+    """Whether a file is larger than a spool may be, so that it is none of ours; a missing one is not."""
+    try:
+        return spool.workspace.files.stat(path).st_size > max(MAX_BYTES, spool.max_bytes)
+    except OSError:
+        return False  # missing, or to be told of by who opens it
+
+
 def left(files: Root, path: Path) -> int:
     """Count the entries of a claim that are not known to be in notes."""
     try:
@@ -251,11 +260,11 @@ def left(files: Root, path: Path) -> int:
         return 0  # written down meanwhile
 
 
-def lines(files: Root, path: Path) -> int:
-    """Count the lines of a file; there are none in one that is missing."""
+def lines(files: Root, path: Path, most: int = MAX_BYTES) -> int:
+    """Count the lines in the first `most` bytes of a file; there are none in one that is missing."""
     try:
         with files.open(path) as file:
-            return sum(1 for line in file if line.strip())
+            return sum(1 for line in BytesIO(file.read(most)) if line.strip())
     except OSError:
         return 0
 

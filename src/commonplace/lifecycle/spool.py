@@ -32,11 +32,15 @@ _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a spool holds: entries that wait, lines set aside, and how many it refused since it was full."""
+    """What a spool holds: entries that wait, lines set aside, and how many it refused since it was full.
+
+    A file that is larger than a spool may be is not looked into; `oversized` says how many there are.
+    """
 
     entries: int
     damaged: int
     refused: int
+    oversized: int = 0
 
 
 class Spool:
@@ -99,8 +103,10 @@ class Spool:
         files = self.workspace.files
         with suppress(OSError):
             refused = files.stat(self.refusals).st_size
-        entries = claims.lines(files, self.path) + sum(claims.left(files, p) for p in claims.claimed(self))
-        return Waiting(entries, claims.lines(files, self.aside), refused)
+        every = [self.path, *claims.claimed(self)]
+        sane = [path for path in every if not claims.oversized(self, path)]
+        entries = sum(claims.lines(files, p) if p == self.path else claims.left(files, p) for p in sane)
+        return Waiting(entries, claims.lines(files, self.aside), refused, len(every) - len(sane))
 
     @property
     def empty(self) -> bool:

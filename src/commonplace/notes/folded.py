@@ -70,6 +70,25 @@ def fold(text: str) -> Folded | None:
     return Folded(_compiled(_MARKS).sub(_half, "".join(pieces).translate(_HALF)), starts, origins)
 
 
+def visible(text: str) -> str:
+    """Return a text with an escape for each character that shows nothing, and for lone surrogates.
+
+    For a person who is to know all that stands there. Other controls are left to what guards the terminal.
+    """
+    return text if text.isascii() and "\r" not in text else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character in "\xa0\u3000" or (character < "\xa0" and character != "\r"):
+        return character  # blanks of ordinary text, ASCII, and what a terminal would obey
+    # And letters that are blank: fillers of Hangul, vowels of Khmer, no dots of Braille.
+    hidden = _compiled(f"{DROPPED}|[\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]")
+    if character.isprintable() and not hidden.match(character):
+        return character
+    code = ord(character)
+    return "\\r" if character == "\r" else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
 @cache
 def _compiled(expression: AnyStr) -> re.Pattern[AnyStr]:
     # When it is needed: most texts are as they read, and a search compiles none.
