@@ -101,3 +101,12 @@ def test_rows_hold_together_whatever_the_text(texts: list[str]) -> None:
         assert sections[passage[2]][1] == note[0]
         assert note[11] <= passage[2] <= note[12]
         assert note[13] <= passage[0] <= note[14]
+
+
+def test_of_a_long_heading_only_the_beginning_stands_with_its_passages() -> None:
+    long = "so long " * 100_000
+    found = rows.compose([entry(f"# {long}\n\n" + "## Some\n\ntext\n\n" * 50)], 1, 1, 1)
+    most = rows.LONGEST_HEADING
+    assert found.notes[0][3] == long[:most]
+    assert {row[2] for row in found.sections[1:]} == {json.dumps([long[:most], "Some"])}
+    assert max(len(text[2]) for text in found.texts) < 2 * most

@@ -14,6 +14,8 @@ from commonplace.notes.comments import STRUCK
 from commonplace.notes.scan import FileState
 from commonplace.types import Note, Passage, Section
 
+LONGEST_HEADING = 500  # characters, also of a title: it stands with each passage below, and is cited
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -47,9 +49,10 @@ def compose(entries: Sequence[Entry], note: int, section: int, passage: int) -> 
         first_section, first_passage = section, passage
         headers = []
         for cut in entry.sections:
-            headings = json.dumps(cut.headings, ensure_ascii=False)
-            rows.sections.append((section, note, headings, cut.start_line, cut.end_line, cut.turns))
-            headers.append(lexicon.index_text(header(entry.note, cut.headings)))
+            headings = [heading[:LONGEST_HEADING] for heading in cut.headings]
+            told = json.dumps(headings, ensure_ascii=False)
+            rows.sections.append((section, note, told, cut.start_line, cut.end_line, cut.turns))
+            headers.append(lexicon.index_text(header(entry.note, headings)))
             section += 1
         for p in entry.passages:
             place = (p.start_line, p.end_line)
@@ -104,14 +107,14 @@ def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tupl
     note, state = entry.note, entry.state
     metadata = json.dumps(dict(note.metadata), ensure_ascii=False, default=str) if note.metadata else None
     return (
-        note_id, state.collection, state.path, note.title, note.date, note.kind, entry.hash,
+        note_id, state.collection, state.path, note.title[:LONGEST_HEADING], note.date, note.kind, entry.hash,
         state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
     )  # fmt: skip
 
 
 def header(note: Note, headings: Sequence[str]) -> str:
     """The line of context a passage is indexed with: title, headings, date and tags, each once."""
-    parts = [note.title, *headings, note.date or ""]
+    parts = [note.title[:LONGEST_HEADING], *headings, note.date or ""]
     tags = note.metadata.get("tags")
     if isinstance(tags, list):
         parts.extend(map(str, tags))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import logging
@@ -26,7 +27,7 @@ from starlette.applications import Starlette
 from commonplace import paths
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.errors import ConfigError
-from commonplace.servers import access, daemon, http
+from commonplace.servers import access, connections, daemon, http
 from commonplace.servers.access import Access
 from commonplace.servers.daemon import Running
 from commonplace.servers.service import Service
@@ -124,7 +125,7 @@ def _token(address: Address, place: str) -> Secret:
 def _configured(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=connections.Bounded,
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -132,6 +133,7 @@ def _configured(app: Starlette) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=FINISH_S,
+        backlog=1,  # asyncio takes so many at a time, before the bound on connections is asked
     )
 
 
@@ -200,7 +202,10 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and say so."""
+        connections.note_failures(logging.getLogger("commonplace.server"), asyncio.get_running_loop())
         await super().startup(sockets)
+        for bound in sockets or ():
+            bound.listen(_WAITING)  # the backlog of uvicorn was to be that of asyncio alone
         if not self.should_exit:
             self._ready()
 
@@ -212,6 +217,9 @@ class _LogFile(RotatingFileHandler):
         path, flags = self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT
         return os.fdopen(paths.root_of(path).descriptor(path, flags), "a", encoding=self.encoding)
 
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - of the standard library
+        """Lose a line that cannot be written: standard error, which would tell, is an unbounded way here."""
+
 
 def _log(path: Path | None) -> None:
     """The record of requests, and of what goes wrong: in a file that is bounded, or on standard error."""
@@ -222,7 +230,8 @@ def _log(path: Path | None) -> None:
         handler = _LogFile(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     log = logging.getLogger("commonplace.server")
-    for logger, level in ((log, logging.INFO), (logging.getLogger("uvicorn"), logging.WARNING)):
+    others = [(logging.getLogger(name), logging.WARNING) for name in ("uvicorn", "asyncio")]
+    for logger, level in ((log, logging.INFO), *others):
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False

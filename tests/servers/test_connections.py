@@ -1,0 +1,148 @@
+"""Connections to a server: slow clients hold it for a moment at most, and fill neither table nor log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from commonplace.servers import connections, daemon
+from commonplace.servers.running import LOG_BYTES
+
+from ..cli.conftest import command, environment
+from ..cli.conftest import workspace as workspace  # three notes
+from .test_daemon import folder as folder
+
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: x\r\n"
+FEW = 128  # descriptors of the process
+
+
+def serve(workspace: Path, few: int = FEW) -> None:
+    """Start a server in the background that may have only a few descriptors."""
+    subprocess.run(
+        command("-w", workspace, "serve", "--daemon", "--port", "0"),
+        check=True, capture_output=True, timeout=90, env=environment(),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)),
+    )  # fmt: skip
+
+
+def test_slow_clients_do_not_keep_others_out(workspace: Path, folder: Path) -> None:
+    serve(workspace)
+    running = daemon.find(folder)
+    assert running is not None
+    with ExitStack() as opened:
+        for _ in range(150):
+            client = opened.enter_context(socket.create_connection((running.host, running.port), 10))
+            client.sendall(HEAD)
+        assert daemon.is_well(running, 10)
+        time.sleep(2)
+        assert daemon.is_well(running, 10)
+    log = (folder / daemon.LOG).read_text()
+    assert "Traceback" not in log
+    assert len(log) < 20_000
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where an application listens that answers when the body is there; requests have a moment to arrive."""
+    monkeypatch.setattr(connections, "HEAD_S", 0.3)
+    monkeypatch.setattr(connections, "BODY_S", 0.6)
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        while (await receive())["type"] != "http.disconnect":  # type: ignore[operator]
+            await send({"type": "http.response.start", "status": 204, "headers": []})  # type: ignore[operator]
+            await send({"type": "http.response.body"})  # type: ignore[operator]
+            return
+
+    config = uvicorn.Config(
+        app, http=connections.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
+    )
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        thread = threading.Thread(target=server.run, args=([bound],), daemon=True)
+        thread.start()
+        yield bound.getsockname()[1]
+        server.should_exit = True
+        thread.join(20)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", HEAD, HEAD + b"Content-Length: 9\r\n\r\nab", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"],
+)  # fmt: skip
+def test_a_request_that_does_not_arrive_ends_its_connection(port: int, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        client.sendall(sent)
+        begun = time.monotonic()
+        try:
+            while client.recv(4096):
+                pass
+        except ConnectionResetError:
+            pass
+        assert 0.2 < time.monotonic() - begun < 4  # uvicorn ends one that is idle after 5 s
+
+
+def test_bytes_that_trickle_do_not_prolong_it(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        client.settimeout(0.05)
+        sent = 0
+        try:
+            while sent < 100:
+                client.sendall(b"P")
+                sent += 1
+                with suppress(TimeoutError):
+                    assert client.recv(1) == b""
+                    break
+        except ConnectionError:
+            pass
+        assert sent < 100
+
+
+def test_no_limit_of_descriptors_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft, most in ((-1, connections.MOST), (128, 32), (1 << 20, connections.MOST), (1, 1)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert connections.most() == most
+
+
+def test_failed_accepts_are_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    handle = connections._seldom(logging.getLogger("some"), lambda: now)
+    loop = asyncio.new_event_loop()
+    failed = {"message": "socket.accept() out of system resource", "exception": OSError(24, "Too many")}
+    for _ in range(1000):
+        handle(loop, failed)
+        now += 0.1
+    said = "no further connection is accepted for now: [Errno 24] Too many"
+    assert [record.getMessage() for record in caplog.records] == [said] * 2
+    handle(loop, {"message": "something else"})
+    assert caplog.records[-1].getMessage() == "something else"
+    loop.close()
+
+
+def test_the_log_is_bounded_without_descriptors(tmp_path: Path) -> None:
+    script = (
+        "import logging, os, resource, sys\n"
+        "from pathlib import Path\n"
+        "from commonplace.servers.running import _log, leave_terminal\n"
+        "folder = Path(sys.argv[1])\n"
+        "_log(folder / 'server.log')\n"
+        "leave_terminal(folder)\n"
+        "log = logging.getLogger('commonplace.server')\n"
+        "log.info('first')\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))\n"
+        "for _ in range(30_000): log.info('x' * 80)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, tmp_path], check=True, timeout=60, env=environment())
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert 0 < max(sizes) < 1.1 * LOG_BYTES
