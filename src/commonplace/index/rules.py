@@ -15,7 +15,7 @@ from commonplace.index import lexicon, schema
 # Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
-    REDACTION: "07cbf9b92600",  # notes.redact.rules_digest(): written down, since it takes 40 ms to work out
+    REDACTION: "4a15a78ccbc4",  # notes.redact.rules_digest(): written down, since it takes 40 ms to work out
     "markdown": 2,  # notes.parse, notes.headings, index.rows: title, headings, day, kind, front matter
     "comments": 1,  # notes.comments, chunking.annotated, chunking.struck: what is said of a passage
     "turns": 1,  # chunking.turns: how much of a section is conversation

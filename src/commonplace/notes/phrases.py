@@ -82,6 +82,7 @@ _AHEAD = re.compile(
     r"(?:[\w'’-]{1,20}[ \t]){0,3}|(?:这个?|就)?是[\u4e00-\u9fff]{0,8})\Z",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _AHEAD_NEAR = 120  # characters
 _TELLS = (" is ", " was ", " as ", "是")
 _KEY_LEAST = 16
@@ -134,7 +135,9 @@ def _ahead(text: str, at: int) -> Span | None:
     elif "是" not in text[max(0, at - 9) : at]:
         return None
     before = text[max(0, at - _AHEAD_NEAR) : at]
-    found = _AHEAD.search(before) if any(word in before for word in _TELLS) else None
+    if not (_DIGIT.search(before) and any(word in before for word in _TELLS)):  # what is drawn has one
+        return None
+    found = _AHEAD.search(before)
     if not found or not _DRAWN.match(found["value"]) or assignments.is_innocent(found["value"]):
         return None
     return at - len(before) + found.start("value"), at - len(before) + found.end("value"), "password"
