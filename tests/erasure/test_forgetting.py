@@ -29,6 +29,7 @@ from commonplace.lifecycle.pending import Pending
 from commonplace.lifecycle.spool import Spool
 from commonplace.llm.base import Completion, Message, Request
 from commonplace.llm.cache import Cache
+from commonplace.notes import writes
 from commonplace.sessions.transcript import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.conversation import Call, Turn
@@ -152,6 +153,13 @@ def test_a_kind_that_does_not_exist_erases_nothing(memory: Memory, kind: str) ->
     with pytest.raises(ConfigError, match="no selection of"):
         memory.forget("MEMORY.md", now=NOW)  # type: ignore[arg-type]
     assert "upstairs" in text(memory, "MEMORY.md")
+
+
+def test_a_preview_passes_over_what_a_writer_drops_meanwhile(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writes, "listed", lambda workspace, folder: ["0123-4567.kept"])
+    assert not memory.forget(Selection("text", "zebra"), dry_run=True, now=NOW).places
 
 
 def test_pinned_statements_go_as_well(memory: Memory) -> None:

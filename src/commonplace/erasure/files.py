@@ -182,6 +182,8 @@ def copies(ground: Ground, wanted: Wanted, *, change: bool) -> list[Erased]:
                         door.exchange(path, rest)
                     elif change:
                         door.unlink(path)
+                except FileNotFoundError:  # a preview takes no lock, and a writer drops what it kept
+                    continue
                 except OSError as error:
                     raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
     return found
