@@ -151,12 +151,14 @@ def test_writers_beside_neither_stop_a_person_nor_lose_a_line(root: Path) -> Non
         for number, line in enumerate((root / today).read_text().splitlines(), 1)
         if "Writer 0 wrote 0." in line
     )
-    with Person(root, "forget", reference) as person:
-        assert "Writer 0 wrote 0." in person.until("cannot be undone.")
-        assert person.types("y") == 0, person.shown
-    for one in writers:
-        one.communicate(timeout=120)
-        assert one.returncode == 0
+    try:
+        with Person(root, "forget", reference) as person:
+            assert "Writer 0 wrote 0." in person.until("cannot be undone.")
+            assert person.types("y") == 0, person.shown
+    finally:
+        for one in writers:
+            one.communicate(timeout=120)
+    assert [one.returncode for one in writers] == [0] * 4
     note = (root / today).read_text()
     missing = [(w, n) for w in range(4) for n in range(30) if f"Writer {w} wrote {n}." not in note]
     assert missing == [(0, 0)]

@@ -35,6 +35,7 @@ class Library(NamedTuple):
 NEEDED = (
     Library("apsw", "apsw", "3.46"),
     Library("click", "click", "8.1"),
+    Library("h11", "h11", "0.14"),
     Library("httpx", "httpx", "0.27"),
     Library("numpy", "numpy", "1.26"),
     Library("onnxruntime", "onnxruntime", "1.19"),
