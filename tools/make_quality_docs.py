@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from commonplace import __version__
-from commonplace.bench import bootstrap, evaluation, metrics, presets, rejection, sets
-from commonplace.bench.comparison import is_sure
+from commonplace.bench import comparison, evaluation, metrics, presets, questions, rejection
 from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.bench.presets import DEFAULT
-from commonplace.bench.sets import QuestionSet
+from commonplace.bench.questions import QuestionSet
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIGURE = "r@2000c"
@@ -98,12 +97,12 @@ class Measured:
         """The mean of a figure over the questions."""
         return float(np.mean([figures[figure] for figures in self.run(step).figures.values()]))
 
-    def difference(self, step: Step, figure: str) -> bootstrap.Difference:
+    def difference(self, step: Step, figure: str) -> comparison.Difference:
         """What a step changes against the default, question by question."""
         changed, usual = self.run(step).figures, self.run(PRESETS[0]).figures
         second = [figures[figure] for figures in changed.values()]
         first = [usual[question][figure] for question in changed]
-        (found,) = bootstrap.paired(np.array(second)[:, None] - np.array(first)[:, None])
+        (found,) = comparison.paired(np.array(second)[:, None] - np.array(first)[:, None])
         return found
 
     def recall(self, step: Step) -> list[float]:
@@ -199,7 +198,7 @@ def ablation_rows(measured: Sequence[Measured]) -> list[list[str]]:
     rows = []
     for step in ABLATION:
         found = [one.difference(step, FIGURE) for one in measured]
-        cells = [f"{one.mean:+.3f}{'*' if is_sure(one) else ''}" for one in found]
+        cells = [f"{one.mean:+.3f}{'*' if one.is_sure else ''}" for one in found]
         rows.append([step.name, *cells, f"{np.mean([one.mean for one in found]):+.3f}"])
     return rows
 
@@ -212,7 +211,7 @@ def ahead_rows(measured: Sequence[Measured]) -> list[list[str]]:
         for one in measured:
             found = [one.difference(step, figure) for figure in BUDGET_FIGURES]
             least = round(-max(difference.mean for difference in found), 3) + 0.0  # no -0
-            sure = all(is_sure(difference) and difference.mean < 0 for difference in found)
+            sure = all(difference.is_sure and difference.mean < 0 for difference in found)
             row.append(f"{least:+.3f}{'*' if sure else ''}")
         rows.append(row)
     return rows
@@ -220,12 +219,12 @@ def ahead_rows(measured: Sequence[Measured]) -> list[list[str]]:
 
 def language_rows(measured: Sequence[Measured]) -> list[list[str]]:
     """One row for each set and language of its questions."""
-    from commonplace.bench import report
+    from commonplace.bench import evaluation
 
     return [
         [one.name, language, f"{row['n']:.0f}", f"{row[FIGURE]:.3f}", f"{row['ndcg@10']:.3f}"]
         for one in measured
-        for language, row in report.by_language(one.run(PRESETS[0])).items()
+        for language, row in evaluation.by_language(one.run(PRESETS[0])).items()
     ]
 
 
@@ -337,7 +336,7 @@ def find(
             (p for p in (one / "queries.jsonl", one / "dev" / "queries.jsonl") if p.is_file()), None
         )
         if queries is not None and (not wanted or one.name in wanted):
-            asked = sets.read(queries)
+            asked = questions.read_set(queries)
             found.append(Measured(one.name, sampled(asked, sample) if sample else asked, ablated))
     missing = set(wanted) - {one.name for one in found}
     if missing or not found:

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from commonplace import Memory
-from commonplace.embedding import configured
+from commonplace.providers import opening
 
 DIMENSIONS = 384
 QUESTIONS = ("deploy certificate", "walnut desk", "release notes of last week", "memory of the index")
@@ -117,7 +117,7 @@ def main(folder: Path) -> None:
         switch(folder, step, model)
     with Memory.open(folder, overrides=two) as memory:
         print(f"status: {memory.status().vectors:,} vectors, model {memory._store.index.meta('model')}")
-    assert configured.left_alone() == []
+    assert opening.left_alone() == []
     server.shutdown()
 
 
