@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import os
 import signal
 import socket
@@ -11,16 +12,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from commonplace.transport import Endpoint
+from commonplace.providers.http import Endpoint
 
 _FIXTURE_CHECK = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-settings.register_profile("local", deadline=None, max_examples=50, suppress_health_check=_FIXTURE_CHECK)
-settings.register_profile(
-    "ci", deadline=None, max_examples=50, derandomize=True, suppress_health_check=_FIXTURE_CHECK
-)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+for _name, _examples in (("default", 15), ("slow", 200)):
+    settings.register_profile(
+        _name,
+        deadline=None,
+        max_examples=_examples,
+        derandomize=bool(os.environ.get("CI")),
+        suppress_health_check=_FIXTURE_CHECK,
+    )
+
+_fsync = os.fsync
 
 _connect, _connect_ex, _getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
@@ -29,15 +35,43 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="run the tests that take many minutes, and no others")
+    parser.addoption(
+        "--slow", action="store_true", help="run the tests that repeat a lot, and property tests with more examples"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("slow" if config.getoption("--slow") else "default")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    slow = [item for item in items if "slow" in item.keywords]
-    chosen = slow if config.getoption("--slow") else [item for item in items if "slow" not in item.keywords]
+    if config.getoption("--slow"):
+        chosen = [
+            item
+            for item in items
+            if "slow" in item.keywords or is_hypothesis_test(getattr(item, "obj", None))
+        ]
+    else:
+        chosen = [item for item in items if "slow" not in item.keywords]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fsync() -> Iterator[None]:
+    """Do not wait for the disk: the files of a test need not outlive the machine. REAL_FSYNC=1 waits."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get("REAL_FSYNC"):
+            patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def marked_fsync(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for the disk all the same in tests of what is forced to it, which are marked `fsync`."""
+    if request.node.get_closest_marker("fsync"):
+        monkeypatch.setattr(os, "fsync", _fsync)
 
 
 @pytest.fixture
@@ -99,14 +133,15 @@ def private_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 def no_model_of_another_test() -> Iterator[None]:
     """Forget the models behind a server: they were made with the keys of one test's environment."""
     yield
-    for part in ("embedding", "llm", "reranking"):
-        registry = f"commonplace.{part}.registry"
-        made = sys.modules[registry]._CATALOG.made if registry in sys.modules else {}
-        for spec in [spec for spec in made if spec.provider not in ("builtin", "fake")]:
-            del made[spec]
-    opening = sys.modules.get("commonplace.reranking.opening")
+    catalog = sys.modules.get("commonplace.providers.catalog")
+    for table in (catalog.EMBEDDERS, catalog.LLMS, catalog.RERANKERS) if catalog is not None else ():
+        for spec in [spec for spec in table.made if spec.provider not in ("builtin", "fake")]:
+            model = table.made.pop(spec)
+            if hasattr(model, "close"):
+                model.close()
+    opening = sys.modules.get("commonplace.providers.opening")
     if opening is not None:
-        opening._STORE.clear()
+        opening._scores.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -130,10 +165,18 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders to come, each a home: `mktemp` would look through those of thousands of tests for each."""
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def private_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test a home of its own and none of the variables that steer commonplace."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir()
     for name in list(os.environ):
         if name.startswith(("COMMONPLACE_", "XDG_")) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
-from commonplace.errors import CommonplaceError, ConfigError, NoteUnreadable, UnknownCollection
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable, UnknownCollection
 
 
 @pytest.fixture
@@ -141,17 +141,19 @@ def test_mistakes_elsewhere(root: Path) -> None:
     assert "did you mean collections?" in problem(root)
 
 
-@pytest.mark.parametrize("key", [key for key in config.KEYS if not key.harmless], ids=lambda key: key.name)
-def test_harmful_key_is_refused_in_a_workspace(root: Path, key: config.Key) -> None:
-    group, name = key.name.split(".")
-    lists = {"names": ["fake"], "command": ["/bin/cat", "-u"]}
-    value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
-    file = own(root, f"[{group}]\n{name} = {value}")
-    assert problem(root) == (
-        f"{key.name}: {file} comes with the folder and may not set it; set it in your own config.toml"
-    )
-    file.rename(config.user_file().parent.mkdir(parents=True) or config.user_file())
-    config.load(root)
+def test_harmful_keys_are_refused_in_a_workspace(root: Path) -> None:
+    config.user_file().parent.mkdir(parents=True)
+    for key in [key for key in config.KEYS if not key.harmless]:
+        group, name = key.name.split(".")
+        lists = {"names": ["fake"], "command": ["/bin/cat", "-u"]}
+        value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
+        file = own(root, f"[{group}]\n{name} = {value}")
+        assert problem(root) == (
+            f"{key.name}: {file} comes with the folder and may not set it; set it in your own config.toml"
+        )
+        file.replace(config.user_file())
+        config.load(root)
+        config.user_file().unlink()
 
 
 def test_a_command_is_a_list_of_texts(root: Path) -> None:

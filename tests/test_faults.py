@@ -78,20 +78,26 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def several(few: int, many: int) -> pytest.MarkDecorator:
+    """Repeat a test a few times, and many times with --slow."""
+    return pytest.mark.parametrize("number", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
 def entries(root: Path) -> list[str]:
     text = "".join(file.read_text("utf-8") for file in sorted((root / "memory").glob("*.md")))
     return [line.split("entry ")[1].split()[0] for line in text.splitlines() if "entry " in line]
 
 
-def test_eight_writers_lose_nothing_while_another_syncs(root: Path) -> None:
+@several(12, 200)
+def test_eight_writers_lose_nothing_while_another_syncs(root: Path, number: int) -> None:
     reader = start(SYNC, root)
-    writers = [start(WRITE, root, name, 200) for name in range(8)]
+    writers = [start(WRITE, root, name, number) for name in range(8)]
     for writer in writers:
         _, trouble = writer.communicate(timeout=200)
         assert writer.returncode == 0, trouble.decode()
     reader.kill()
     reader.communicate()
-    assert sorted(entries(root)) == sorted(f"{name}-{number}" for name in range(8) for number in range(200))
+    assert sorted(entries(root)) == sorted(f"{name}-{place}" for name in range(8) for place in range(number))
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
         assert memory.search("walnut", min_score=0.0, limit=1000).hits
@@ -103,9 +109,10 @@ def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
     process.communicate()
 
 
-def test_killed_while_remembering(root: Path) -> None:
+@several(4, 16)
+def test_killed_while_remembering(root: Path, number: int) -> None:
     rng = random.Random(1)
-    for name in range(8):
+    for name in range(number):
         writer, until = start(WRITE, root, name, 10_000), time.monotonic() + 60
         while not any(entry.startswith(f"{name}-") for entry in entries(root)):
             assert writer.poll() is None
@@ -113,7 +120,7 @@ def test_killed_while_remembering(root: Path) -> None:
             time.sleep(0.02)
         kill_after(writer, rng.random() * 0.3)
     found = entries(root)
-    for name in range(8):  # what was written is there from the first entry on, without a gap
+    for name in range(number):  # what was written is there from the first entry on, without a gap
         numbers = [int(entry.split("-")[1]) for entry in found if entry.startswith(f"{name}-")]
         assert numbers == list(range(len(numbers)))
     for file in (root / "memory").glob("*.md"):
@@ -122,12 +129,13 @@ def test_killed_while_remembering(root: Path) -> None:
         memory.remember("the next entry still works")
 
 
-def test_killed_while_syncing(root: Path) -> None:
-    for number in range(400):
-        lines = "\n".join(f"- walnut {number} {place} desk" for place in range(30))
-        (root / "memory" / f"n{number}.md").write_text(f"# N{number}\n\n{lines}\n", "utf-8")
+@several(4, 16)
+def test_killed_while_syncing(root: Path, number: int) -> None:
+    for note in range(400):
+        lines = "\n".join(f"- walnut {note} {place} desk" for place in range(30))
+        (root / "memory" / f"n{note}.md").write_text(f"# N{note}\n\n{lines}\n", "utf-8")
     rng = random.Random(2)
-    for _ in range(8):
+    for _ in range(number):
         kill_after(start(SYNC, root), 0.2 + rng.random() * 0.6)
         with Memory.open(
             root, overrides={"embedding.provider": "fake", "index.sync_on_search": False}
@@ -219,18 +227,19 @@ while True:
 """
 
 
+@several(3, 16)
 @pytest.mark.parametrize("program", [SYNC, REBUILD], ids=["sync", "rebuild"])
-def test_killed_amid_changes_the_index_ends_as_a_rebuild(root: Path, program: str) -> None:
+def test_killed_amid_changes_the_index_ends_as_a_rebuild(root: Path, program: str, number: int) -> None:
     rng = random.Random(3)
 
     def edit() -> None:
-        for number in rng.sample(range(150), 60):
-            lines = "\n\n".join(f"- walnut {number} {rng.randrange(99)} desk" for _ in range(20))
-            (root / "memory" / f"n{number}.md").write_text(f"# N{number}\n\n{lines}\n", "utf-8")
+        for note in rng.sample(range(150), 60):
+            lines = "\n\n".join(f"- walnut {note} {rng.randrange(99)} desk" for _ in range(20))
+            (root / "memory" / f"n{note}.md").write_text(f"# N{note}\n\n{lines}\n", "utf-8")
         for file in rng.sample(sorted((root / "memory").glob("*.md")), 5):
             file.rename(root / "memory" / f"moved{rng.randrange(1000)}.md")
 
-    for _ in range(8):
+    for _ in range(number):
         edit()
         kill_after(start(program, root), 0.2 + rng.random() * 0.4)
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
@@ -296,14 +305,15 @@ def captured(root: Path) -> dict[str, list[int]]:
     return found
 
 
-def test_many_capture_at_once_and_nothing_is_lost(root: Path) -> None:
-    writers = [start(CAPTURE, root, name, 12, 8) for name in range(6)]
+@several(4, 12)
+def test_many_capture_at_once_and_nothing_is_lost(root: Path, number: int) -> None:
+    writers = [start(CAPTURE, root, name, number, 8) for name in range(6)]
     for writer in writers:
         _, trouble = writer.communicate(timeout=200)
         assert writer.returncode == 0, trouble.decode()
     found = captured(root)
     assert {name: sorted(numbers) for name, numbers in found.items()} == {
-        str(name): list(range(96)) for name in range(6)
+        str(name): list(range(8 * number)) for name in range(6)
     }
     with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
         memory.sync()
@@ -312,9 +322,10 @@ def test_many_capture_at_once_and_nothing_is_lost(root: Path) -> None:
         }
 
 
-def test_killed_while_capturing(root: Path) -> None:
+@several(3, 12)
+def test_killed_while_capturing(root: Path, number: int) -> None:
     rng = random.Random(5)
-    for name in range(6):
+    for name in range(number):
         writer = start(CAPTURE, root, name, 10_000, 10)
         until = time.monotonic() + 60
         while f" {name}-0 " not in notes(root) and time.monotonic() < until:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import render
-from commonplace.screen import Look
+from commonplace.render import hits, reports
+from commonplace.render.screen import Look
 from commonplace.types import CollectionInfo, Excerpt, Factor, Hit, Recall, SearchResult, Status, SyncReport
 
 FOLDER = Path(__file__).parent / "golden" / "forms"
@@ -49,27 +50,27 @@ def locate(hit: Hit) -> str:
 
 
 FORMS: dict[str, Callable[[], str]] = {
-    "hits.json": lambda: render.hits(FOUND, "json"),
-    "hits-explained.json": lambda: render.hits(FOUND, "json", explain=True),
-    "hits.csv": lambda: render.hits(FOUND, "csv"),
-    "hits.md": lambda: render.hits(FOUND, "md"),
-    "hits.xml": lambda: render.hits(FOUND, "xml"),
-    "hits.files": lambda: render.hits(FOUND, "files"),
-    "hits.txt": lambda: render.hits_text(FOUND, words=("deploy",)),
-    "hits-explained.txt": lambda: render.hits_text(FOUND, words=("deploy",), explain=True, rows=2),
-    "hits-full.txt": lambda: render.hits_text(FOUND, rows=None),
-    "hits-narrow.txt": lambda: render.hits_text(FOUND, Look(width=44), words=("deploy",)),
-    "hits-terminal.txt": lambda: render.hits_text(FOUND, TERMINAL, words=("deploy", "部署"), locate=locate),
+    "hits.json": lambda: hits.in_form(FOUND.hits, "json"),
+    "hits-explained.json": lambda: hits.in_form(FOUND.hits, "json", explain=True),
+    "hits.csv": lambda: hits.in_form(FOUND.hits, "csv"),
+    "hits.md": lambda: hits.in_form(FOUND.hits, "md"),
+    "hits.xml": lambda: hits.in_form(FOUND.hits, "xml"),
+    "hits.files": lambda: hits.in_form(FOUND.hits, "files"),
+    "hits.txt": lambda: hits.as_text(FOUND, words=("deploy",)),
+    "hits-explained.txt": lambda: hits.as_text(FOUND, words=("deploy",), explain=True, rows=2),
+    "hits-full.txt": lambda: hits.as_text(FOUND, rows=None),
+    "hits-narrow.txt": lambda: hits.as_text(FOUND, Look(width=44), words=("deploy",)),
+    "hits-terminal.txt": lambda: hits.as_text(FOUND, TERMINAL, words=("deploy", "部署"), locate=locate),
     "footers.txt": lambda: "\n".join(
-        [render.footer(FOUND), render.timings(FOUND), render.recall_footer(RECALL)]
+        [hits.footer(FOUND), hits.timings(FOUND), reports.recall_footer(RECALL)]
     ),
-    "recall.json": lambda: render.to_json(render.recall_data(RECALL)),
-    "excerpt.txt": lambda: render.excerpt_text(EXCERPT),
-    "excerpt.json": lambda: render.to_json(render.excerpt_data(EXCERPT)),
-    "status.txt": lambda: render.status_text(STATUS),
-    "status.json": lambda: render.to_json(render.status_data(STATUS)),
-    "sync.txt": lambda: render.sync_text(REPORT),
-    "sync.json": lambda: render.to_json(render.sync_data(REPORT)),
+    "recall.json": lambda: render.to_json(reports.recall_data(RECALL)),
+    "excerpt.txt": lambda: reports.excerpt_text(EXCERPT),
+    "excerpt.json": lambda: render.to_json(EXCERPT),
+    "status.txt": lambda: reports.status_text(STATUS),
+    "status.json": lambda: render.to_json(STATUS),
+    "sync.txt": lambda: reports.sync_text(REPORT),
+    "sync.json": lambda: render.to_json(REPORT),
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking import passages
-from commonplace.notes.parse import decode, parse
+from commonplace.markdown.document import decode, parse
 
 FOLDER = Path(__file__).parent / "golden"
 NOTES = sorted(FOLDER.glob("*.md"))

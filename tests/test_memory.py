@@ -16,15 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, config, errors
-from commonplace.embedding.base import Kind, Spec
-from commonplace.embedding.fake import FakeEmbedder
+from commonplace import Memory, config
+from commonplace.base import errors
 from commonplace.index import store, vectors
 from commonplace.memory import estimate
-from commonplace.search import disclose, pipeline
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding.base import Kind
+from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.spec import Spec
+from commonplace.search import pack, pipeline
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Floats
+    from commonplace.providers.embedding.base import Floats
 
 NOON = datetime(2026, 3, 5, 12, 30)
 FACTS = {
@@ -217,7 +220,7 @@ def test_recall_cites_dates_and_keeps_its_budget(memory: Memory) -> None:
     for budget in (60, 120, 1000):
         recall = memory.recall("certificate release rollback", budget=budget)
         assert recall.tokens <= budget
-        assert recall.tokens == disclose.estimate_tokens(recall.text)
+        assert recall.tokens == pack.estimate_tokens(recall.text)
     assert "From memory/2026-02-13.md#L5 (2026-02-13, Deploy)" in recall.text
     assert recall.text.startswith("<recalled-notes")
     assert memory.recall("florbatz quizzle").text == ""
@@ -346,7 +349,6 @@ def test_level_2_when_the_model_fails_on_what_was_just_read(
 def test_a_model_that_cannot_be_loaded_is_said_once_and_missed_no_more(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from commonplace.embedding import registry
 
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         memory.sync()
@@ -356,7 +358,7 @@ def test_a_model_that_cannot_be_loaded_is_said_once_and_missed_no_more(
         asked.append(spec.provider)
         raise errors.ProviderError(spec.provider, "model.onnx is damaged")
 
-    monkeypatch.setattr(registry, "create", fail)
+    monkeypatch.setattr(EMBEDDERS, "create", fail)
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         for _ in range(2):
             result = memory.search("certificate release")

@@ -5,26 +5,29 @@ Run by root, the program gives up its privileges first; what it owns it then mee
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from commonplace import paths
-from commonplace.history import applying
-from commonplace.types.revisions import About, Change
+from commonplace.base import paths
+from commonplace.changes import transaction
+from commonplace.types.changes import About, Change
+from tests.cli.conftest import called, command, environment
 
-SOURCE = Path(__file__).parents[1] / "src"
 DROP = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+LIBC = ctypes.CDLL(None, use_errno=True)
 ROOT = os.name == "posix" and os.geteuid() == 0
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 Ask = Callable[..., "subprocess.CompletedProcess[str]"]
+Done = subprocess.CompletedProcess[bytes]
 
 
 def can_drop() -> bool:
@@ -36,18 +39,45 @@ def can_drop() -> bool:
     return subprocess.run([*DROP, "true"], capture_output=True, check=False).returncode == 0
 
 
+def unprivileged(call: Callable[[], Done]) -> Done:
+    """Call a function without the privileges of root: in a thread, which gives them up for good."""
+    if not ROOT:
+        return call()
+
+    def drop_and_call() -> Done:
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3 of capabilities, of this thread
+        assert LIBC.capset(header, (ctypes.c_uint32 * 6)()) == 0
+        return call()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(drop_and_call).result()
+
+
+def text(done: Done) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
 @pytest.fixture
 def ask(workspace: Path) -> Ask:
-    """Run the program on the workspace as an ordinary user."""
+    """Run the program on the workspace as an ordinary user, in this process."""
     if not can_drop():
         pytest.skip("privileges cannot be given up here")
 
-    def start(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(workspace), *arguments]
-        environ = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONDONTWRITEBYTECODE": "1", **variables}
-        return subprocess.run(
-            [*DROP, *program] if ROOT else program, capture_output=True, text=True, env=environ, timeout=60
-        )
+    def call(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return text(unprivileged(lambda: called("-w", workspace, *arguments, **variables)))
+
+    return call
+
+
+@pytest.fixture
+def ask_process(workspace: Path) -> Ask:
+    """Run the program on the workspace as a process of an ordinary user."""
+    if not can_drop():
+        pytest.skip("privileges cannot be given up here")
+
+    def start(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [*(DROP if ROOT else []), *command("-w", workspace, *arguments)]
+        return subprocess.run(program, capture_output=True, text=True, env=environment(), timeout=60)
 
     return start
 
@@ -92,16 +122,16 @@ def test_what_may_not_be_read_is_said_wherever_it_is_missed(ask: Ask, workspace:
     (workspace / "MEMORY.md").chmod(0)
     (workspace / "memory" / "2026-02-13.md").chmod(0)
     told = "2 notes or folders cannot be read, so nothing new in them is found; the first is MEMORY.md: permission"
-    for command in (("search", "walnut"), ("status",), ("search", "walnut")):
-        done = ask(*command)
+    for words in (("search", "walnut"), ("status",), ("search", "walnut")):
+        done = ask(*words)
         assert done.stderr.count("cannot be read") == 1, done.stderr
         assert told in done.stderr
     (workspace / "MEMORY.md").chmod(0o600)
     (workspace / "memory" / "2026-02-13.md").chmod(0o600)
     (workspace / "memory" / "own").mkdir()
     (workspace / "memory" / "own").chmod(0)
-    for command in (("search", "walnut"), ("status",)):
-        done = ask(*command)
+    for words in (("search", "walnut"), ("status",)):
+        done = ask(*words)
         assert "1 note or folder cannot be read" in done.stderr
         assert "(memory/own/: permission denied)" in done.stderr
     (workspace / "memory" / "own").chmod(0o700)
@@ -114,12 +144,12 @@ def test_records_that_may_not_be_read_are_said(ask: Ask, workspace: Path) -> Non
     (run / "run.json").chmod(0)
     assert f"the record of {run.name} cannot be read (permission denied)" in ask("log").stderr
     (workspace / ".commonplace" / "history").chmod(0)
-    for command in (("log",), ("trust",), ("status",)):
-        assert "history cannot be read: permission denied" in ask(*command).stderr, command
+    for words in (("log",), ("trust",), ("status",)):
+        assert "history cannot be read: permission denied" in ask(*words).stderr, words
     (workspace / ".commonplace" / "history").chmod(0o700)
     (workspace / ".commonplace").chmod(0)
-    for command in (("log",), ("trust",), ("status",)):
-        assert ".commonplace cannot be read: permission denied" in ask(*command).stderr, command
+    for words in (("log",), ("trust",), ("status",)):
+        assert ".commonplace cannot be read: permission denied" in ask(*words).stderr, words
 
 
 def test_a_sync_of_a_workspace_that_may_not_be_written_says_so_plainly(ask: Ask, workspace: Path) -> None:
@@ -175,10 +205,10 @@ def test_a_collection_that_may_not_be_read_is_empty(ask: Ask, workspace: Path, t
 
 
 def test_a_workspace_that_may_not_be_written_is_searched_from_the_cache(
-    ask: Ask, workspace: Path, private_home: Path
+    ask_process: Ask, workspace: Path, private_home: Path
 ) -> None:
     workspace.chmod(0o500)
-    assert found(ask("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
+    assert found(ask_process("search", "walnut desk", "--format", "json")) == ["MEMORY.md"]
     assert not (workspace / ".commonplace").exists()
     assert list(private_home.rglob("index.sqlite"))
 
@@ -299,9 +329,7 @@ def fill(place: Path, leave: int = 0) -> None:
 
 
 def here(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTHONPATH": str(SOURCE), "COMMONPLACE_EMBEDDING_PROVIDER": "none"}
-    program = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(place), *arguments]
-    return subprocess.run(program, capture_output=True, text=True, env=environ, timeout=60)
+    return text(called("-w", place, *arguments, COMMONPLACE_EMBEDDING_PROVIDER="none"))
 
 
 def test_a_full_disk_loses_no_entry_and_says_so(small: Path) -> None:
@@ -379,7 +407,7 @@ def rewritten(root: Path, data: bytes) -> bytes:
     """Let a program replace MEMORY.md; return what was there."""
     workspace = paths.Workspace(root)
     before = workspace.memory_file.read_bytes()
-    assert applying.apply(workspace, [Change("MEMORY.md", before, data)], About("write", "rewrite"))
+    assert transaction.apply(workspace, [Change("MEMORY.md", before, data)], About("write", "rewrite"))
     return before
 
 

@@ -15,7 +15,7 @@ CLONE = Path(__file__).parents[1]
 PYTHON = (
     '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\n[ "$2" = compileall ] && exit\necho "$PWD|$*"\n'
 )
-SPREAD = "--numprocesses=auto --maxprocesses=4 --dist=loadfile"
+SPREAD = "--numprocesses=auto --maxprocesses=4 --dist=worksteal"
 
 
 @pytest.fixture

@@ -5,11 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from commonplace.base.errors import (
+        BudgetExceeded,
+        CommonplaceError,
+        ConfigError,
+        IndexUnavailable,
+        MissingExtra,
+        NoteNotFound,
+        NoteUnreadable,
+        OutsideRoots,
+        PreviewOutdated,
+        ProviderError,
+        UnknownCollection,
+        WorkspaceNotFound,
+    )
     from commonplace.memory import Memory
     from commonplace.types import Excerpt, Hit, Recall, SearchResult, Status, SyncReport, Written
 
 __version__ = "0.1.0"
-__all__ = ["Excerpt", "Hit", "Memory", "Recall", "SearchResult", "Status", "SyncReport", "Written"]
+__all__ = [
+    "BudgetExceeded",
+    "CommonplaceError",
+    "ConfigError",
+    "Excerpt",
+    "Hit",
+    "IndexUnavailable",
+    "Memory",
+    "MissingExtra",
+    "NoteNotFound",
+    "NoteUnreadable",
+    "OutsideRoots",
+    "PreviewOutdated",
+    "ProviderError",
+    "Recall",
+    "SearchResult",
+    "Status",
+    "SyncReport",
+    "UnknownCollection",
+    "WorkspaceNotFound",
+    "Written",
+]
+_VALUES = {"Excerpt", "Hit", "Recall", "SearchResult", "Status", "SyncReport", "Written"}
 
 
 def __getattr__(name: str) -> object:
@@ -18,5 +54,5 @@ def __getattr__(name: str) -> object:
 
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = "commonplace.memory" if name == "Memory" else "commonplace.types"
-    return getattr(import_module(module), name)
+    home = "memory" if name == "Memory" else "types" if name in _VALUES else "base.errors"
+    return getattr(import_module(f"commonplace.{home}"), name)

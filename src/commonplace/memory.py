@@ -12,30 +12,31 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from commonplace import config, paths
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.embedding.current import CurrentModel
-from commonplace.errors import CommonplaceError, OutsideRoots
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
 from commonplace.notes.scan import Source
-from commonplace.search import places
+from commonplace.providers.embedding.selector import CurrentModel
+from commonplace.search import references as places
 from commonplace.search.answering import Answerer
+from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
-from commonplace.usage.journal import Journal
 
 if TYPE_CHECKING:
     from datetime import date, datetime
 
-    from commonplace.embedding.base import Embedder
-    from commonplace.erasure.ground import Ground
+    from commonplace.edit.forget.notes import Context
     from commonplace.notes.scout import Scout
+    from commonplace.providers.embedding.base import Embedder
     from commonplace.types import (
         Cited,
         Corrected,
@@ -172,7 +173,8 @@ class Memory:
         """Append an entry to today's note, or to a section of MEMORY.md if `long_term`.
 
         Secrets are redacted and private parts dropped before anything touches the disk; `provenance` says
-        in the note who wrote it, `tentative` that it is a guess. What it contradicts is said in the answer.
+        in the note who wrote it, `tentative` that it is a guess. Where there is an index, the answer names
+        the nearest statements that stand: which of them no longer hold is for `correct`.
         Raises ConfigError for empty text, NoteUnreadable if the file cannot be
         written.
         """
@@ -194,11 +196,11 @@ class Memory:
             provenance=provenance,
             tentative=tentative,
         )
-        if tentative:
+        if tentative or not (self._index_path or self.workspace.index).exists():
             return written
-        from commonplace.revision import recent
+        from commonplace.edit import near
 
-        return replace(written, contradicts=recent.contradicted(self.workspace, text, now.date()))
+        return replace(written, near=near.standing(self.workspace, self._answerer, text, written, now.date()))
 
     def correct(
         self,
@@ -221,7 +223,7 @@ class Memory:
         """
         from datetime import datetime
 
-        from commonplace.revision import correcting
+        from commonplace.edit import correct as correcting
 
         self._store.written()
         wanted = correcting.Correction(old, new, now or datetime.now().astimezone(), why, provenance)
@@ -232,7 +234,7 @@ class Memory:
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
-        from commonplace.revision import elsewhere
+        from commonplace.edit import elsewhere
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
         return [] if alone and not own else elsewhere.hits(self._answerer, text, own=own)
@@ -266,34 +268,33 @@ class Memory:
         the owner. Raises NoteNotFound, OutsideRoots, ConfigError for what cannot be selected, NoteUnreadable,
         PreviewOutdated where the notes have changed so that something else would go.
         """
-        from commonplace.erasure import erasing
+        from commonplace.edit.forget import erase
         from commonplace.types import Erasure, Selection
 
         asked = [what] if isinstance(what, Selection) else what if isinstance(what, Erasure) else list(what)
-        ground = self._ground()
+        context = self._context()
         with self._syncing, self._lock:
             if not dry_run:
                 self.close()  # an open index would keep what is deleted in its log
-            return erasing.forget(ground, asked, dry_run=dry_run, now=now, agent=agent, session=session)
+            return erase.forget(context, asked, dry_run=dry_run, now=now, agent=agent, session=session)
 
-    def _ground(self) -> Ground:
+    def _context(self) -> Context:
         """Where things of this workspace are forgotten."""
-        from commonplace.erasure.ground import Ground
-        from commonplace.revision.references import shifted
+        from commonplace.edit.forget.notes import Context
 
         index = self._index_path or self.workspace.index
-        return Ground(
-            self.workspace, self.settings, sources(self), index, self._make_store, self._journal.path, shifted
+        return Context(
+            self.workspace, index, self._journal.path, self.settings, sources(self), self._make_store
         )
 
     def _renew_records(self) -> list[str]:
         """Redact by the rules of today what records of ours hold; return what the owner should know of it."""
         if self._index_path is not None:
             return []  # a measurement, which leaves the workspace as it is
-        from commonplace.erasure import redaction
+        from commonplace.edit.forget import redaction
 
         try:
-            erased = redaction.renew(self._ground())
+            erased = redaction.renew(self._context())
         except CommonplaceError as error:
             if os.access(self.workspace.derived, os.W_OK):
                 return [f"older records were not looked through for secrets by the newest rules: {error}"]
@@ -388,9 +389,9 @@ class Memory:
 
     def _read(self, reference: str) -> Excerpt:
         from commonplace.index.reading import content_hash, note_of
-        from commonplace.notes import excerpt
+        from commonplace.markdown import references
 
-        wanted = excerpt.parse_reference(reference)
+        wanted = references.parse_reference(reference)
         with self._lock:
             shown, absolute = places.find(self._store, wanted)
             form = places.format_of(self._store, shown)
@@ -403,7 +404,7 @@ class Memory:
         if not (is_note or indexed):
             told = "no note: only Markdown files and what the index holds are read as notes"
             raise OutsideRoots(paths.shown(shown), told)
-        return excerpt.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
+        return references.cut(note_of(data, shown, form), shown, content_hash(data)[:DOCID], wanted)
 
     def get_many(self, references: Sequence[str], *, max_bytes: int | None = None) -> Gathered:
         """Read several references, lists of them with commas, and globs such as `memory/2026-*.md`.
@@ -459,9 +460,9 @@ class Memory:
         started = time.perf_counter()
         pulled: list[str] = []
         if self.workspace.files.is_folder(self.workspace.history):
-            from commonplace.history import applying
+            from commonplace.changes import transaction
 
-            pulled += applying.warnings(self.workspace)
+            pulled += transaction.warnings(self.workspace)
         pulled += writes.warnings(self.workspace)
         with self._syncing, self._store_to_sync() as store:
             if pull:
@@ -483,7 +484,7 @@ class Memory:
 
     def status(self) -> Status:
         """Describe the workspace and its index, without changing either."""
-        from commonplace.search import standing
+        from commonplace.search import status as standing
 
         with self._lock:
             self._store.settle()
@@ -496,7 +497,7 @@ class Memory:
         that is damaged.
         """
         from commonplace.search import listing
-        from commonplace.usage import summary
+        from commonplace.search import usage as summary
 
         with self._lock:
             index = self._fresh()
@@ -539,7 +540,7 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
 
     Raises as `Memory.sync` does, but for what a model may fail with.
     """
-    from commonplace.embedding import configured
+    from commonplace.providers import opening
     from commonplace.types import Estimate
 
     with memory._syncing, memory._store_to_sync() as store:
@@ -547,7 +548,7 @@ def estimate(memory: Memory, questions: Sequence[str] = (), *, progress: Progres
     warnings = tuple(filter(None, [memory._current.trouble]))
     if model is None:
         return Estimate("none", 0, warnings=warnings)
-    return configured.estimate(model, texts, questions, warnings)
+    return opening.estimate(model, texts, questions, warnings)
 
 
 def sources(memory: Memory) -> list[Source]:

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-
-from . import talking
+from tests.agent import talking
 
 begin, model, root = talking.begin, talking.model, talking.root  # fixtures of conversations
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..embedding.server import Reply, Request, serving
+from tests.providers.server import Reply, Request, serving
 
 Asked = Mapping[str, Any]  # the JSON of a request
 

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from commonplace.agent.loop import AgentLoop
-from commonplace.llm import attempts
-from commonplace.llm.opening import open_llm
 from commonplace.memory import Memory
-
-from .model_server import Asked, Model, Say, call, last, model_serving
+from commonplace.providers import attempts
+from commonplace.providers.opening import open_llm
+from tests.agent.model_server import Asked, Model, Say, call, last, model_serving
 
 Begin = Callable[..., AgentLoop]
 TEA = "Aged white tea after lunch."

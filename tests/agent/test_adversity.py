@@ -17,16 +17,15 @@ import apsw
 import pytest
 
 from commonplace.agent.worker import IndexWorker
-from commonplace.errors import IndexUnavailable
+from commonplace.base.errors import IndexUnavailable
+from commonplace.base.paths import Workspace
 from commonplace.memory import Memory
-from commonplace.paths import Workspace
-from commonplace.sessions.transcript import Transcript
+from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry
-
-from ..cli.conftest import command, environment
-from .model_server import Model, Say, call, last
-from .talking import TEA, Begin, note, wait_for
-from .test_conversation import TOOLS, recalled
+from tests.agent.model_server import Model, Say, call, last
+from tests.agent.talking import TEA, Begin, note, wait_for
+from tests.agent.test_conversation import TOOLS, recalled
+from tests.cli.conftest import command, environment
 
 # --- hooks ----------------------------------------------------------------------------------------------
 
@@ -91,7 +90,7 @@ def test_a_full_queue_spools_to_disk_and_the_next_start_writes_it(
     loop = begin(tools=TOOLS, settings={"hooks.capacity": 5000})
     lock = Workspace(root).locks / "notes.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
-    from commonplace.atomic import locked
+    from commonplace.base.atomic import locked
 
     with locked(lock):  # nobody can write notes meanwhile
         for number in range(2000):
@@ -158,7 +157,10 @@ def test_an_index_that_is_rebuilt_meanwhile(begin: Begin, model: Model, root: Pa
         path = root / "memory" / f"2025-01-{number % 28 + 1:02}-{number}.md"
         path.write_text(f"# Day\n\n- Crate {number} stands in hall {number % 7}.\n" * 20, "utf-8")
     loop = begin()
-    with Memory.open(root, overrides={"embedding.provider": "fake"}) as rebuilding, ThreadPoolExecutor() as pool:
+    with (
+        Memory.open(root, overrides={"embedding.provider": "fake"}) as rebuilding,
+        ThreadPoolExecutor() as pool,
+    ):
         done = pool.submit(lambda: [persistently(rebuilding.sync) for _ in range(2)])
         answered = 0
         while not done.done() or answered < 3:
@@ -239,7 +241,10 @@ def test_a_folder_that_is_deleted_under_a_conversation(
     assert not [record for record in caplog.records if record.exc_info]
 
 
-@pytest.mark.parametrize("gone", [".commonplace", "memory", "sessions"])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in (".commonplace", "memory")]
+
+
+@pytest.mark.parametrize("gone", [*SLOW, "sessions"])
 def test_a_folder_that_is_deleted_under_a_chat(
     chat: subprocess.Popen[bytes], model: Model, root: Path, gone: str
 ) -> None:

@@ -12,8 +12,7 @@ import pytest
 from commonplace import Memory, config
 from commonplace.agent import amending, confirmations
 from commonplace.agent.tools import Answer, call
-
-from ..lifetime.generated import tree
+from tests.lifetime.generated import tree
 
 DAY = "memory/2026-02-13.md"
 
@@ -265,17 +264,15 @@ def test_what_is_pinned_goes_with_the_code_alone(memory: Memory, root: Path) -> 
     assert b"Penicillin" in (root / "MEMORY.md").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "what", ["../outside.md", "/etc/hosts", "../outside.md#L1", "memory/../../outside.md"]
-)
-@pytest.mark.parametrize("kind", ["note", "lines"])
-def test_nothing_outside_is_forgotten(memory: Memory, root: Path, what: str, kind: str) -> None:
-    (root.parent / "outside.md").write_text("- Outside stays.\n", "utf-8")
-    answer = forget(memory, what, kind=kind)
-    assert answer.is_error or not answer.data.get("places")
-    if code := answer.data.get("confirm"):
-        forget(memory, what, kind=kind, confirm=code)
-    assert (root.parent / "outside.md").read_text("utf-8") == "- Outside stays.\n"
+def test_nothing_outside_is_forgotten(memory: Memory, root: Path) -> None:
+    for what in ["../outside.md", "/etc/hosts", "../outside.md#L1", "memory/../../outside.md"]:
+        for kind in ["note", "lines"]:
+            (root.parent / "outside.md").write_text("- Outside stays.\n", "utf-8")
+            answer = forget(memory, what, kind=kind)
+            assert answer.is_error or not answer.data.get("places"), (what, kind)
+            if code := answer.data.get("confirm"):
+                forget(memory, what, kind=kind, confirm=code)
+            assert (root.parent / "outside.md").read_text("utf-8") == "- Outside stays.\n", (what, kind)
 
 
 def test_nothing_found_has_nothing_to_confirm(memory: Memory) -> None:

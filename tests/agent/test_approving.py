@@ -8,11 +8,10 @@ import pytest
 
 from commonplace.agent import amending, calling, confirmations
 from commonplace.agent.tools import Tool
-from commonplace.erasure import requests
+from commonplace.edit.forget import requests
 from commonplace.types import Erasure
-
-from .model_server import Asked, Model, Say, call, last, text
-from .talking import Begin
+from tests.agent.model_server import Asked, Model, Say, call, last, text
+from tests.agent.talking import Begin
 
 DIARY = "Ottoline keeps her diary in the piano."
 

@@ -11,7 +11,7 @@ from commonplace.agent import calling
 from commonplace.agent.calling import Toolbox
 from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
 from commonplace.memory import Memory
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 NOTHING = {"type": "object", "properties": {}, "additionalProperties": False}
 

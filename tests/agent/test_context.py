@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, estimates
+from commonplace import Memory
 from commonplace.agent import Context, ContextBuilder
 from commonplace.agent.context import DAILY, FILES, LONG_TERM, RECALL
+from commonplace.base import tokens
 from commonplace.config.settings import Prompt
-
-from .conftest import NOTES, TODAY
+from tests.agent.conftest import NOTES, TODAY
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "prompt.txt"
 QUESTION = "When does the ferry to Oslo leave?"
@@ -43,11 +43,11 @@ def test_all_parts_stand_in_one_frame_with_their_sources(memory: Memory) -> None
     context = build(memory, files=True)
     assert names(context) == [LONG_TERM, DAILY, FILES, RECALL]
     assert context.text.count(OPENING) == context.text.count(CLOSING) == 1
-    assert context.tokens == estimates.about(context.text) <= context.budget
+    assert context.tokens == tokens.about(context.text) <= context.budget
     for part in context.parts:
         assert part.text in context.text
         assert part.text.startswith(f"From {part.citation}")
-        assert part.tokens == estimates.about(part.text)
+        assert part.tokens == tokens.about(part.text)
     assert (context.level, context.stale, context.warnings) == (2, 0, ())
 
 
@@ -209,7 +209,7 @@ def test_no_text_leaves_the_frame_or_the_budget(
     (root / "AGENTS.md").write_text(daily + long_term, "utf-8")
     with Memory.open(root, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
         context = build(memory, message + " a", budget=budget, files=True)
-    assert context.tokens == estimates.about(context.text) <= budget
+    assert context.tokens == tokens.about(context.text) <= budget
     assert bool(context.text) == bool(context.parts)
     assert "<private>" not in context.text
     if context.text:
@@ -292,8 +292,6 @@ def test_a_damaged_index_is_answered_around(memory: Memory) -> None:
     assert "17:45" in build(memory).text
 
 
-@pytest.mark.parametrize(
-    "message", ["lex: ferry\nlex:\nnonsense: x", "in:nowhere ferry Oslo", 'after:never "ferry', "intent: a\nintent: b"]
-)  # fmt: skip
-def test_a_message_that_reads_as_a_mistaken_query_is_no_error(memory: Memory, message: str) -> None:
-    assert RECALL not in [left.what for left in build(memory, f"{message} ferry Oslo").left_out]
+def test_a_message_that_reads_as_a_mistaken_query_is_no_error(memory: Memory) -> None:
+    for message in ["lex: ferry\nlex:\nnonsense: x", "in:nowhere ferry Oslo", 'after:never "ferry', "intent: a\nintent: b"]:  # fmt: skip
+        assert RECALL not in [left.what for left in build(memory, f"{message} ferry Oslo").left_out]

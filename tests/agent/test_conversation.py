@@ -10,15 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commonplace import estimates
 from commonplace.agent.loop import AgentLoop, Reply
 from commonplace.agent.tools import Answer, Tool
+from commonplace.base import tokens as estimates
 from commonplace.memory import Memory
-from commonplace.sessions.transcript import Transcript
-from commonplace.types.conversation import SessionEvent
-
-from .model_server import Asked, Model, Say, call, last
-from .talking import Begin, kind, note, wait_for
+from commonplace.transcripts.session import Transcript
+from commonplace.types.events import SessionEvent
+from tests.agent.model_server import Asked, Model, Say, call, last
+from tests.agent.talking import Begin, kind, note, wait_for
 
 KEY = "sk-proj-" + "a1B2c3D4e5F6" * 4
 PIN = "4711-9923-ultramarine"

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.agent.loop import AgentLoop
-from commonplace.demo import unpack
-from commonplace.llm.client import Client
-from commonplace.llm.opening import open_llm
 from commonplace.memory import Memory
-
-from .model_server import Model, Say, call, last
-from .talking import own
+from commonplace.providers.llm.client import Client
+from commonplace.providers.opening import open_llm
+from tests import demo
+from tests.agent.model_server import Model, Say, call, last
+from tests.agent.talking import own
 
 QUESTIONS = [
     ("What filled the disk of the primary database?", "kestrel_cdc"),
@@ -26,8 +25,7 @@ QUESTIONS = [
 
 @pytest.fixture
 def memory(tmp_path: Path, model: Model) -> Iterator[Memory]:
-    root = tmp_path / "notes"
-    unpack(root)
+    root = demo.copied(tmp_path / "notes")
     settings = {key: value for key, value in own(model).items() if key != "embedding.provider"}
     with Memory.open(root, overrides=settings) as opened:
         opened.sync()

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.agent import files
 from commonplace.agent.tools import Answer, Caller
-from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
+from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.memory import Memory
 
 KEY = "ghp_" + "a1B2c3D4e5" * 4
@@ -49,9 +49,12 @@ def test_lines_and_where_to_read_on(root: Path) -> None:
     assert second.data["text"].startswith("line 101\n")
 
 
-@pytest.mark.parametrize(
-    ("path", "error"),
-    [
+def test_what_may_not_be_read(root: Path) -> None:
+    os.symlink(root.parent / "outside.md", root / "link.md")
+    os.symlink(root.parent, root / "linked")
+    os.symlink(root / ".hidden" / "secret.md", root / "shown.md")
+    (root / "large.md").write_bytes(b"x" * (files.MOST_BYTES + 1))
+    for path, error in [
         ("../outside.md", OutsideRoots),
         ("link.md", OutsideRoots),
         ("linked/outside.md", OutsideRoots),
@@ -62,16 +65,10 @@ def test_lines_and_where_to_read_on(root: Path) -> None:
         ("large.md", NoteUnreadable),
         ("a\0b.md", OutsideRoots),
         ("#0a1b2c", NoteNotFound),
-    ],
-)
-def test_what_may_not_be_read(root: Path, path: str, error: type[CommonplaceError]) -> None:
-    os.symlink(root.parent / "outside.md", root / "link.md")
-    os.symlink(root.parent, root / "linked")
-    os.symlink(root / ".hidden" / "secret.md", root / "shown.md")
-    (root / "large.md").write_bytes(b"x" * (files.MOST_BYTES + 1))
-    with pytest.raises(error) as caught:
-        read(root, path)
-    assert "\n" not in str(caught.value)
+    ]:
+        with pytest.raises(error) as caught:
+            read(root, path)
+        assert "\n" not in str(caught.value), (path, error)
 
 
 def test_what_is_there_is_told_where_a_file_is_not(root: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from commonplace.agent.hooks import AgentHook, HookManager
 from commonplace.agent.idle import IdleTimer
-from commonplace.types.conversation import SessionEvent
+from commonplace.types.events import SessionEvent
 
 
 class Told(AgentHook):

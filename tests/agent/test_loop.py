@@ -10,12 +10,11 @@ import pytest
 
 from commonplace.agent import loop as loops
 from commonplace.agent.tools import Answer, Tool
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
-from commonplace.sessions.transcript import Transcript
-
-from .model_server import Model, Say, call, last, text
-from .talking import TEA, Begin, aside, note, wait_for
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
+from commonplace.transcripts.session import Transcript
+from tests.agent.model_server import Model, Say, call, last, text
+from tests.agent.talking import TEA, Begin, aside, note, wait_for
 
 
 class Shown:
@@ -32,7 +31,7 @@ class Shown:
 
 
 def said(root: Path, session: str = "s") -> list[tuple[str, str]]:
-    from commonplace.paths import Workspace
+    from commonplace.base.paths import Workspace
 
     return [(turn.role, turn.text) for turn in Transcript.open(Workspace(root), session).load()]
 

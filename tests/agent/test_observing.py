@@ -12,9 +12,9 @@ from commonplace.agent.hooks import HookManager
 from commonplace.agent.observing import ObservationHook
 from commonplace.agent.worker import IndexWorker
 from commonplace.types import Entry, ToolExecution
-
-from ..embedding.server import Reply, Server
-from ..llm.conftest import answer, closed_connections, server  # noqa: F401
+from tests.providers.conftest import server  # noqa: F401
+from tests.providers.llm.conftest import answer
+from tests.providers.server import Reply, Server
 
 AT = datetime(2026, 2, 13, 10, 22, 5)
 

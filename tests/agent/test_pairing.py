@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.agent.pairing import INTERRUPTED, NOT_KEPT, paired
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 ONE, TWO = Call("one", "memory_search", "{}"), Call("two", "memory_get", "{}")
 ASKED = Turn("assistant", "", calls=(ONE, TWO))

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from commonplace import Memory
 from commonplace.agent import ContextBuilder, MemoryStore, prefetch, store
 from commonplace.agent.store import TextLost
-from commonplace.errors import ConfigError, OutsideRoots
-from commonplace.history import runs, undoing
-
-from .conftest import NOTES, TODAY
+from commonplace.base.errors import ConfigError, OutsideRoots
+from commonplace.changes import runs, undo
+from tests.agent.conftest import NOTES, TODAY
 
 QUESTION = "When does the ferry to Oslo leave?"
 SECRET = "ghp_" + "a1B2" * 9
@@ -260,6 +259,6 @@ def test_a_rewrite_is_a_run_that_can_be_undone(plain: MemoryStore) -> None:
     workspace = plain.memory.workspace
     (run,) = runs.listed(workspace)
     assert (run.about.kind, run.about.by, run.about.agent) == ("write", "agent", "nanobot")
-    undoing.undo(workspace)
+    undo.undo(workspace)
     assert "Aged white" in long_term(plain).read_text()
     assert "The owner's own line." in long_term(plain).read_text()

@@ -44,15 +44,13 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         yield opened
 
 
-@pytest.mark.parametrize(
-    "question", ["", "When does the harbour close, and is the buoy adrift? 灯塔怎么了？ tide noon"]
-)
-def test_a_prompt_tells_what_stands(memory: Memory, question: str) -> None:
-    context = ContextBuilder(memory).build(question, now=DAY)
-    for told in ("closes at eight", "The pilot is Mira.", "She answers by radio.", "tide turns at one"):
-        assert told in context.text, told
-    for silent in ("six", "Jonas", "Only struck", "noon", "~~", "buoy", "灯塔"):
-        assert silent not in context.text, silent
+def test_a_prompt_tells_what_stands(memory: Memory) -> None:
+    for question in ["", "When does the harbour close, and is the buoy adrift? 灯塔怎么了？ tide noon"]:
+        context = ContextBuilder(memory).build(question, now=DAY)
+        for told in ("closes at eight", "The pilot is Mira.", "She answers by radio.", "tide turns at one"):
+            assert told in context.text, told
+        for silent in ("six", "Jonas", "Only struck", "noon", "~~", "buoy", "灯塔"):
+            assert silent not in context.text, silent
 
 
 def test_guesses_are_told_to_owners_who_want_them(memory: Memory, tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, estimates
+from commonplace import Memory
 from commonplace.agent import answers, tools
 from commonplace.agent.tools import TOOLS, call
-from commonplace.llm import schemas
-
-from ..cli.conftest import workspace as workspace  # three notes
+from commonplace.base import tokens
+from commonplace.providers.llm import schemas
+from tests.cli.conftest import workspace as workspace
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def memory(workspace: Path) -> Iterator[Memory]:
 # --- the table ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_schemas_are_what_is_checked(tool: tools.Tool) -> None:
-    schemas.check(tool.schema)
-    assert tool.schema["additionalProperties"] is False
-    assert set(tool.schema.get("required", ())) <= set(tool.schema["properties"])
-    assert not (tool.read_only and tool.destructive)
-    assert len(tool.description) <= 300
+def test_schemas_are_what_is_checked() -> None:
+    for tool in TOOLS:
+        schemas.check(tool.schema)
+        assert tool.schema["additionalProperties"] is False
+        assert set(tool.schema.get("required", ())) <= set(tool.schema["properties"])
+        assert not (tool.read_only and tool.destructive)
+        assert len(tool.description) <= 300
 
 
 def test_which_tools_write_and_which_destroy() -> None:
@@ -46,9 +46,10 @@ def test_which_tools_write_and_which_destroy() -> None:
 # --- what is wrong with a call --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "told"),
-    [
+def test_a_wrong_call_is_told_what_is_right(memory: Memory) -> None:
+    (memory.workspace.root / "sessions").mkdir()
+    (memory.workspace.root / "sessions" / "one.jsonl").write_text("{}\n")
+    for name, arguments, told in [
         ("memory_serch", {}, "unknown tool 'memory_serch'; there are memory_search, memory_get"),
         ("memory_search", {}, "memory_search: 'query' is missing"),
         ("memory_search", {"query": "x", "top": 3}, "'top' is not allowed; allowed are query, limit, layer"),
@@ -87,18 +88,12 @@ def test_which_tools_write_and_which_destroy() -> None:
             "not one of 'text', 'lines', 'note', 'person', 'session'",
         ),
         ("memory_status", {"verbose": True}, "'verbose' is not allowed; allowed are none"),
-    ],
-)
-def test_a_wrong_call_is_told_what_is_right(
-    memory: Memory, name: str, arguments: dict[str, object], told: str
-) -> None:
-    (memory.workspace.root / "sessions").mkdir()
-    (memory.workspace.root / "sessions" / "one.jsonl").write_text("{}\n")
-    answer = call(memory, name, arguments)
-    assert answer.is_error
-    assert told in answer.text
-    assert answer.data == {"error": answer.text}
-    assert "\n" not in answer.text
+    ]:
+        answer = call(memory, name, arguments)
+        assert answer.is_error, (name, arguments, told)
+        assert told in answer.text
+        assert answer.data == {"error": answer.text}, (name, arguments, told)
+        assert "\n" not in answer.text, (name, arguments, told)
 
 
 def test_what_is_null_was_not_given(memory: Memory) -> None:
@@ -158,7 +153,7 @@ def test_an_answer_stays_inside_its_budget(memory: Memory, workspace: Path) -> N
     for budget in (100, 300, 1000):
         answer = call(memory, "memory_search", {"query": "deploy", "limit": 50, "budget": budget})
         block = answer.text[: answer.text.rindex("</recalled-notes>")]
-        assert estimates.about(block) <= budget
+        assert tokens.about(block) <= budget
         assert answer.data["hits"]
         assert answer.data["left_out"] == 0 or "more did not fit" in answer.text
 
@@ -198,22 +193,17 @@ def test_a_line_longer_than_an_answer_is_cut_and_said(memory: Memory, workspace:
     assert "longer than shown" in parts[1].text
 
 
-@pytest.mark.parametrize(
-    ("reference", "arguments", "shown"),
-    [
+def test_references_and_numbers(memory: Memory) -> None:
+    for reference, arguments, shown in [
         ("memory/2026-02-13.md#L5-L6", {}, (5, 2)),
         ("memory/2026-02-13.md:5-6", {}, (5, 2)),
         ("memory/2026-02-13.md#L5-L6", {"from": 3}, (3, 8)),
         ("memory/2026-02-13.md#L5-L6", {"lines": 1}, (5, 1)),
         ("memory/2026-02-13.md", {"from": 10}, (10, 1)),
         ("memory/2026-02-13.md", {"lines": 120}, (1, 10)),
-    ],
-)
-def test_references_and_numbers(
-    memory: Memory, reference: str, arguments: dict[str, int], shown: tuple[int, int]
-) -> None:
-    found = call(memory, "memory_get", {"path": reference, **arguments}).data
-    assert (found["from"], found["lines"]) == shown
+    ]:
+        found = call(memory, "memory_get", {"path": reference, **arguments}).data
+        assert (found["from"], found["lines"]) == shown
 
 
 def test_a_hit_can_be_read_by_its_docid(memory: Memory) -> None:

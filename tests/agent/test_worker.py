@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
+from commonplace import Memory
 from commonplace.agent.worker import IndexWorker
-from commonplace.atomic import locked
-from commonplace.errors import IndexUnavailable
-from commonplace.lifecycle.spool import Spool
-from commonplace.sessions.transcript import Transcript
+from commonplace.base import paths
+from commonplace.base.atomic import locked
+from commonplace.base.errors import IndexUnavailable
+from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Provenance, Turn
+from commonplace.upkeep.spool import Spool
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)
@@ -327,7 +328,9 @@ def _all(count: int) -> set[str]:
     return {f"entry {number}" for number in range(count)}
 
 
-@pytest.mark.parametrize("ending", ["", "sys.exit(3)", "raise ValueError('as a host may')"])
+@pytest.mark.parametrize(
+    "ending", ["", pytest.param("sys.exit(3)", marks=pytest.mark.slow), "raise ValueError('as a host may')"]
+)
 def test_a_program_that_ends_without_stop_loses_nothing(memory: Memory, ending: str) -> None:
     host = _host(memory, f"submit(500)\n{ending}\n")
     _, err = host.communicate(timeout=120)
@@ -354,7 +357,7 @@ time.sleep(60)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-@pytest.mark.parametrize("deadly", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("deadly", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_a_program_that_is_killed_loses_nothing_that_had_reached_the_disk(
     memory: Memory, deadly: str
 ) -> None:

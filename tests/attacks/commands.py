@@ -6,15 +6,14 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from commonplace.agent import pieces
-from commonplace.erasure import composing
-from commonplace.erasure.wanted import Wanted
-from commonplace.errors import CommonplaceError
-from commonplace.history import applying
-from commonplace.lifecycle.consolidation import running
+from commonplace.agent import chunks
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes import transaction
+from commonplace.edit.correct import Correction, correct
+from commonplace.edit.forget import notes as forget_notes
+from commonplace.edit.forget.targets import Targets
 from commonplace.memory import Memory
-from commonplace.revision.correcting import Correction, correct
-from commonplace.revision.references import shifted
+from commonplace.upkeep.consolidation import run as running
 
 STATEMENT = "Zed likes the apples of Monday mornings."
 NOW = datetime(2026, 2, 13, 14, 5).astimezone()
@@ -31,14 +30,14 @@ def _correct_nothing(memory: Memory) -> object:
 
 
 def _forget(memory: Memory) -> object:
-    names = composing.notes(memory.workspace, memory.settings)
-    wanted = Wanted(texts=("apples of Monday",))
-    return composing.compose(names, lambda path: applying.read(memory.workspace, path), wanted, shifted)
+    names = forget_notes.names(memory.workspace, memory.settings)
+    wanted = Targets(texts=("apples of Monday",))
+    return forget_notes.compose(names, lambda path: transaction.read(memory.workspace, path), wanted)
 
 
 def _prompt(memory: Memory) -> object:
-    note = pieces.read(memory, "MEMORY.md")
-    return pieces.joined(pieces.of_sections(note, NOW.date(), tentative=True))
+    note = chunks.read(memory, "MEMORY.md")
+    return chunks.joined(chunks.of_sections(note, NOW.date(), tentative=True))
 
 
 def _consolidate(memory: Memory) -> object:

@@ -27,7 +27,7 @@ WRITER = """
 import json, os, sys, time
 from datetime import datetime
 from pathlib import Path
-from commonplace import paths
+from commonplace.base import paths
 from commonplace.notes import layout
 without = sys.argv[5].split()
 if without:

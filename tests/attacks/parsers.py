@@ -9,34 +9,63 @@ from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 
-from commonplace import characters, estimates, refusals, screen
+from commonplace import language
 from commonplace.agent import answers as agent_answers
-from commonplace.agent import calling, injected, pieces
-from commonplace.chunking import (
-    annotated,
-    breakpoints,
-    fences,
-    outline,
-    passages,
-    sections,
+from commonplace.agent import calling, chunks, seen
+from commonplace.base import tokens
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes import diffs
+from commonplace.chunking import breakpoints, outline, passages
+from commonplace.chunking.settings import ChunkSettings
+from commonplace.config import loading
+from commonplace.config import loading as config_collections
+from commonplace.edit import resolve
+from commonplace.edit.forget import cutting
+from commonplace.edit.forget.cutting import Page
+from commonplace.edit.forget.targets import Block, Targets
+from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
+from commonplace.index import scripts, vectors
+from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
+from commonplace.markdown import (
+    annotations,
+    comments,
+    edit,
+    names,
+    references,
     statements,
-    strikes,
     struck,
+    structure,
     turns,
 )
-from commonplace.chunking.settings import ChunkSettings
-from commonplace.config import collections as config_collections
-from commonplace.config import loading
-from commonplace.erasure import cutting, naming
-from commonplace.erasure import messages as erasure_messages
-from commonplace.erasure.pages import Page
-from commonplace.erasure.wanted import Block, Wanted
-from commonplace.erasure.words import Words, plain
-from commonplace.errors import CommonplaceError
-from commonplace.history import diffs
-from commonplace.history import lines as history_lines
-from commonplace.index import lexicon, scripts, vectors
-from commonplace.lifecycle import (
+from commonplace.markdown.document import Document, decode, parse
+from commonplace.notes import files, layout
+from commonplace.providers import refusals
+from commonplace.providers.llm import schemas
+from commonplace.providers.llm.base import Completion
+from commonplace.redaction import masks, personal, phrases, recalled, redact
+from commonplace.render import hits, screen
+from commonplace.render import reports as render_revisions
+from commonplace.search import (
+    dedupe,
+    expansion,
+    factors,
+    filters,
+    identifiers,
+    layers,
+    pack,
+    query,
+    query_document,
+    timeline,
+    triggers,
+)
+from commonplace.servers import protocol
+from commonplace.transcripts import content, formats, lines, ours, reading, rendering, session
+from commonplace.transcripts.cleaning import cleaned
+from commonplace.transcripts.injected import without_injected
+from commonplace.types import Hit, Note, SearchResult
+from commonplace.types.changes import Change, Entry, Provenance
+from commonplace.types.events import Call, ToolExecution, Turn
+from commonplace.upkeep import (
     actions,
     compaction,
     dialogue,
@@ -50,70 +79,16 @@ from commonplace.lifecycle import (
     prose,
     spool,
 )
-from commonplace.lifecycle.consolidation import (
-    candidates,
-    durable,
-    living,
+from commonplace.upkeep.consolidation import (
+    checks,
+    grounding,
     plan,
-    sameness,
-    standing,
-    succession,
-    support,
-    wholeness,
+    sources,
 )
-from commonplace.lifecycle.consolidation import words as consolidation_words
-from commonplace.lifecycle.months import blocks, composing, moves
-from commonplace.llm import schemas, structured
-from commonplace.llm.base import Completion
-from commonplace.notes import (
-    comments,
-    excerpt,
-    files,
-    headings,
-    layout,
-    masks,
-    parse,
-    personal,
-    phrases,
-    recalled,
-    redact,
+from commonplace.upkeep.consolidation import (
+    page as pages,
 )
-from commonplace.render import results as render_results
-from commonplace.render import revisions as render_revisions
-from commonplace.revision import (
-    claims,
-    contradictions,
-    finding,
-    likeness,
-    references,
-    sentences,
-    striking,
-    values,
-)
-from commonplace.search import (
-    dates,
-    disclose,
-    documents,
-    expansion,
-    factors,
-    filters,
-    identifiers,
-    layers,
-    query,
-    repeats,
-    stopwords,
-    timeline,
-    triggers,
-    wording,
-)
-from commonplace.servers import protocol
-from commonplace.sessions.cleaning import cleaned
-from commonplace.transcripts import content, formats, lines, ours, reading, rendering
-from commonplace.transcripts.injected import without_injected
-from commonplace.types import Hit, Note, SearchResult
-from commonplace.types.conversation import Call, ToolExecution, Turn
-from commonplace.types.entries import Entry, Provenance
-from commonplace.types.revisions import Change
+from commonplace.upkeep.months import blocks, composing, moves
 
 Parser = Callable[[str], object]
 
@@ -121,7 +96,7 @@ TODAY = date(2026, 2, 13)
 NOW = datetime(2026, 2, 13, 14, 5)
 PATH = "memory/2026-02-12.md"
 NEEDLE = "Mira Koch"
-_FORGET = Wanted(people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",))
+_FORGET = Targets(people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",))
 _SCHEMA = {
     "type": "object", "additionalProperties": True, "required": ["a"],
     "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}},
@@ -129,11 +104,11 @@ _SCHEMA = {
 
 
 def _note(text: str, path: str = PATH) -> Note:
-    return parse.parse(_decoded(text), path, redacted=False)
+    return parse(_decoded(text), path, redacted=False)
 
 
 def _decoded(text: str) -> str:
-    return parse.decode(_bytes(text))
+    return decode(_bytes(text))
 
 
 def _bytes(text: str) -> bytes:
@@ -181,47 +156,54 @@ def _passages(settings: ChunkSettings) -> Parser:
 
 
 def _insert(text: str) -> object:
-    return files.insert_entry(_decoded(text), "- a new entry", "Notes")
+    return Document.of(_decoded(text)).insert("- a new entry", heading="Notes")
 
 
 def _insert_many(text: str) -> object:
     entries = [(line, None) for line in text.split("\n")[:2000]]
-    return files.insert_all(_decoded(text), [*entries, ("- a new entry", "Notes")], "# Title")
+    return files.insert_all(Document.of(_decoded(text)), [*entries, ("- a new entry", "Notes")], "# Title")
+
+
+def _document(text: str) -> object:
+    """Read every unit of a document, and take some lines out."""
+    document = Document.read(_bytes(text), PATH)
+    numbers = range(1, len(document.lines) + 1)
+    units = [document.unit(number) for number in (*numbers[:500], *numbers[-500:])]
+    return units, document.delete(document.whole(set(numbers[::3]))).document.data
 
 
 def _strike(text: str) -> object:
     """Strike the statements of a note, as `correct` does with those that say one thing."""
-    decoded = _decoded(text)
+    document = Document.of(_decoded(text), PATH)
     stated = statements.read(_note(text))
     if not stated:
         return None
-    raw = striking.Raw(striking.split(decoded), PATH)
     end = 0
     for statement in stated:
         if statement.first > end:
-            raw.strike(statement, until="2026-02-13")
+            document = document.strike(statement, until="2026-02-13").document
             end = statement.end
-    return raw.lines
+    return document.data
 
 
 def _beside(text: str) -> object:
     stated = statements.read(_note(text))
-    return striking.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
+    return edit.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
 
 
 def _matched(text: str) -> object:
     """Look for a statement that is not there in each statement of a note, as `correct` does."""
-    words = finding.Words.of("Ann prefers green tea to black tea in the morning")
-    return [finding.matched(statement, words) for statement in statements.read(_note(text))]
+    words = resolve.Words.of("Ann prefers green tea to black tea in the morning")
+    return [resolve.matched(statement, words) for statement in statements.read(_note(text))]
 
 
 def _shares(text: str) -> object:
     stated = statements.read(_note(text))
-    return [likeness.share("Ann prefers green tea to black tea", one.text) for one in stated]
+    return [similarity.share("Ann prefers green tea to black tea", one.text) for one in stated]
 
 
 def _page(text: str) -> object:
-    page = Page(PATH, _bytes(text))
+    page = Page.read(_bytes(text), PATH)
     return [(page.unit(number), page.owner(number)) for number in range(1, min(len(page.lines), 50_000) + 1)]
 
 
@@ -232,22 +214,22 @@ def _cut(text: str) -> object:
 def _cut_first_word(text: str) -> object:
     """Take a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(PATH, _bytes(text), Wanted(texts=(word,))) if word else None
+    return cutting.cut(PATH, _bytes(text), Targets(texts=(word,))) if word else None
 
 
 def _cut_people(text: str) -> object:
     """Take whatever mentions a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(PATH, _bytes(text), Wanted(people=(word,))) if word else None
+    return cutting.cut(PATH, _bytes(text), Targets(people=(word,))) if word else None
 
 
 def _cut_line(text: str) -> object:
-    rows = tuple(Page(PATH, _bytes(text)).bare(1).split("\n")) if text else ("a",)
-    return cutting.cut(PATH, _bytes(text), Wanted(blocks=(Block(PATH, 1, rows, 1),)))
+    rows = tuple(Page.read(_bytes(text), PATH).bare[0].split("\n")) if text else ("a",)
+    return cutting.cut(PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, rows, 1),)))
 
 
 def _moved(text: str) -> object:
-    found = cutting.cut(PATH, _bytes(text), Wanted(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),)))
+    found = cutting.cut(PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),)))
     return [found.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
 
 
@@ -282,7 +264,7 @@ def _diff(text: str) -> object:
     before = _bytes(text)
     rows = before.split(b"\n")
     after = b"\n".join([*rows[1 : len(rows) // 2], b"- something new", *rows[len(rows) // 2 : -1]])
-    return history_lines.counted(before, after)
+    return diffs.counted(before, after)
 
 
 def _shown_diff(text: str) -> object:
@@ -297,13 +279,13 @@ def _undone(text: str) -> object:
     rows = before.split(b"\n")
     after = b"\n".join([*rows[: len(rows) // 2], b"- something new", *rows[len(rows) // 2 :]])
     try:
-        return history_lines.taken_back(before, after, after + b"\n- more\n")
-    except history_lines.Overlap:
+        return diffs.revert(before, after, after + b"\n- more\n")
+    except diffs.Overlap:
         return None
 
 
 def _json(text: str) -> object:
-    return structured.parse(Completion(text, "model"), _SCHEMA)
+    return schemas.parse(Completion(text, "model"), _SCHEMA)
 
 
 def _problem(text: str) -> object:
@@ -331,20 +313,20 @@ def _rows(text: str) -> object:
 
 def _passage(text: str) -> object:
     pattern = screen.matcher(["tea", "a", "字", "get*"])
-    return render_results.passage(text, screen.Look(color=True, width=80), pattern, None)
+    return hits.passage(text, screen.Look(color=True, width=80), pattern, None)
 
 
 def _hits_text(text: str) -> object:
     result = SearchResult("tea", tuple(_hits(text)), "hybrid")
-    return [render_results.hits(result, form) for form in ("json", "csv", "md", "xml", "files")]
+    return [hits.in_form(result.hits, form) for form in ("json", "csv", "md", "xml", "files")]
 
 
 def _read_document(text: str) -> object:
-    return documents.read_any(text, lambda: frozenset({"topic", "path"}))
+    return query_document.read_any(text, lambda: frozenset({"topic", "path"}))
 
 
 def _labels(text: str) -> object:
-    said = annotated.Said(_note(text))
+    said = annotations.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
     return [said.still(number, number) for number in range(1, count)], [said.differ(n, n + 1) for n in range(1, count)]
 
@@ -354,7 +336,7 @@ def _factors(text: str) -> object:
 
 
 def _told(text: str) -> object:
-    told = repeats.Told()
+    told = dedupe.Told()
     for hit in _hits(text):
         told.rest(hit)
         told.add(hit)
@@ -363,34 +345,31 @@ def _told(text: str) -> object:
 
 def _of_pieces(text: str) -> object:
     note = _note(text)
-    return pieces.joined([*pieces.of_sections(note, TODAY, tentative=True), *pieces.of_entries(note, TODAY, tentative=True)])
+    return chunks.joined([*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)])
 
 
 def _supported(text: str) -> object:
-    return support.supports("Ann prefers green tea.", [text], TODAY), support.supports(text[:2000], [text], TODAY)
-
-
-def _contradicted(text: str) -> object:
-    return contradictions.between("The standup is at 9:30.", statements.read(_note(text)))
+    said = [grounding.Said(text, TODAY)]
+    found = [grounding.missing(one, said) for one in ("Ann prefers green tea.", text[:300])]
+    return found, grounding.is_literal(text[:300], said), grounding.stands_first(text[:300], said[0])
 
 
 def _living(text: str) -> object:
-    page = standing.read(_decoded(text), "MEMORY.md")
-    return living.check(page.entries, lambda path: _bytes(text))
+    page = pages.read(_decoded(text), "MEMORY.md")
+    return sources.check(page.entries, lambda path: _bytes(text))
 
 
 def _statement_pairs(text: str) -> object:
     half = len(text) // 2
     return (
-        sameness.says(text[:half], text[half:]), sameness.about_one_thing(text[:half], text[half:]),
-        succession.replaces(text[:half], text[half:]), succession.ends(text[:half], text[half:]),
+        grounding.says(text[:half], text[half:]), grounding.subject(text), grounding.values(text), grounding.weight(text),
     )  # fmt: skip
 
 
 def _wordings(text: str) -> object:
     half = len(text) // 2
-    one, other = wording.read(text[:half]), wording.read(text[half:])
-    return wording.same(one, other), wording.same_event(one, other), wording.shingles(one.tokens)
+    one, other = compare.read(text[:half]), compare.read(text[half:])
+    return compare.same(one, other), compare.same_event(one, other), compare.shingles(one.tokens)
 
 
 def _outline(text: str) -> Iterator[bool]:
@@ -415,54 +394,54 @@ def _refused(text: str) -> object:
 
 PARSERS: dict[str, Parser] = {
     # Notes.
-    "notes.parse.decode": lambda text: parse.decode(_bytes(text)),
-    "notes.parse.parse": _note,
-    "notes.parse.structure": lambda text: parse.structure(_surroundings(text)),
-    "notes.headings.atx": _each(headings.atx),
-    "notes.headings.unclosed": headings.unclosed,
-    "notes.headings.plain": headings.plain,
-    "notes.comments.take": lambda text: comments.take(text.split("\n")),
-    "notes.comments.guessed": lambda text: comments.guessed(text, text.split("\n")),
-    "notes.comments.disarmed": lambda text: (comments.disarmed(text, entirely=False), comments.disarmed(text, entirely=True)),
-    "notes.comments.of_front_matter": lambda text: comments.of_front_matter({"trigger": text, "by": text, text: "pinned"}),
-    "notes.comments.sources": lambda text: comments.sources({"from": text}),
-    "notes.comments.of_sources": lambda text: comments.of_sources(text.split()),
-    "notes.excerpt.parse_reference": excerpt.parse_reference,
+    "markdown.document.decode": lambda text: decode(_bytes(text)),
+    "markdown.document.parse": _note,
+    "markdown.structure.read": lambda text: structure.read(_surroundings(text)),
+    "markdown.structure.atx": _each(structure.atx),
+    "markdown.structure.unclosed": structure.unclosed,
+    "markdown.structure.plain": structure.plain,
+    "markdown.comments.take": lambda text: comments.take(text.split("\n")),
+    "markdown.comments.guessed": lambda text: comments.guessed(text, text.split("\n")),
+    "markdown.comments.disarmed": lambda text: (comments.disarmed(text, entirely=False), comments.disarmed(text, entirely=True)),
+    "markdown.comments.of_front_matter": lambda text: comments.of_front_matter({"trigger": text, "by": text, text: "pinned"}),
+    "markdown.comments.sources": lambda text: comments.sources({"from": text}),
+    "markdown.comments.of_sources": lambda text: comments.of_sources(text.split()),
+    "markdown.references.parse_reference": references.parse_reference,
     "notes.recalled.strip_recalled": recalled.strip_recalled,
     "notes.recalled.strip_blocks": recalled.strip_blocks,
-    "notes.files.decode": lambda text: files.encode(_bytes(text), files.decode(Path("a.md"), _bytes(text))),
-    "notes.files.insert_entry": _insert,
+    "markdown.document.Document": _document,
+    "markdown.document.insert": _insert,
     "notes.files.insert_all": _insert_many,
-    "notes.layout.date_of": layout.date_of,
-    "notes.layout.bullet": layout.bullet,
+    "markdown.names.date_of": names.date_of,
+    "markdown.edit.bullet": edit.bullet,
     "notes.layout.own_words": lambda text: layout.own_words(text, Provenance("owner"), False),
     # Cutting.
-    "chunking.sections.split": lambda text: sections.split(_note(text)),
+    "markdown.structure.sections": lambda text: structure.sections(_note(text)),
     "chunking.passages.split": _passages(ChunkSettings()),
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
-    "chunking.annotated.Said": _labels,
-    "chunking.statements.read": lambda text: statements.read(_note(text)),
-    "chunking.statements.without_struck": statements.without_struck,
-    "chunking.fences.nested": lambda text: list(fences.nested(text.split("\n"), ())),
-    "chunking.struck.of_note": lambda text: struck.of_note(_note(text)),
-    "chunking.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),
-    "chunking.struck.rest": lambda text: struck.rest(_note(text), struck.of_note(_note(text))),
-    "chunking.struck.says_something": _each(struck.says_something),
-    "chunking.strikes.find": lambda text: list(strikes.find(text, 0, len(text))),
-    "chunking.strikes.read": lambda text: (strikes.read(text.split("\n"), turn=True), strikes.read([text], turn=False)),
-    "chunking.strikes.lead": lambda text: (strikes.lead(text, turn=True), _each(lambda line: strikes.lead(line, turn=True))(text)),
-    "chunking.strikes.escapes": strikes.escapes,
-    "chunking.strikes.unescaped": strikes.unescaped,
-    "chunking.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
+    "markdown.annotations.Annotations": _labels,
+    "markdown.statements.read": lambda text: statements.read(_note(text)),
+    "markdown.struck.rest_of_text": struck.rest_of_text,
+    "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
+    "markdown.struck.of_note": lambda text: struck.of_note(_note(text)),
+    "markdown.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),
+    "markdown.struck.rest": lambda text: struck.rest(_note(text), struck.of_note(_note(text))),
+    "markdown.struck.says_something": _each(struck.says_something),
+    "markdown.struck.find": lambda text: list(struck.find(text, 0, len(text))),
+    "markdown.struck.read": lambda text: (struck.read(text.split("\n"), turn=True), struck.read([text], turn=False)),
+    "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
+    "markdown.struck.escapes": struck.escapes,
+    "markdown.struck.unescaped": struck.unescaped,
+    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.outline.closes": _outline,
     # Searching.
-    "search.wording.read": wording.read,
+    "search.wording.read": compare.read,
     "search.wording.same": _wordings,
     "search.query.parse": lambda text: query.parse(text, lambda: frozenset({"topic"})),
     "search.query.terms": query.terms,
     "search.documents.read_any": _read_document,
-    "search.documents.subject": lambda text: (documents.subject(text), documents.words(text)),
+    "search.documents.subject": lambda text: (query_document.subject(text), query_document.words(text)),
     "search.filters.split": lambda text: filters.split(text, frozenset({"topic"})),
     "search.filters.may_name_keys": filters.may_name_keys,
     "search.dates.spans": lambda text: dates.spans(text, TODAY),
@@ -474,9 +453,9 @@ PARSERS: dict[str, Parser] = {
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
     "search.repeats.Told": _told,
-    "search.disclose.compose": lambda text: disclose.compose(_hits(text), 1500),
-    "search.disclose.compose, one": lambda text: disclose.compose([_hit(text)], 1500),
-    "search.disclose.framed": lambda text: disclose.framed([_hit(text)], text),
+    "search.disclose.compose": lambda text: pack.compose(_hits(text), 1500),
+    "search.disclose.compose, one": lambda text: pack.compose([_hit(text)], 1500),
+    "search.disclose.framed": lambda text: pack.framed([_hit(text)], text),
     "search.layers.snippet": lambda text: layers.snippet(_hit(text), screen.matcher(["tea", "a"])),
     "search.factors.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
@@ -484,21 +463,19 @@ PARSERS: dict[str, Parser] = {
     "index.lexicon.cjk_share": lexicon.cjk_share,
     "index.scripts.script_of": scripts.script_of,
     "index.vectors.is_foreign": vectors.is_foreign,
-    "characters.fold": lambda text: (characters.fold(text), characters.compose(text), characters.fold_width(text)),
-    "estimates.about": lambda text: (estimates.about(text), estimates.quarters(text)),
+    "characters.fold": lambda text: (language.fold(text), language.compose(text), language.fold_width(text)),
+    "estimates.about": lambda text: (tokens.about(text), tokens.quarters(text)),
     # Correcting.
     "revision.finding.matched": _matched,
-    "revision.finding.Words": finding.Words.of,
+    "revision.finding.Words": resolve.Words.of,
     "revision.sentences.spans": sentences.spans,
     "revision.likeness.share": _shares,
-    "revision.likeness.stems": lambda text: likeness.stems.__wrapped__(text),
+    "revision.likeness.stems": lambda text: similarity.stems.__wrapped__(text),
     "revision.values.read": values.read,
-    "revision.claims.of": lambda text: claims.of.__wrapped__(text),
-    "revision.contradictions.between": _contradicted,
     "revision.striking.struck": _strike,
     "revision.striking.beside": _beside,
-    "revision.references.shifted": lambda text: references.shifted(text, "MEMORY.md", lambda line: f"MEMORY.md#L{line + 1}"),
-    "revision.references.reference": lambda text: references.reference(text, "MEMORY.md", lambda line: f"MEMORY.md#L{line + 1}"),
+    "revision.references.shifted": lambda text: references.shifted(text, {"MEMORY.md": lambda line: f"MEMORY.md#L{line + 1}"}),
+    "revision.references.reference": lambda text: references.reference(text, {"MEMORY.md": lambda line: f"MEMORY.md#L{line + 1}"}),
     # Forgetting.
     "erasure.words.spans": _find_name,
     "erasure.words.plain": plain,
@@ -508,9 +485,9 @@ PARSERS: dict[str, Parser] = {
     "erasure.cutting.cut, a person": _cut_people,
     "erasure.cutting.cut, a line": _cut_line,
     "erasure.cutting.moved": _moved,
-    "erasure.naming.longer": lambda text: naming.longer(["王伟", "字"], [text]),
-    "erasure.messages.message": lambda text: erasure_messages.message(_bytes(json.dumps({"text": text + " Mira"})), _FORGET),
-    "erasure.messages.unescaped": erasure_messages.unescaped,
+    "erasure.naming.longer": lambda text: longer_names(["王伟", "字"], [text]),
+    "erasure.messages.message": lambda text: session.without(_bytes(json.dumps({"text": text + " Mira"})), _FORGET),
+    "erasure.messages.unescaped": unescaped,
     # Refining.
     "lifecycle.prose.sentences": prose.sentences,
     "lifecycle.prose.within": lambda text: prose.within(text, 50),
@@ -536,14 +513,14 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.months.composing.compose": _of_month,
     "lifecycle.months.moves.follow": _followed,
     "lifecycle.months.moves.rebased": lambda text: moves.rebased(text, "memory/a.md", "archive/memory/a.md"),
-    "lifecycle.consolidation.candidates.of_note": lambda text: candidates.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
-    "lifecycle.consolidation.durable.kind_of": lambda text: durable.kind_of(text, TODAY),
-    "lifecycle.consolidation.durable.instructs": lambda text: (durable.instructs(text), durable.ends(text), durable.plans(text), durable.is_noise(text)),
+    "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
+    "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [grounding.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,
-    "lifecycle.consolidation.standing.read": lambda text: standing.read(_decoded(text), "MEMORY.md"),
-    "lifecycle.consolidation.wholeness.check": lambda text: wholeness.check(_decoded(text), "MEMORY.md"),
-    "lifecycle.consolidation.words.read": lambda text: consolidation_words.read.__wrapped__(text, TODAY),
-    "lifecycle.consolidation.words.is_relative": consolidation_words.is_relative,
+    "lifecycle.consolidation.standing.read": lambda text: pages.read(_decoded(text), "MEMORY.md"),
+    "lifecycle.consolidation.wholeness.check": lambda text: pages.check_whole(_decoded(text), "MEMORY.md"),
+    "lifecycle.consolidation.words.read": lambda text: grounding.read.__wrapped__(text, TODAY),
+    "lifecycle.consolidation.words.resolved": lambda text: grounding.resolved(text, [grounding.Said(text, TODAY)]),
+    "lifecycle.consolidation.words.last_day": lambda text: grounding.last_day(text, TODAY),
     "lifecycle.consolidation.pairs": _statement_pairs,
     "lifecycle.consolidation.living.check": _living,
     "lifecycle.consolidation.plan.read": lambda text: plan.read({"operations": [_operation(text)]}),
@@ -564,11 +541,11 @@ PARSERS: dict[str, Parser] = {
     "sessions.cleaning.cleaned": lambda text: cleaned(Turn("user", text, calls=(Call("1", "bash", text),))),
     # Agents, models, servers.
     "agent.pieces": _of_pieces,
-    "agent.injected": lambda text: injected.trimmed(_hit(text), lambda digest: False),
+    "agent.injected": lambda text: seen.trimmed(_hit(text), lambda digest: False),
     "agent.answers": lambda text: agent_answers.found(SearchResult("tea", tuple(_hits(text)), "hybrid"), "tea", "full", 2000),
     "agent.answers.framed": agent_answers.framed,
     "agent.calling.parsed": calling.parsed,
-    "llm.structured.parse": _json,
+    "llm.schemas.parse": _json,
     "llm.schemas.problem": _problem,
     "servers.protocol.decode": _decode_json,
     "config.loading.parse": _settings,

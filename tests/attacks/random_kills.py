@@ -21,15 +21,16 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from pathlib import Path
 
-from commonplace import Memory, records
-from commonplace.errors import CommonplaceError
-from commonplace.history import undoing
-from commonplace.lifecycle import rollup
-from commonplace.lifecycle.consolidation import candidates, consolidate
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
+from commonplace import Memory
+from commonplace.base import records
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes import undo
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import Selection
-from tests.lifecycle.consolidation import plans
+from commonplace.upkeep import rollup
+from commonplace.upkeep.consolidation import consolidate, sources
+from tests.upkeep.consolidation import plans, verifier
 
 _LINE = re.compile(
     r"- (?:\d\d:\d\d )?(?:~~)?(?:entry \d+ walnut|secret \d+ larch|rule \d+ says (?:one|two)|"
@@ -88,9 +89,9 @@ class Bench:
 
         def refined(memory: Memory) -> None:
             now, text = datetime.now().astimezone(), f"We moved shelf {self.random.choice(self.shelves)} to the cellar."
-            sources = [one.label for one in candidates.read(memory, 7, now) if one.text == text]
-            plan = plans.answer([plans.op("add", [], sources, text, "Facts")])
-            consolidate(memory, Client(FakeModel([plan])), days=7, now=now)
+            labels = [one.label for one in sources.read(memory, 7, now) if one.text == text]
+            plan = plans.answer([plans.op("add", [], labels, text, "Facts")])
+            consolidate(memory, Client(FakeModel(verifier.scripted(plan))), days=7, now=now)
 
         def nothing() -> None: ...
 
@@ -100,7 +101,7 @@ class Bench:
             "correct": (
                 lambda memory: memory.correct(f"rule {rule} says {old}.", f"rule {rule} says {new}."), nothing
             ),
-            "undo": (lambda memory: undoing.undo(memory.workspace), nothing),
+            "undo": (lambda memory: undo.undo(memory.workspace), nothing),
             "forget": (lambda memory: memory.forget(Selection("text", f"secret {secret} larch.")), forgotten),
             "consolidate": (refined, nothing),
             "rollup": (lambda memory: rollup.rollup(memory, None, now=datetime.now().astimezone()), nothing),

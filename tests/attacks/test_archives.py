@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.errors import NoteUnreadable
-from commonplace.sessions import following
+from commonplace.base.errors import NoteUnreadable
 from commonplace.transcripts import lines, reading
-
-from ..transcripts import conversations
+from commonplace.upkeep import following
+from tests.transcripts import conversations
 
 MIB = 1 << 20
 
@@ -54,7 +53,7 @@ def test_a_small_file_that_stands_for_much_takes_little_memory(tmp_path: Path, n
     file.write_bytes(packed(BOMBS[name]) if ending == ".zip" else BOMBS[name])
     program = (
         "import resource, sys\n"
-        "from commonplace.errors import NoteUnreadable\n"
+        "from commonplace.base.errors import NoteUnreadable\n"
         "from commonplace.transcripts import reading\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, atomic, paths
+from commonplace import Memory
 from commonplace.agent.tools import call
-from commonplace.erasure import selecting
-from commonplace.errors import ConfigError
-from commonplace.history import runs, undoing
+from commonplace.base import atomic, paths
+from commonplace.base.errors import ConfigError
+from commonplace.changes import runs, undo
+from commonplace.edit.forget import selection
 from commonplace.index import store
-from commonplace.lifecycle import rollup
 from commonplace.types import Selection
-from commonplace.types.revisions import About, Change
+from commonplace.types.changes import About, Change
+from commonplace.upkeep import rollup
 
 SOURCE = Path(__file__).parents[2] / "src"
 NONE = {"embedding.provider": "none"}
@@ -91,7 +92,7 @@ def test_an_undo_looked_up_while_a_forgetting_cleans_the_record_is_not_damaged(r
         thread.start()
         assert held.wait(10)
         try:
-            assert undoing.planned(memory.workspace, run)[0].run.id == run
+            assert undo.planned(memory.workspace, run)[0].run.id == run
         finally:
             thread.join()
 
@@ -124,19 +125,21 @@ with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memor
 """
 
 
-def test_sixteen_writers_each_get_their_turn(root: Path) -> None:
-    """480 entries of 16 processes; nobody waits for more than the ten seconds that a lock is waited for."""
+@pytest.mark.parametrize(("count", "entries"), [(6, 12), pytest.param(16, 30, marks=pytest.mark.slow)])
+def test_many_writers_each_get_their_turn(root: Path, count: int, entries: int) -> None:
+    """Entries of many processes; nobody waits for more than the ten seconds that a lock is waited for."""
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), f"{n}", "30"], env=env, stderr=subprocess.PIPE
+            [sys.executable, "-c", WRITER, str(root), f"{n}", str(entries)], env=env, stderr=subprocess.PIPE
         )
-        for n in range(16)
+        for n in range(count)
     ]
     errors = [writer.communicate(timeout=240)[1] for writer in writers]
-    assert [writer.returncode for writer in writers] == [0] * 16, b"\n".join(errors).decode()
+    assert [writer.returncode for writer in writers] == [0] * count, b"\n".join(errors).decode()
     notes = "".join(path.read_text() for path in (root / "memory").glob("*.md"))
-    assert [(n, k) for n in range(16) for k in range(30) if notes.count(f"Writer {n} wrote {k}.") != 1] == []
+    written = [(n, k) for n in range(count) for k in range(entries)]
+    assert [(n, k) for n, k in written if notes.count(f"Writer {n} wrote {k}.") != 1] == []
 
 
 def test_an_index_that_another_process_has_just_begun_does_not_hide_the_notes(root: Path) -> None:
@@ -201,7 +204,7 @@ def test_a_part_of_a_name_alone_is_told(root: Path) -> None:
     assert told.what.startswith("memory/2026-02-14.md#L3 says Chen")
     assert "#L3" in told.remedy
     assert (root / "memory" / "2026-02-14.md").read_text().count("Mira") == 2
-    assert selecting.LEAST_WORDS
+    assert selection.LEAST_WORDS
 
 
 def test_a_rollup_that_could_write_nothing_is_no_success(root: Path) -> None:

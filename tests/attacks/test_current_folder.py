@@ -10,20 +10,18 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace import installation, paths
-from commonplace.bench import bare, probes
-from commonplace.diagnosis import versions
-from commonplace.embedding import downloads
-from commonplace.lifecycle.schedule import jobs
+from commonplace.base import installation, paths
+from commonplace.bench import speed
+from commonplace.diagnosis import machine
+from commonplace.providers import downloads
+from commonplace.upkeep.schedule import jobs
 
 SOURCE = Path(commonplace.__file__).parents[1]
 MODULES = (
     "json", "logging", "apsw", "sitecustomize", "usercustomize", "socket", "tomlkit", "uvicorn", "numpy",
     "multiprocessing/__init__", "commonplace/__init__", "commonplace/__main__", "yaml/__init__",
 )  # fmt: skip
-COMMANDS = (
-    ["init"], ["remember", "The kettle is blue."], ["search", "kettle"], ["doctor"],
-)  # fmt: skip
+COMMANDS = (["remember", "The kettle is blue."], ["search", "kettle"], ["doctor"])
 
 
 @pytest.fixture
@@ -98,17 +96,20 @@ def test_what_is_started_at_night_imports_nothing_from_there(
     assert not canary.exists()
 
 
-def test_measurements_downloads_and_trials_import_nothing_from_there(hostile: Path, canary: Path) -> None:
+def test_measurements_downloads_and_trials_import_nothing_from_there(
+    hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start(hostile, "sync")
-    assert probes.cold_search(hostile, "kettle", [], "none") > 0
-    assert probes.apart(len, b"")[0] == 0
-    assert bare.start_python(installation.environment()) > 0
-    imported = versions._importing("json")
+    assert speed.cold_search(hostile, "kettle", [], "none") > 0
+    assert speed.apart(len, b"")[0] == 0
+    imported = machine._importing(machine.Library("json", "json", "0"))
     assert imported.communicate(timeout=60) == (None, b"")
     assert imported.returncode == 0
-    assert downloads._in_a_process("import json, sys; print(json.dumps({'place': sys.argv[1]}))", "x", int) == {
-        "place": "x"
-    }
+    monkeypatch.setattr(downloads, "_PROGRAM", "import json, sys; print(json.dumps({'place': sys.argv[-1]}))")
+    monkeypatch.setattr(downloads.fastembed, "is_here", lambda row: True)
+    monkeypatch.setattr(downloads.fastembed, "cache_of", lambda row: hostile)
+    row = {"model": str(hostile), "size_in_GB": 0}
+    assert downloads._fetch_files(row, "embedding", lambda done, total: None).place == str(hostile)
     assert not canary.exists(), canary.read_text()
 
 

@@ -12,8 +12,7 @@ import click.testing
 import pytest
 
 from commonplace.cli.application import cli
-
-from . import folders
+from tests.attacks import folders
 
 LIMIT_S = 20
 COMMANDS = [
@@ -91,11 +90,18 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
 
 
-def attacked(root: Path, victim: Path) -> list[str]:
-    """Run every command; return what is wrong with how they end."""
+# Met in every folder; of the others a fifth, other ones in the next folder, and with --slow all.
+ALWAYS = ("status", "sync", "search|deploy", "remember|Green tea in the morning.", "forget|--resume")
+EVERY = pytest.param(1, marks=pytest.mark.slow)
+
+
+def attacked(root: Path, victim: Path, *, turn: int, share: int) -> list[str]:
+    """Run the commands; return what is wrong with how they end."""
     before = folders.state(victim)
     wrong = []
-    for command in COMMANDS:
+    for place, command in enumerate(COMMANDS):
+        if place % share != turn % share and "|".join(command) not in ALWAYS:
+            continue
         result = run(root, command)
         line = " ".join(command)
         if isinstance(result.exception, TooSlowError):
@@ -111,21 +117,25 @@ def attacked(root: Path, victim: Path) -> list[str]:
     return wrong
 
 
+@pytest.mark.parametrize("share", [5, EVERY])
 @pytest.mark.parametrize("build", folders.ROWS, ids=folders.named(folders.ROWS))
-def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder) -> None:
+def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder, share: int) -> None:
     root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
     build(root, victim)
-    assert attacked(root, victim) == []
+    assert attacked(root, victim, turn=folders.ROWS.index(build), share=share) == []
     assert folders.PLANTED not in texts(root)
     assert "Lin signs it off." in texts(root)
     assert "Green tea in the morning." in texts(root)
 
 
+@pytest.mark.parametrize("share", [5, EVERY])
 @pytest.mark.parametrize("build", folders.CLOSED, ids=folders.named(folders.CLOSED))
-def test_a_folder_in_which_nothing_can_be_written(tmp_path: Path, build: folders.Builder) -> None:
+def test_a_folder_in_which_nothing_can_be_written(
+    tmp_path: Path, build: folders.Builder, share: int
+) -> None:
     root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
     build(root, victim)
-    assert attacked(root, victim) == []
+    assert attacked(root, victim, turn=folders.CLOSED.index(build), share=share) == []
     assert "Lin signs it off." in texts(root)
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from commonplace import Memory, paths
+from commonplace import Memory
+from commonplace.base import paths
+from commonplace.changes import git, runs
 from commonplace.cli.application import cli
-from commonplace.history import git, runs
-from commonplace.types.erasure import Erasure, Selection
+from commonplace.types.changes import Erasure, Selection
 from tests.cli.conftest import command, environment
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -88,8 +89,14 @@ class Trap:
         return {name: self.program(name) for name in names} | SWITCHES
 
     def plant(self, file: Path, settings: dict[str, str]) -> None:
-        for key, value in settings.items():
-            subprocess.run(["git", "config", "--file", str(file), key, value], check=True)
+        """Write settings behind those of a file: of two of a name the last one counts."""
+        with open(file, "a", encoding="utf-8") as config:
+            for key, value in settings.items():
+                section, _, rest = key.partition(".")
+                within, _, name = rest.rpartition(".")
+                head = f'[{section} "{within}"]' if within else f"[{section}]"
+                quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+                config.write(f'{head}\n\t{name} = "{quoted}"\n')
 
     def sign(self, begin: str) -> None:
         """Put a commit on top that says it is signed."""
@@ -103,23 +110,31 @@ class Trap:
         return CliRunner().invoke(cli, ["-w", str(self.root), *arguments])
 
 
-@pytest.fixture
-def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
-    """A workspace in a repository with two commits; nothing is planted yet."""
-    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    root = tmp_path / "notes"
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in a repository with two commits, to be copied."""
+    folder = tmp_path_factory.mktemp("repository")
+    root = folder / "notes"
     (root / "memory").mkdir(parents=True)
     (root / "MEMORY.md").write_text("# Memory\n\n- Mira likes tea.\n- Lin hikes. <!-- tentative -->\n")
     (root / "memory" / "2026-02-13.md").write_text(DAY)
-    found = Trap(root, tmp_path)
+    found = Trap(root, folder)
     found.git("init", "-qb", "main")
     found.git("add", ".")
     found.git("commit", "-qm", "first")
     (root / "memory" / "2026-02-14.md").write_text("# 2026-02-14\n\n- Mira brought cake.\n")
     found.git("add", ".")
     found.git("commit", "-qm", "second")
-    return found
+    return root
+
+
+@pytest.fixture
+def trap(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trap:
+    """The workspace; nothing is planted yet."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    shutil.copytree(repository, tmp_path / "notes", symlinks=True)
+    return Trap(tmp_path / "notes", tmp_path)
 
 
 def plant_programs(trap: Trap) -> None:
@@ -242,11 +257,7 @@ PLANTS: dict[str, Callable[[Trap], None]] = {
 @pytest.mark.parametrize("plant", PLANTS)
 def test_no_program_of_a_repository_is_run(trap: Trap, plant: str) -> None:
     PLANTS[plant](trap)
-    for words in (
-        ("forget", "--dry-run", "--person", "Mira"),
-        ("correct", "The deploy moved to Thursday.", "The deploy moved to Friday."),
-        ("forget", "--yes", "--person", "Mira"),
-    ):
+    for words in (COMMANDS[4], COMMANDS[9]):  # which look at its history and write to it
         result = trap.run(*words)
         assert result.exit_code in (0, 1), (words, result.output)
     assert trap.fired == []

@@ -10,8 +10,8 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.connection import connect
+from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root
-from commonplace.errors import CommonplaceError
 from commonplace.notes.scan import Globs
 from commonplace.types import Selection
 

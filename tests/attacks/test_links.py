@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
-from commonplace.base import swap
-from commonplace.diagnosis import notes as diagnosis
-from commonplace.errors import CommonplaceError
+from commonplace import Memory
+from commonplace.base import paths, swap
+from commonplace.base.errors import CommonplaceError
+from commonplace.diagnosis import workspace as diagnosis
+from commonplace.edit.corpus import Corpus
 from commonplace.notes.scan import FileState, Source, scan
-from commonplace.revision.shelf import Shelf
-from commonplace.sessions import following
 from commonplace.types import Selection
+from commonplace.upkeep import following
 
 SECRET = "kingfisher"  # stands outside alone
-ROUNDS = int(os.environ.get("COMMONPLACE_ATTACK_ROUNDS", "150"))
+ROUNDS = int(os.environ.get("COMMONPLACE_ATTACK_ROUNDS", "40"))
 
 
 @contextmanager
@@ -131,12 +131,12 @@ def test_doctor_reads_nothing_from_outside(workspace: Path, outside: Path) -> No
 
 def test_corrections_read_nothing_from_outside(workspace: Path, outside: Path) -> None:
     from commonplace import config
-    from commonplace.paths import Workspace
+    from commonplace.base.paths import Workspace
 
-    shelf = Shelf(Workspace(workspace), config.load(workspace), lambda path: None)
+    corpus = Corpus(Workspace(workspace), config.load(workspace), lambda path: None)
     swapped(listed(workspace)[0], outside)
-    assert shelf.glance("memory/n0.md") == b""
-    assert shelf.unreadable
+    assert corpus.glance("memory/n0.md") == b""
+    assert corpus.unreadable
 
 
 def test_followed_transcripts_are_read_inside_alone(workspace: Path, outside: Path) -> None:

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
+from commonplace.base import paths
 from commonplace.servers import daemon
 from commonplace.servers.daemon import Running
-
-from ..cli.conftest import command, environment
-from ..cli.conftest import workspace as workspace  # three notes
+from tests.cli.conftest import command, environment
+from tests.cli.conftest import workspace as workspace
 
 OTHER = 54_321  # a user that owns nothing
 # Reads each file it is given and asks the server without a token and with wrong ones; says what came of it.

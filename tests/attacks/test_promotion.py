@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 import pytest
 
-from commonplace.lifecycle.consolidation import Consolidation, candidates, consolidate
-from commonplace.lifecycle.observations import observation
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
 from commonplace.memory import Memory
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import ToolExecution
-from tests.lifecycle.consolidation import plans
+from commonplace.upkeep.consolidation import Consolidation, consolidate, sources
+from commonplace.upkeep.observations import observation
+from tests.upkeep.consolidation import plans, verifier
 
 NOW = plans.NOW
 FIRST = NOW.date() - timedelta(5)
@@ -93,13 +93,13 @@ def night(
     now = NOW.replace(year=day.year, month=day.month, day=day.day)
     overrides = {"embedding.provider": "none", "history.git": "off", **settings}
     with Memory.open(root, overrides=overrides) as memory:
-        found = candidates.read(memory, 7, now)
+        found = sources.read(memory, 7, now)
         made = [
             plans.op(op, list(targets), [c.label for c in found if text.rstrip(".") in c.text], new, section)
             for text in texts
             for new, section in [("", "") if op == "expire" else (text, "Facts")]
         ]
-        return consolidate(memory, Client(FakeModel([plans.answer(made)])), days=7, now=now)
+        return consolidate(memory, Client(FakeModel(verifier.scripted(plans.answer(made)))), days=7, now=now)
 
 
 def write(root: Path, day: date, *lines: str, read: str = READ) -> None:

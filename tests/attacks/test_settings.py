@@ -10,12 +10,12 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, config, paths
+from commonplace import Memory, config
 from commonplace.agent.context import ContextBuilder
+from commonplace.base import filetypes, paths
+from commonplace.base.errors import ConfigError
 from commonplace.cli.application import cli
-from commonplace.config import foreign, loading
-from commonplace.errors import ConfigError
-from commonplace.notes import languages
+from commonplace.config import loading
 
 SECRET = "qzx-launch-phrase"
 FILES = (
@@ -161,7 +161,7 @@ def test_the_doctor_names_what_is_left_out(root: Path) -> None:
 
 
 def test_the_kinds_of_code_are_those_that_are_read() -> None:
-    assert set(foreign.CODE) == set(languages.SUFFIXES)
+    assert set(loading.CODE) == set(filetypes.SUFFIXES)
 
 
 @given(
@@ -177,7 +177,7 @@ def test_no_spelling_of_a_hidden_place_is_allowed(parts: list[str]) -> None:
     except ConfigError:
         return
     if any(part.startswith(".") for part in spelled.split("/")):
-        assert not foreign.may_name(spelled, foreign.OF_COLLECTIONS)
+        assert not loading.may_name(spelled, loading.OF_COLLECTIONS)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import screen
 from commonplace.memory import Memory
-from commonplace.search import disclose
+from commonplace.render import screen
+from commonplace.search import pack
 from commonplace.types import Hit
 
 HOSTILE = "tea \x1b]0;owned\x07 \x1b[2J \x9b31m \x1b]8;;http://evil\x1b\\ here \x08 end"
@@ -53,7 +53,7 @@ def test_notes_steer_no_terminal(tmp_path: Path, command: list[str]) -> None:
 
 def test_a_block_holds_nothing_that_steers() -> None:
     hit = Hit("a.md", 1, 1, HOSTILE, 1.0, "T", (), None, "workspace", "abc")
-    assert not {"\x1b", "\x07", "\x9b", "\x08"} & set(disclose.framed([hit], HOSTILE))
+    assert not {"\x1b", "\x07", "\x9b", "\x08"} & set(pack.framed([hit], HOSTILE))
 
 
 def test_what_is_ours_stays() -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
-from commonplace.embedding.fake import FakeEmbedder
-from commonplace.erasure import redaction
+from commonplace import Memory
+from commonplace.base import paths
+from commonplace.edit.forget import redaction, stores
 from commonplace.index import rules
-from commonplace.llm.base import Completion, Message, Request
-from commonplace.llm.cache import Cache
-from commonplace.notes import redact
+from commonplace.providers.cache import AnswerCache, answer_key
+from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.llm.base import Completion, Message, Request
+from commonplace.redaction import redact
 
 TOKEN = "ghp_" + "x7Yk2m9Tq4Lw8Zr3Vb6Nc1Hd5Js0Fg8Pa2Qe"
 KIND = "github-token"  # the detector that a program of before lacks
@@ -89,9 +90,9 @@ def workspace(tmp_path: Path, use: Rules) -> Path:
     entry = {"text": f"reach it with {TOKEN}", "at": "2026-01-02T03:04:05"}
     (spool / "spool.jsonl").write_text(json.dumps(entry) + "\n" + '{"text": "plain"}\n', "utf-8")
     (root / ".commonplace" / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
-    cache = Cache()
-    cache.put("model", Request((Message("user", "?"),)), Completion(f"use {TOKEN}", model="m"))
-    cache.put("model", Request((Message("user", "!"),)), Completion("a plain answer", model="m"))
+    cache = AnswerCache()
+    cache.keep("model", {answer_key("model", Request((Message("user", "?"),))): Completion(f"use {TOKEN}", model="m")})
+    cache.keep("model", {answer_key("model", Request((Message("user", "!"),))): Completion("a plain answer", model="m")})
     cache.close()
     assert len(ours(root)) >= 5
     return root
@@ -136,7 +137,7 @@ def test_what_holds_no_secret_stays(workspace: Path, use: Rules) -> None:
     assert json.loads(entries[0])["text"].startswith("reach it with")
     assert entries[1] == '{"text": "plain"}'
     assert (workspace / ".commonplace" / "server.log").read_text().splitlines()[1] == "GET /plain"
-    cache = Cache()
+    cache = AnswerCache()
     assert cache.stats().entries == 1
     cache.close()
 
@@ -146,7 +147,7 @@ def test_it_is_done_once(workspace: Path, use: Rules, monkeypatch: pytest.Monkey
     with Memory.open(workspace, embedder=FakeEmbedder()) as memory:
         memory.sync()
         assert not redaction.is_due(memory.workspace)
-        monkeypatch.setattr(redaction, "_STEPS", (lambda *rest, **more: pytest.fail("again"),))
+        monkeypatch.setattr(stores, "renewed", lambda site: pytest.fail("again"))
         assert memory.sync().warnings == ()
 
 
@@ -155,13 +156,15 @@ def test_one_that_was_killed_is_done_again(
 ) -> None:
     use("today")
 
-    def killed(*rest: object, **more: object) -> list[object]:
-        raise KeyboardInterrupt
+    class Killed:
+        def forget(self, targets: object) -> list[object]:
+            raise KeyboardInterrupt
 
+    every = stores.renewed
     with Memory.open(workspace, embedder=FakeEmbedder()) as memory:
         for place in range(1, 5):
             with monkeypatch.context() as patch:
-                patch.setattr(redaction, "_STEPS", (*redaction._STEPS[:place], killed))
+                patch.setattr(stores, "renewed", lambda site, place=place: [*every(site)[:place], Killed()])
                 with pytest.raises(KeyboardInterrupt):
                     memory.sync()
             assert redaction.is_due(memory.workspace)
@@ -171,8 +174,8 @@ def test_one_that_was_killed_is_done_again(
 
 def test_a_short_secret_in_the_spool_keeps_its_entry(workspace: Path) -> None:
     line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"}).encode() + b"\n"
-    from commonplace.erasure import messages
+    from commonplace.upkeep import spool
 
-    after = messages.entry(line, redaction.Redaction())
+    after = spool.without(line, redaction.Redaction())
     assert len(after) == len(line)
     assert json.loads(after)["text"] == "the password: *** is for the gate"

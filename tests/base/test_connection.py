@@ -63,8 +63,8 @@ def test_triggers_and_views_of_a_file_are_not_run(tmp_path: Path) -> None:
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from commonplace.database import Database
-from commonplace.errors import CommonplaceError
+from commonplace.base.database import Database
+from commonplace.base.errors import CommonplaceError
 from commonplace.index.sqlite import SqliteIndex
 folder = Path(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

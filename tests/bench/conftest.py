@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from commonplace.cli.application import cli
 
 FILES = {
     "ada/memory/2026-01-05.md": (
@@ -34,6 +38,12 @@ QUESTIONS = [
     ("lin-2", "lin", "张伟在哪里教书？", "people", [("MEMORY.md", 6, 6), ("memory/2026-02-01.md", 3, 3)]),
     ("lin-3", "lin", "天气怎么样？", "facts", []),
 ]  # fmt: skip
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command as the program does, in this process: starting one takes longer than most commands."""
+    done = CliRunner().invoke(cli, list(map(str, arguments)), prog_name="commonplace")
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 @pytest.fixture

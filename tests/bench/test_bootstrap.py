@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from commonplace.bench import bootstrap
+from commonplace.bench import comparison
 
 
 def test_an_interval_is_that_of_the_mean() -> None:
     values = np.random.default_rng(1).normal(0.1, 1.0, size=(400, 1))
-    (found,) = bootstrap.paired(values)
+    (found,) = comparison.paired(values)
     error = values.std() / math.sqrt(len(values))
     assert found.mean == pytest.approx(values.mean())
     assert found.low == pytest.approx(found.mean - 1.96 * error, abs=0.1 * error)
@@ -24,20 +24,20 @@ def test_an_interval_is_that_of_the_mean() -> None:
 def test_columns_are_resampled_together_and_the_same_every_time() -> None:
     values = np.random.default_rng(2).normal(size=(30, 1))
     table = np.hstack([values, -values, values * 0])
-    one, other, nothing = bootstrap.paired(table)
+    one, other, nothing = comparison.paired(table)
     assert (one.mean, one.low) == (-other.mean, pytest.approx(-other.high))
     assert (nothing.mean, nothing.low, nothing.high, nothing.p) == (0.0, 0.0, 0.0, 1.0)
-    assert bootstrap.paired(table) == [one, other, nothing]
+    assert comparison.paired(table) == [one, other, nothing]
 
 
 def test_blocks_make_no_difference_to_how_many_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.array([[0.0], [1.0], [1.0], [1.0]])
-    whole = bootstrap.paired(values)
-    monkeypatch.setattr(bootstrap, "BLOCK", 4 * 777)
-    assert bootstrap.paired(values) == whole
+    whole = comparison.paired(values)
+    monkeypatch.setattr(comparison, "BLOCK", 4 * 777)
+    assert comparison.paired(values) == whole
 
 
 def test_a_difference_everywhere_is_sure() -> None:
-    (found,) = bootstrap.paired(np.ones((20, 1)))
+    (found,) = comparison.paired(np.ones((20, 1)))
     assert (found.low, found.high) == (1.0, 1.0)
     assert found.p < 0.001

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.bench.cloze import BLANK, clozes
+from commonplace.bench.gold import BLANK, clozes
 
 
-@pytest.mark.parametrize(
-    ("line", "question", "answer", "kind"),
-    [
+def test_the_best_answer_is_blanked() -> None:
+    for line, question, answer, kind in [
         ("- Moved the Kestrel gateway to port 8443.", "Moved the Kestrel gateway to port ____?", "8443", "number"),
         ("- [x] 14:02 Booked the ferry to Harwich for 3 May.", "Booked the ferry to Harwich for ____?", "3 May", "date"),
         ("1. The deploy **moved** because `frobnicate` broke.", "The deploy moved because ____ broke?", "frobnicate", "term"),
@@ -26,11 +24,9 @@ from commonplace.bench.cloze import BLANK, clozes
         ("- 42", None, None, None),
         ("plain words and nothing else", None, None, None),
         ("", None, None, None),
-    ],
-)  # fmt: skip
-def test_the_best_answer_is_blanked(line: str, question: str | None, answer: str, kind: str) -> None:
-    found = [(one.question, one.answer, one.kind) for one in clozes(line)]
-    assert found == ([] if question is None else [(question, answer, kind)])
+    ]:  # fmt: skip
+        found = [(one.question, one.answer, one.kind) for one in clozes(line)]
+        assert found == ([] if question is None else [(question, answer, kind)])
 
 
 def test_each_sentence_is_a_question_of_its_own() -> None:

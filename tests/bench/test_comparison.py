@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from commonplace.bench import comparison, datasets, sets
+from commonplace.bench import comparison
+from commonplace.bench import questions as sets_of
+
+from . import conftest
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "commonplace", "eval", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ}, check=False)
+    return conftest.run("eval", *arguments)
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def test_every_figure_has_means_difference_interval_and_p(queries: Path, results
     done = run("compare", *results, "--queries", queries, "--json")
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
-    asked = sets.read(queries)
-    scored = [comparison.score(asked, datasets.read_answers(path)) for path in results]
+    asked = sets_of.read_set(queries)
+    scored = [comparison.score(asked, sets_of.read_answers(path)) for path in results]
     for name, row in record["figures"].items():
         means = [sum(figures[name] for figures in one.values()) / len(one) for one in scored]
         assert [row["a"], row["b"]] == pytest.approx(means)
@@ -60,15 +60,13 @@ def test_the_text_says_which_lines_were_missing(queries: Path, results: tuple[Pa
     assert "B has 1 line for questions not in the set" in told
 
 
-@pytest.mark.parametrize("content", ["", '{"id": "of-another-set", "results": []}\n'])
-def test_results_of_another_set_are_one_line_of_error(
-    queries: Path, results: tuple[Path, Path], content: str
-) -> None:
-    results[1].write_text(content, "utf-8")
-    done = run("compare", *results, "--queries", queries)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "B: answers none of the questions of" in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_results_of_another_set_are_one_line_of_error(queries: Path, results: tuple[Path, Path]) -> None:
+    for content in ["", '{"id": "of-another-set", "results": []}\n']:
+        results[1].write_text(content, "utf-8")
+        done = run("compare", *results, "--queries", queries)
+        assert (done.returncode, done.stdout) == (1, ""), content
+        assert "B: answers none of the questions of" in done.stderr, content
+        assert done.stderr.count("\n") == 1, content
 
 
 def test_figures_of_some_questions_are_compared_on_those(queries: Path, results: tuple[Path, Path]) -> None:
@@ -98,14 +96,14 @@ def test_figures_that_fall_short_end_with_one(queries: Path) -> None:
     assert (unmeasured.returncode, "was not measured" in unmeasured.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("value", ["magic=1", "mrr", "mrr=high", "mrr=2", "mrr=nan"])
-def test_a_floor_that_is_none_is_wrong_usage(queries: Path, value: str) -> None:
-    done = run(queries, "--fail-under", value)
-    assert (done.returncode, done.stdout) == (2, "")
+def test_a_floor_that_is_none_is_wrong_usage(queries: Path) -> None:
+    for value in ["magic=1", "mrr", "mrr=high", "mrr=2", "mrr=nan"]:
+        done = run(queries, "--fail-under", value)
+        assert (done.returncode, done.stdout) == (2, ""), value
 
 
-@pytest.mark.parametrize("before", [[], ["-w", "."], ["--workspace=."], ["--agent", "compare"], ["--debug"]])
-def test_a_set_is_scored_where_no_command_is_named(queries: Path, before: list[str]) -> None:
-    assert json.loads(run(*before, queries, "--mode", "lexical", "--json").stdout)["skipped"] == 1
-    assert "resamples" not in run(*before, "--help").stdout
-    assert run(*before, "compare", "--help").stdout.startswith("Usage: commonplace eval compare")
+def test_a_set_is_scored_where_no_command_is_named(queries: Path) -> None:
+    for before in [[], ["-w", "."], ["--workspace=."], ["--agent", "compare"], ["--debug"]]:
+        assert json.loads(run(*before, queries, "--mode", "lexical", "--json").stdout)["skipped"] == 1
+        assert "resamples" not in run(*before, "--help").stdout
+        assert run(*before, "compare", "--help").stdout.startswith("Usage: commonplace eval compare")

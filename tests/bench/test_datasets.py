@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.bench import datasets
-from commonplace.bench.datasets import Answer
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.bench import questions as sets_of
 from commonplace.bench.metrics import Span
-from commonplace.errors import CommonplaceError, ConfigError
+from commonplace.bench.questions import Answer
 
 GOOD = {
     "id": "q1",
@@ -29,7 +29,7 @@ def write(path: Path, *records: object) -> Path:
 
 
 def test_a_question_is_read(tmp_path: Path) -> None:
-    (question,) = datasets.read_questions(write(tmp_path / "q.jsonl", GOOD))
+    (question,) = sets_of.read_questions(write(tmp_path / "q.jsonl", GOOD))
     assert question.text == "where?"
     assert question.evidence == (Span("a.md", 2, 3),)
     assert question.category == "places"
@@ -38,13 +38,12 @@ def test_a_question_is_read(tmp_path: Path) -> None:
 
 def test_blank_lines_and_missing_categories_are_fine(tmp_path: Path) -> None:
     other = {k: v for k, v in GOOD.items() if k != "category"} | {"id": "q2", "evidence": []}
-    first, second = datasets.read_questions(write(tmp_path / "q.jsonl", GOOD, "", other))
+    first, second = sets_of.read_questions(write(tmp_path / "q.jsonl", GOOD, "", other))
     assert (first.category, second.category, second.evidence) == ("places", "-", ())
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
+    for line, message in [
         ("{", "not JSON"),
         ("[]", "not a JSON object"),
         (GOOD, "the id 'q1' occurs twice"),
@@ -56,29 +55,27 @@ def test_blank_lines_and_missing_categories_are_fine(tmp_path: Path) -> None:
         (GOOD | {"id": "q2", "evidence": [{"path": "a", "start_line": 0, "end_line": 1}]}, "line range 0-1"),
         (GOOD | {"id": "q2", "evidence": [{"path": "a", "start_line": 3, "end_line": 2}]}, "line range 3-2"),
         (GOOD | {"id": "q2", "evidence": [{"path": "a", "start_line": "3"}]}, "line range '3'"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, line: object, message: str) -> None:
-    path = write(tmp_path / "q.jsonl", GOOD, line)
-    with pytest.raises(ConfigError) as caught:
-        datasets.read_questions(path)
-    assert str(caught.value).startswith(f"{path}:2: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    ]:
+        path = write(tmp_path / "q.jsonl", GOOD, line)
+        with pytest.raises(ConfigError) as caught:
+            sets_of.read_questions(path)
+        assert str(caught.value).startswith(f"{path}:2: "), (line, message)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value), (line, message)
 
 
-@pytest.mark.parametrize("data", [None, b"", b"\n\n", b"\xff\xfe\x00"])
-def test_a_file_that_holds_no_questions(tmp_path: Path, data: bytes | None) -> None:
-    path = tmp_path / "q.jsonl"
-    if data is not None:
-        path.write_bytes(data)
-    with pytest.raises(CommonplaceError, match=r"q\.jsonl"):
-        datasets.read_questions(path)
+def test_a_file_that_holds_no_questions(tmp_path: Path) -> None:
+    for data in [None, b"", b"\n\n", b"\xff\xfe\x00"]:
+        path = tmp_path / "q.jsonl"
+        if data is not None:
+            path.write_bytes(data)
+        with pytest.raises(CommonplaceError, match=r"q\.jsonl"):
+            sets_of.read_questions(path)
 
 
 def test_answers_are_written_a_line_each(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    datasets.write_answers(path, [Answer("问", (Span("a.md", 1, 2),), 1.23456), Answer("b", (), 2.0)])
+    sets_of.write_answers(path, [Answer("问", (Span("a.md", 1, 2),), 1.23456), Answer("b", (), 2.0)])
     first, second = map(json.loads, path.read_text("utf-8").splitlines())
     result = {"path": "a.md", "start_line": 1, "end_line": 2}
     assert first == {"id": "问", "results": [result], "latency_ms": 1.235}
@@ -87,30 +84,25 @@ def test_answers_are_written_a_line_each(tmp_path: Path) -> None:
 
 def test_a_result_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(CommonplaceError, match="no such file"):
-        datasets.write_answers(tmp_path / "missing" / "out.jsonl", [])
+        sets_of.write_answers(tmp_path / "missing" / "out.jsonl", [])
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_line_sizes_count_characters_and_the_break(tmp_path: Path) -> None:
+    for text, expected in [
         ("", ()),
         ("a\nbc\n", (2, 3)),
         ("a\nbc", (2, 3)),
         ("\n", (1,)),
         ("中文\r\nx", (3, 2)),
         ("a\n\n", (2, 1)),
-    ],
-)
-def test_line_sizes_count_characters_and_the_break(tmp_path: Path, text: str, expected: object) -> None:
-    (tmp_path / "a.md").write_bytes(text.encode())
-    sizes = datasets.line_sizes(tmp_path)
-    assert sizes("a.md") == expected
-    assert sizes("missing.md") == ()
+    ]:
+        (tmp_path / "a.md").write_bytes(text.encode())
+        sizes = sets_of.line_sizes(tmp_path)
+        assert sizes("a.md") == expected
+        assert sizes("missing.md") == (), (text, expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"), [("gone", "no folder 'gone'"), ("..", "leaves"), ("/", "leaves")]
-)
-def test_a_workspace_that_is_not_there(tmp_path: Path, name: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        datasets.workspace_folder(tmp_path, name)
+def test_a_workspace_that_is_not_there(tmp_path: Path) -> None:
+    for name, message in [("gone", "no folder 'gone'"), ("..", "leaves"), ("/", "leaves")]:
+        with pytest.raises(ConfigError, match=message):
+            sets_of.workspace_folder(tmp_path, name)

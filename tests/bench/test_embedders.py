@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from commonplace.bench.embedders import EveryScript, RandomPassages
+from commonplace.bench.evaluation import EveryScript
+from commonplace.bench.speed import RandomPassages
 
 
 class Ones:

@@ -5,44 +5,47 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from commonplace.bench import PRESETS, metrics
 
+from . import conftest
+
 
 def evaluate(queries: Path, *options: object, **named: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "commonplace", "eval", str(queries), *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **named}, check=False)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in named.items():
+            patch.setenv(name, value)
+        return conftest.run("eval", queries, *options)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_finds_what_words_can_find(queries: Path, preset: str) -> None:
-    done = evaluate(queries, "--preset", preset, "--mode", "lexical", "--json")
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
-    figures = record["figures"]["(all)"]
-    assert record["preset"] == preset
-    assert (figures["n"], record["skipped"], record["levels"]) == (5, 1, {"2": 5})
-    assert figures["hit@10"] == 1.0
-    names = [*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", "ndcg@10"]
-    assert set(figures) == {"n", *names, *(f"r@{budget}c" for budget in metrics.BUDGETS)}
-    assert all(0 <= value <= 1 for name, value in figures.items() if name != "n")
+def test_every_preset_finds_what_words_can_find(queries: Path) -> None:
+    for preset in PRESETS:
+        done = evaluate(queries, "--preset", preset, "--mode", "lexical", "--json")
+        assert done.returncode == 0, done.stderr
+        record = json.loads(done.stdout)
+        figures = record["figures"]["(all)"]
+        assert record["preset"] == preset
+        assert (figures["n"], record["skipped"], record["levels"]) == (5, 1, {"2": 5}), preset
+        assert figures["hit@10"] == 1.0, preset
+        names = [*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", "ndcg@10"]
+        assert set(figures) == {"n", *names, *(f"r@{budget}c" for budget in metrics.BUDGETS)}, preset
+        assert all(0 <= value <= 1 for name, value in figures.items() if name != "n"), preset
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
-def test_a_second_run_of_a_mode_says_the_same(queries: Path, mode: str) -> None:
-    first = evaluate(queries, "--mode", mode, "--json", COMMONPLACE_EMBEDDING_PROVIDER="fake")
-    assert first.returncode == 0, first.stderr
-    record = json.loads(first.stdout)
-    assert sum(record["levels"].values()) == 5
-    assert record["levels"].keys() & {"0", "1"}  # English; the model does not serve Chinese
-    again = json.loads(
-        evaluate(queries, "--mode", mode, "--json", COMMONPLACE_EMBEDDING_PROVIDER="fake").stdout
-    )
-    assert again["figures"] == record["figures"]
+def test_a_second_run_of_a_mode_says_the_same(queries: Path) -> None:
+    for mode in ["hybrid", "semantic"]:
+        first = evaluate(queries, "--mode", mode, "--json", COMMONPLACE_EMBEDDING_PROVIDER="fake")
+        assert first.returncode == 0, first.stderr
+        record = json.loads(first.stdout)
+        assert sum(record["levels"].values()) == 5, mode
+        assert record["levels"].keys() & {"0", "1"}, mode  # English; the model does not serve Chinese
+        again = json.loads(
+            evaluate(queries, "--mode", mode, "--json", COMMONPLACE_EMBEDDING_PROVIDER="fake").stdout
+        )
+        assert again["figures"] == record["figures"], mode
 
 
 def test_results_follow_the_questions_and_figures_follow_the_results(queries: Path, tmp_path: Path) -> None:
@@ -78,22 +81,18 @@ def test_results_that_cannot_be_written_are_told_in_one_line(queries: Path) -> N
     assert done.stderr.splitlines()[-1] == "commonplace: error: /dev/full: no space left on device"
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
+def test_a_set_that_is_none_is_told_in_one_line(queries: Path) -> None:
+    for spoil, message in [
         (lambda queries: queries.unlink(), "no such file"),
         (lambda queries: queries.write_bytes(b"\xff\xfe"), "not UTF-8"),
         (lambda queries: queries.write_text(""), "holds no questions"),
         (lambda queries: queries.write_text("{}\n"), ":1: 'id' is missing"),
-    ],
-    ids=["missing", "bytes", "empty", "object"],
-)
-def test_a_set_that_is_none_is_told_in_one_line(queries: Path, spoil: object, message: str) -> None:
-    spoil(queries)  # type: ignore[operator]
-    done = evaluate(queries)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    ]:
+        spoil(queries)  # type: ignore[operator]
+        done = evaluate(queries)
+        assert (done.returncode, done.stdout) == (1, ""), (spoil, message)
+        assert message in done.stderr
+        assert done.stderr.count("\n") == 1, (spoil, message)
 
 
 def test_a_broken_note_is_no_reason_to_stop(queries: Path) -> None:

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from commonplace.bench import datasets, drafting, gold
+from commonplace.bench import drafting, gold
+from commonplace.bench import questions as sets_of
 from commonplace.notes.scan import Source
+
+from . import conftest
 
 SECRET = "ghp_" + "a1B2" * 9
 NOTES = {
@@ -52,10 +55,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(workspace: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-m", "commonplace", "-w", str(workspace), "eval"]
-    return subprocess.run(
-        [*command, *map(str, arguments)], capture_output=True, text=True, env={**os.environ}, check=False
-    )
+    return conftest.run("-w", workspace, "eval", *arguments)
 
 
 def made(path: Path) -> list[dict[str, Any]]:
@@ -174,20 +174,17 @@ def test_a_cap_ends_the_asking_and_not_the_command(
     assert len(made(workspace / "gold.jsonl")) == 3
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "wrong"),
-    [
+def test_what_a_model_writes_is_checked() -> None:
+    for question, answer, wrong in [
         ("Which harbour number serves the gateway now?", "8443", ""),
         ("", "", "nothing to ask for"),
         ("Which harbour number serves the gateway now?", "8444", "does not hold"),
         ("Does the gateway harbour really serve port 8443?", "port 8443", "names the answer"),
         ("Who moved the Kestrel gateway to another port?", "8443", "quotes"),
         ("Which one is it?", "8443", "too few words"),
-    ],
-)
-def test_what_a_model_writes_is_checked(question: str, answer: str, wrong: str) -> None:
-    told = drafting.problem(question, answer, "- Moved the Kestrel gateway to port 8443.")
-    assert (wrong in told) if wrong else not told
+    ]:
+        told = drafting.problem(question, answer, "- Moved the Kestrel gateway to port 8443.")
+        assert (wrong in told) if wrong else not told
 
 
 def test_a_quotation_in_chinese_is_counted_in_characters() -> None:
@@ -198,5 +195,5 @@ def test_a_quotation_in_chinese_is_counted_in_characters() -> None:
 
 def test_ids_and_spans_are_read_back(workspace: Path) -> None:
     run(workspace, "init")
-    questions = datasets.read_questions(workspace / "gold.jsonl")
+    questions = sets_of.read_questions(workspace / "gold.jsonl")
     assert all(question.review and question.evidence for question in questions)

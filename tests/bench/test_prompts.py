@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from commonplace import Memory, estimates
+from commonplace import Memory
+from commonplace.base import tokens
+from commonplace.base.errors import ConfigError
 from commonplace.bench import prompts
 from commonplace.cli.application import cli
 from commonplace.demo import COLLECTION, COLLECTION_FOLDER, PROMPT_QUESTIONS, unpack
-from commonplace.errors import ConfigError
+
+from .. import demo
 
 TODAY = date(2026, 2, 14)
 FILE = """
@@ -61,8 +64,11 @@ def test_every_evidence_of_the_demo_stands_in_its_note(tmp_path: Path) -> None:
         assert one.contains in (root / path).read_text("utf-8"), one
 
 
-def test_a_prompt_costs_60_percent_less_with_the_evidence_of_27_of_30() -> None:
-    result = CliRunner().invoke(cli, ["bench", "prompt", "--json"])
+def test_a_prompt_costs_60_percent_less_with_the_evidence_of_27_of_30(tmp_path: Path) -> None:
+    root = demo.copied(tmp_path / "demo")
+    result = CliRunner().invoke(
+        cli, ["-w", str(root), "bench", "prompt", "--questions", str(PROMPT_QUESTIONS), "--json"]
+    )
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["questions"] == len(found["answers"]) == 30
@@ -71,13 +77,14 @@ def test_a_prompt_costs_60_percent_less_with_the_evidence_of_27_of_30() -> None:
     assert found["saved"] == pytest.approx(1 - found["mean_tokens"] / found["loaded_tokens"], abs=1e-4)
 
 
-def test_without_vectors_it_costs_as_little(tmp_path: Path) -> None:
-    root = tmp_path / "demo"
-    unpack(root)
-    with Memory.open(root, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
-        found = prompts.measure(memory, prompts.read(PROMPT_QUESTIONS))
-    assert found.saved >= 0.6
-    assert found.found >= 27
+def test_without_vectors_it_costs_as_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where no workspace is named, the one that ships is unpacked and asked."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    result = CliRunner().invoke(cli, ["bench", "prompt", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["saved"] >= 0.6
+    assert found["found"] >= 27
 
 
 def test_the_comparison_is_long_term_memory_and_the_last_seven_days(notes: Path) -> None:
@@ -92,7 +99,7 @@ def test_evidence_counts_where_the_right_note_is_cited_with_its_words(notes: Pat
         asked = prompts.read(questions)
         found = prompts.measure(memory, asked)
         assert [(a.found, a.loaded) for a in found.answers] == [(True, True), (False, False)]
-        assert found.loaded_tokens == sum(map(estimates.about, prompts.load(memory, TODAY).values()))
+        assert found.loaded_tokens == sum(map(tokens.about, prompts.load(memory, TODAY).values()))
         assert found.found == 1
         small = prompts.measure(memory, asked, 50)
     assert small.budget == 50
@@ -116,16 +123,13 @@ def test_a_workspace_without_questions_is_wrong_usage(notes: Path) -> None:
     assert CliRunner().invoke(cli, ["bench", "prompt", "-w", str(notes)]).exit_code == 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_file_that_is_no_question_set_is_one_error(tmp_path: Path) -> None:
+    for text in [
         "", "today = 5\n" + FILE.replace("today = 2026-02-14", ""), "[[question]]\ntext = 'a'\n",
         "[[question]]\ntext = 'a'\nexpect = []\n", "question = 'a'", "[[question]\n",
         FILE.replace("2026-02-14", "2026-02-14T10:00:00"), "[[question]]\ntext = 'a'\nexpect = ['b']\n",
-    ],
-)  # fmt: skip
-def test_a_file_that_is_no_question_set_is_one_error(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "bad.toml"
-    file.write_text(text, "utf-8")
-    with pytest.raises(ConfigError):
-        prompts.read(file)
+    ]:  # fmt: skip
+        file = tmp_path / "bad.toml"
+        file.write_text(text, "utf-8")
+        with pytest.raises(ConfigError):
+            prompts.read(file)

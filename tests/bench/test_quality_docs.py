@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from commonplace.bench import evaluation, report, sets
+from commonplace.bench import evaluation
+from commonplace.bench import questions as sets_of
 
 TOOL = Path(__file__).parents[2] / "tools" / "make_quality_docs.py"
 
@@ -34,9 +35,9 @@ def test_the_page_says_what_the_runs_say(tool: Any, queries: Path, tmp_path: Pat
     shutil.copytree(queries.parent, folder / "two" / "dev")
     assert tool.main([str(folder), "--out", str(out)]) == 0
     text = (out / "quality.md").read_text("utf-8")
-    asked = sets.read(queries)
+    asked = sets_of.read_set(queries)
     found = evaluation.evaluate(asked.questions, asked.folder, evaluation.Options())
-    value = f"{report.by_category(found)[report.ALL]['r@2000c']:.3f}"
+    value = f"{evaluation.by_category(found)[evaluation.ALL]['r@2000c']:.3f}"
     assert f"| `default` | {value} | {value} | {value} |" in text
     assert "sets and their questions: one (5), two (5)." in text
     for step in (*tool.PRESETS, *tool.ABLATION):

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.bench import datasets, metrics
+from commonplace.bench import metrics
+from commonplace.bench import questions as sets_of
 from commonplace.bench.metrics import Span
 
 SCORER = os.environ.get("REFERENCE_SCORER", "")
@@ -51,7 +52,7 @@ def test_every_figure_equals_the_reference(tmp_path: Path) -> None:
     ]
     answers = [{"id": id_, "results": [span._asdict() for span in own]} for id_, own in results.items()]
     expected, _ = reference().evaluate(queries, answers, str(tmp_path / "workspaces"))
-    sizes = datasets.line_sizes(folder)
+    sizes = sets_of.line_sizes(folder)
     for id_, own in evidence.items():
         figures = metrics.score(results[id_], own, sizes, stale.get(id_, ()))
         assert figures == pytest.approx({name: expected[id_][name] for name in figures})

@@ -9,23 +9,24 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from commonplace.bench import rejection, sets
+from commonplace.base.errors import ConfigError
+from commonplace.bench import questions as sets_of
+from commonplace.bench import rejection
 from commonplace.bench.evaluation import Options
-from commonplace.cli.evaluations import evaluations
-from commonplace.errors import ConfigError
+from commonplace.cli.measurements import evaluations
 
 LEXICAL = Options(mode="lexical")
 
 
 def test_a_set_alone_is_asked_what_its_other_workspaces_know(queries: Path) -> None:
-    (row,) = rejection.measure([sets.read(queries)], LEXICAL)
+    (row,) = rejection.measure([sets_of.read_set(queries)], LEXICAL)
     # The English notes share no word with the Chinese questions, nor the other way round.
     assert (row.name, row.wrong, row.empty, row.own) == ("queries.jsonl", 5, 1.0, 5)
     assert row.answered == row.found == 1.0
 
 
 def test_every_set_is_asked_the_questions_of_the_others(queries: Path) -> None:
-    both = sets.read(queries)
+    both = sets_of.read_set(queries)
     english = replace(both, questions=tuple(q for q in both.questions if q.workspace == "ada"))
     chinese = replace(both, path=queries.parent / "zh" / "q.jsonl", questions=tuple(both.questions[3:]))
     plan = rejection._plan([english, chinese], 0, 200)
@@ -41,14 +42,14 @@ def test_an_answer_to_the_wrong_question_counts_against_the_gate(queries: Path) 
     near = [{**lines[0], "id": "near", "question": "What does Lena like in her coffee?", "workspace": "lin"}]
     other = queries.with_name("other.jsonl")
     other.write_text("".join(json.dumps(line) + "\n" for line in near), encoding="utf-8")
-    asked, wrong = sets.read(queries), sets.read(other)
+    asked, wrong = sets_of.read_set(queries), sets_of.read_set(other)
     ada = replace(asked, questions=asked.questions[:3])
     (row, _) = rejection.measure([ada, replace(wrong, questions=wrong.questions)], LEXICAL)
     assert (row.wrong, row.empty, row.empty_same) == (1, 0.0, 0.0)
 
 
 def test_one_workspace_alone_has_no_wrong_questions(queries: Path) -> None:
-    asked = sets.read(queries)
+    asked = sets_of.read_set(queries)
     with pytest.raises(ConfigError, match="name another set"):
         rejection.measure([replace(asked, questions=asked.questions[:3])], LEXICAL)
     with pytest.raises(ConfigError, match="no question with evidence"):

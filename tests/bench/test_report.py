@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from commonplace.bench import report, speed_report
-from commonplace.bench.datasets import Answer
+from commonplace.bench import evaluation, speed
 from commonplace.bench.evaluation import Evaluation
-from commonplace.bench.grid import grid
+from commonplace.bench.questions import Answer
 from commonplace.bench.speed import Row, Speed
+from commonplace.types.data import to_data
 
 
 def evaluated(**changes: object) -> Evaluation:
@@ -25,25 +25,21 @@ def evaluated(**changes: object) -> Evaluation:
     return Evaluation(**(values | changes))  # type: ignore[arg-type]
 
 
-def test_grid_aligns_by_columns_on_a_terminal() -> None:
-    assert grid(["名", "n"], [["a", "10"], ["中文字", "7"]]) == "名       n\na       10\n中文字   7"
-
-
 def test_rows_are_all_questions_then_each_category() -> None:
-    rows = report.by_category(evaluated())
+    rows = evaluation.by_category(evaluated())
     assert list(rows) == ["(all)", "dates", "people"]
     assert rows["(all)"] == {"n": 2, "recall@1": 0.5, "r@1000c": 0.75}
 
 
 def test_languages_are_shown_where_there_are_two() -> None:
     mixed = evaluated(languages={"a": "cjk", "b": "other"})
-    assert report.by_language(mixed)["cjk"] == {"n": 1, "recall@1": 1.0, "r@1000c": 0.5}
-    assert "(cjk)" in report.as_text(mixed)
-    assert "(other)" not in report.as_text(evaluated(languages={"a": "other", "b": "other"}))
+    assert evaluation.by_language(mixed)["cjk"] == {"n": 1, "recall@1": 1.0, "r@1000c": 0.5}
+    assert "(cjk)" in evaluation.as_text(mixed)
+    assert "(other)" not in evaluation.as_text(evaluated(languages={"a": "other", "b": "other"}))
 
 
 def test_text_shows_only_what_was_measured() -> None:
-    text = report.as_text(evaluated())
+    text = evaluation.as_text(evaluated())
     assert "recall@1" in text
     assert "fresh1st" not in text
     assert "latency  p50 2.00 ms, p90 9.00 ms, p99 9.00 ms" in text
@@ -53,26 +49,26 @@ def test_text_shows_only_what_was_measured() -> None:
 
 def test_a_single_question_has_no_warm_latency() -> None:
     found = evaluated(warm_ms=())
-    assert "latency" not in report.as_text(found)
-    assert report.as_record(found)["latency_ms"] == {"p50": None, "p90": None, "p99": None}
+    assert "latency" not in evaluation.as_text(found)
+    assert evaluation.as_record(found)["latency_ms"] == {"p50": None, "p90": None, "p99": None}
 
 
 def test_a_set_without_evidence_reports_that() -> None:
     found = evaluated(figures={}, categories={}, answers={}, warm_ms=(), levels={})
-    assert "skipped  2 questions" in report.as_text(found)
-    assert report.as_record(found)["figures"] == {}
+    assert "skipped  2 questions" in evaluation.as_text(found)
+    assert evaluation.as_record(found)["figures"] == {}
 
 
 def test_speed_shows_each_figure_beside_its_bare_cost() -> None:
     rows = (Row("build", 6.0, "s", 1.5, "insert"), Row("peak", 100.0, "MB"))
-    text = speed_report.as_text(Speed(10_000, 29_800_000, 120_000, 5, "random", rows))
+    text = speed.as_text(Speed(10_000, 29_800_000, 120_000, 5, "random", rows))
     assert "10,000 files, 29.8 MB, 120,000 passages, 5 RANDOM vectors" in text
     assert "build   6.000 s  1.500 s    4.0  insert" in text
 
 
 def test_speed_as_a_record() -> None:
     rows = (Row("build", 6.0, "s", 1.5, "insert"), Row("peak", 100.0, "MB"))
-    record = json.loads(json.dumps(speed_report.as_record(Speed(1, 2, 3, 0, "none", rows))))
+    record = json.loads(json.dumps(to_data(Speed(1, 2, 3, 0, "none", rows))))
     assert record["rows"][0] == {
         "name": "build", "value": 6.0, "unit": "s", "bare": 1.5, "ratio": 4.0, "bare_is": "insert",
     }  # fmt: skip

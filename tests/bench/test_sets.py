@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
-from commonplace.bench import datasets, evaluation, metrics, qmd, sets
-from commonplace.bench.metrics import Span
-from commonplace.errors import ConfigError, NoteNotFound
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteNotFound
+from commonplace.bench import evaluation, metrics
+from commonplace.bench import questions as sets_of
 
 
 def fixture(path: Path, **changes: object) -> Path:
@@ -27,7 +27,7 @@ def fixture(path: Path, **changes: object) -> Path:
 
 def test_a_fixture_is_told_by_its_shape(queries: Path, tmp_path: Path) -> None:
     path = fixture(tmp_path / "fixture.json")
-    asked = sets.read(path, own=lambda: queries.parent / "workspaces" / "ada")
+    asked = sets_of.read_set(path, own=lambda: queries.parent / "workspaces" / "ada")
     port = asked.questions[0]
     assert (port.text, port.category, port.workspace, asked.own) == ("gateway port", "exact", ".", False)
     # As QMD takes them: in any case, by the end of the path.
@@ -38,28 +38,25 @@ def test_a_fixture_is_told_by_its_shape(queries: Path, tmp_path: Path) -> None:
 
 def test_a_collection_of_a_fixture_is_a_folder_of_workspaces(queries: Path, tmp_path: Path) -> None:
     path = fixture(tmp_path / "fixture.json", collection="ada")
-    asked = sets.read(path, queries.parent / "workspaces")
+    asked = sets_of.read_set(path, queries.parent / "workspaces")
     assert asked.questions[0].workspace == "ada"
     assert asked.questions[0].evidence[0].path == "projects/kestrel.md"
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
+def test_a_fixture_that_is_none_is_one_line(tmp_path: Path) -> None:
+    for query, message in [
         (["no object"], "query 1: a query must be an object"),
         ([{"id": "a", "query": "b"}], "query 1: 'expected_files' must be a list of paths"),
         ([{"id": "a", "query": 7, "expected_files": []}], "query 1: 'question' must be text"),
-    ],
-)
-def test_a_fixture_that_is_none_is_one_line(tmp_path: Path, query: object, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        datasets.read_questions(fixture(tmp_path / "f.json", queries=query))
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            sets_of.read_questions(fixture(tmp_path / "f.json", queries=query))
 
 
 def test_a_path_that_means_several_files_means_the_exact_or_the_shortest() -> None:
     files = ["archive/a.md", "deep/er/a.md", "b.md", "x/ba.md"]
-    spans = [Span("A.md", 1, qmd.LAST_LINE), Span("b.md", 1, qmd.LAST_LINE), Span("gone.md", 1, 2)]
-    assert [span.path for span in qmd.located(spans, files)] == ["archive/a.md", "b.md", "gone.md"]
+    paths = [sets_of.locate(path, files) for path in ("A.md", "b.md", "gone.md")]
+    assert paths == ["archive/a.md", "b.md", "gone.md"]
 
 
 def test_questions_about_the_folder_itself_are_about_the_workspace(tmp_path: Path) -> None:
@@ -79,7 +76,7 @@ def test_questions_about_the_folder_itself_are_about_the_workspace(tmp_path: Pat
     home = paths.user_config_dir()
     home.mkdir(parents=True)
     (home / "config.toml").write_text(f'[workspaces."{root}".collections.docs]\npath = "{docs}"\n')
-    asked = sets.read(root / "gold.jsonl", own=lambda: root)
+    asked = sets_of.read_set(root / "gold.jsonl", own=lambda: root)
     assert (asked.own, asked.roots) == (True, {"docs": str(docs)})
     found = evaluation.evaluate(
         asked.questions, asked.folder, evaluation.Options(mode="lexical", own=asked.own)
@@ -92,7 +89,7 @@ def test_questions_about_the_folder_itself_are_about_the_workspace(tmp_path: Pat
 
 def test_without_a_folder_nothing_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text('{"id": "a", "workspace": "w", "question": "?", "evidence": []}\n')
-    asked = sets.read(tmp_path / "q.jsonl", own=lambda: tmp_path)
+    asked = sets_of.read_set(tmp_path / "q.jsonl", own=lambda: tmp_path)
     assert (asked.folder, asked.own) == (tmp_path / "workspaces", False)
     with pytest.raises(NoteNotFound):
-        sets.read(tmp_path / "gone.jsonl")
+        sets_of.read_set(tmp_path / "gone.jsonl")

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.bench import bare, probes, speed
+from commonplace.base.errors import ConfigError
+from commonplace.bench import processes, speed
+from commonplace.bench import questions as sets_of
 from commonplace.bench.speed import Options
-from commonplace.errors import ConfigError
 
 QUICK = {"repeat": 1, "cold_runs": 1}
 
@@ -32,6 +33,7 @@ def test_every_figure_is_measured_and_the_corpus_left_alone(queries: Path) -> No
     assert all(row.ratio is None or row.ratio > 0 for row in found.rows)
 
 
+@pytest.mark.slow
 def test_random_vectors_are_stored_and_questions_embedded(queries: Path) -> None:
     found = speed.measure(queries.parent / "workspaces", Options(model="random", **QUICK))
     assert 0 < found.vectors <= found.passages
@@ -47,11 +49,11 @@ def test_a_folder_without_notes_is_an_error(tmp_path: Path) -> None:
 
 
 def test_questions_come_from_the_corpus(queries: Path) -> None:
-    questions = probes.questions_from(queries.parent / "workspaces", 3)
+    questions = speed.questions_from(queries.parent / "workspaces", 3)
     assert 0 < len(questions) <= 3
     text = "".join(path.read_text("utf-8") for path in queries.parent.rglob("*.md"))
     assert all(word in text for question in questions for word in question.split())
-    assert questions == probes.questions_from(queries.parent / "workspaces", 3)
+    assert questions == speed.questions_from(queries.parent / "workspaces", 3)
 
 
 def test_hidden_folders_are_not_part_of_a_corpus(tmp_path: Path) -> None:
@@ -59,18 +61,18 @@ def test_hidden_folders_are_not_part_of_a_corpus(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.touch()
-    assert sorted(Path(name).name for name in bare.walk(tmp_path)) == ["a.md", "e.md"]
+    assert sorted(Path(name).name for name in sets_of.walk(tmp_path)) == ["a.md", "e.md"]
 
 
 def test_the_bare_index_finds_words(tmp_path: Path) -> None:
     database = tmp_path / "bare.sqlite"
-    assert bare.fill(database, ["one apple", "two pears", "three apples"]) > 0
-    connection = bare.connect(database)
-    assert {row for row, _ in bare.match(connection, "words", "apple OR plum")} == {1, 3}
+    assert speed.fill(database, ["one apple", "two pears", "three apples"]) > 0
+    connection = speed.connect(database)
+    assert {row for row, _ in speed.match(connection, "words", "apple OR plum")} == {1, 3}
     connection.close()
 
 
 def test_peak_memory_is_that_of_the_work(tmp_path: Path) -> None:
-    _, small = probes.apart(len, b"")
-    _, large = probes.apart(bytes, 80_000_000)
+    _, small = processes.apart(len, b"")
+    _, large = processes.apart(bytes, 80_000_000)
     assert 70e6 < large - small < 400e6

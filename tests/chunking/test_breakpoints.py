@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import breakpoints
 from commonplace.chunking.breakpoints import BLANK, DECAY, FENCE, HEADING, ITEM, LINE, RULE, choose, pieces
-from commonplace.notes.parse import parse
+from commonplace.markdown.document import parse
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_how_good_a_cut_before_each_line_is() -> None:
+    for text, expected in [
         ("a\n# H\nb", [BLANK, HEADING, LINE]),
         ("a\n#no\nb", [BLANK, LINE, LINE]),
         ("a\n\nb", [BLANK, LINE, BLANK]),
@@ -22,11 +20,9 @@ from commonplace.notes.parse import parse
         ("a\n\n***\nb", [BLANK, LINE, RULE, LINE]),
         ("a\n\n- - -\nb", [BLANK, LINE, RULE, LINE]),
         ("a\n\n**\nb", [BLANK, LINE, BLANK, LINE]),
-    ],
-)
-def test_how_good_a_cut_before_each_line_is(text: str, expected: list[float]) -> None:
-    note = parse(text, "a.md")
-    assert [breakpoints.score(note, n) for n in range(1, len(note.lines) + 1)] == expected
+    ]:
+        note = parse(text, "a.md")
+        assert [breakpoints.score(note, n) for n in range(1, len(note.lines) + 1)] == expected
 
 
 def test_a_hash_in_a_fence_is_no_heading() -> None:
@@ -69,9 +65,8 @@ def test_a_cut_always_leaves_something_and_never_passes_the_end(
     assert 1 <= choose(sizes, lambda place: scores[place], 0, len(units), window) <= len(units)
 
 
-@pytest.mark.parametrize(
-    ("line", "limit", "expected"),
-    [
+def test_a_long_line_is_cut_where_it_pauses() -> None:
+    for line, limit, expected in [
         ("short", 10, ["short"]),
         ("", 10, []),
         ("    ", 10, []),
@@ -82,7 +77,5 @@ def test_a_cut_always_leaves_something_and_never_passes_the_end(
         ("他走了。我留下来。", 5, ["他走了。", "我留下来。"]),
         ("他说：“走吧。”我就走", 8, ["他说：“走吧。”", "我就走"]),
         ("一二三，四五六七八", 6, ["一二三，", "四五六七八"]),
-    ],
-)
-def test_a_long_line_is_cut_where_it_pauses(line: str, limit: int, expected: list[str]) -> None:
-    assert pieces(line, limit) == expected
+    ]:
+        assert pieces(line, limit) == expected

@@ -1,7 +1,10 @@
-"""A small workspace, and two ways to run commands on it: in this process, and as a program."""
+"""A small workspace, and three ways to run commands on it: by click, as the program in this process, as a process."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import os
 import subprocess
 import sys
@@ -11,7 +14,9 @@ from pathlib import Path
 import click.testing
 import pytest
 
+from commonplace.cli import shortcut
 from commonplace.cli.application import cli
+from commonplace.diagnosis import machine
 
 SOURCE = Path(__file__).parents[2] / "src"
 Run = Callable[..., click.testing.Result]
@@ -55,9 +60,46 @@ def run(workspace: Path) -> Run:
     return invoke
 
 
+class Main:
+    """What the program does with its arguments: the short way of a search, or click."""
+
+    name = "commonplace"
+
+    @staticmethod
+    def main(args: list[str], **named: object) -> None:
+        code = shortcut.run(args)
+        gc.enable()  # which a short way leaves to the end of its process
+        if code is not None:
+            sys.exit(code)
+        cli.main(args, **named)  # type: ignore[arg-type]
+
+
+def called(
+    *arguments: str | Path, input: bytes = b"", cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the program in this process, from bytes to bytes."""
+    with contextlib.chdir(cwd or os.getcwd()):
+        done = click.testing.CliRunner().invoke(Main, list(map(str, arguments)), input=input, env=variables)  # type: ignore[arg-type]
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout_bytes, done.stderr_bytes)
+
+
+@pytest.fixture(autouse=True)
+def few_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a doctor import one extra, each of which is a process; a doctor that is a process imports all."""
+    monkeypatch.setattr(machine, "EXTRAS", {"code": machine.EXTRAS["code"]})
+
+
 @pytest.fixture
 def program(workspace: Path) -> Program:
-    """Run the program on the workspace."""
+    """Run the program on the workspace in this process."""
+    return functools.partial(called, "-w", workspace)
+
+
+@pytest.fixture
+def process(workspace: Path) -> Program:
+    """Run the program on the workspace as a process: only what tests its start, its streams or its end needs one."""
 
     def start(*arguments: str, **named: object) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(  # type: ignore[call-overload,no-any-return]

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.render import SEARCH_FORMATS
-
-from .conftest import Program, Run
+from commonplace.render.hits import FORMS
+from tests.cli.conftest import Program, Run
 
 NONSENSE = "zzyzx qwrtp"
 
@@ -30,7 +29,7 @@ def test_search_finds_chinese(run: Run) -> None:
     assert "周五下午不部署" in run("search", "周五部署").stdout
 
 
-@pytest.mark.parametrize("form", SEARCH_FORMATS)
+@pytest.mark.parametrize("form", FORMS)
 def test_every_form_exits_0_when_found_and_3_when_not(run: Run, form: str) -> None:
     found, nothing = run("search", "deploy", "--format", form), run("search", NONSENSE, "--format", form)
     assert (found.exit_code, nothing.exit_code) == (0, 3)
@@ -140,8 +139,8 @@ def test_stale_files_are_told(run: Run, workspace: Path, monkeypatch: pytest.Mon
     assert "stale: 1 file" in run("search", "deploy", "--format", "json").stderr
 
 
-def test_output_is_utf8_whatever_the_locale(program: Program) -> None:
-    result = program("search", "部署")
+def test_output_is_utf8_whatever_the_locale(process: Program) -> None:
+    result = process("search", "部署")
     assert "周五下午不部署".encode() in result.stdout
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.embedding.cache import VectorCache, key
-from commonplace.llm.base import Completion, Message, Request
-from commonplace.llm.cache import Cache
-from commonplace.paths import user_cache_dir
-
-from .conftest import Run, command, environment
+from commonplace.base.paths import user_cache_dir
+from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
+from commonplace.providers.llm.base import Completion, Message, Request
+from tests.cli.conftest import Run, command, environment
 
 OPENAI = "openai-1:text-embedding-3-small:full:0123456789ab"
 PLACED = "compatible-1@127.0.0.1:8080:BAAI/bge-m3:512:0123456789ab"
@@ -29,17 +27,17 @@ def request(text: str) -> Request:
 def vectors() -> VectorCache:
     """Five vectors of two models."""
     made = VectorCache(str(user_cache_dir() / "vectors.sqlite"))
-    made.keep(OPENAI, {key(OPENAI, "passage", str(n)): b"x" * 384 for n in range(3)})
-    made.keep(PLACED, {key(PLACED, "passage", str(n)): b"x" * 512 for n in range(2)})
+    made.keep(OPENAI, {vector_key(OPENAI, "passage", str(n)): b"x" * 384 for n in range(3)})
+    made.keep(PLACED, {vector_key(PLACED, "passage", str(n)): b"x" * 512 for n in range(2)})
     return made
 
 
 @pytest.fixture
-def answers() -> Cache:
+def answers() -> AnswerCache:
     """Two answers of one model."""
-    made = Cache()
+    made = AnswerCache()
     for text in ("one", "二"):
-        made.put("m", request(text), Completion("yes", "模型-8b"))
+        made.keep("m", {answer_key("m", request(text)): Completion("yes", "模型-8b")})
     return made
 
 
@@ -53,13 +51,13 @@ def test_nothing_is_kept_and_nothing_made(run: Run) -> None:
     assert not user_cache_dir().exists()
 
 
-def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: Cache) -> None:
+def test_what_is_kept_is_told_by_model(run: Run, vectors: VectorCache, answers: AnswerCache) -> None:
     kept, asked = json.loads(run("cache", "stats", "--format", "json").stdout)
     assert kept["models"] == {
         "openai/text-embedding-3-small": 3,
         "compatible/BAAI/bge-m3 at 127.0.0.1:8080": 2,
     }
-    assert (kept["entries"], kept["limit"], kept["path"]) == (5, "at most 50,000 entries", vectors.path)
+    assert (kept["entries"], kept["limit"], kept["path"]) == (5, "at most 50,000 entries", str(vectors.path))
     assert kept["bytes"] >= Path(vectors.path).stat().st_size
     assert kept["oldest"] == asked["oldest"] == time.strftime("%Y-%m-%d")
     assert (asked["entries"], asked["models"]) == (2, {"模型-8b": 2})
@@ -75,21 +73,21 @@ def test_the_limit_is_that_of_the_settings(run: Run, monkeypatch: pytest.MonkeyP
     assert "at most 1 entry" in run("cache", "stats").stdout
 
 
-def test_one_of_the_two_is_cleared(run: Run, vectors: VectorCache, answers: Cache) -> None:
+def test_one_of_the_two_is_cleared(run: Run, vectors: VectorCache, answers: AnswerCache) -> None:
     assert run("cache", "clear", "--vectors").stdout == "forgot 5 vectors\n"
     assert vectors.stats().entries == 0
-    assert answers.get("m", request("one")) is not None
+    assert answers.find([answer_key("m", request("one"))])
     assert json.loads(run("cache", "clear", "--format", "json").stdout) == {"vectors": 0, "answers": 2}
-    assert answers.get("m", request("one")) is None
+    assert not answers.find([answer_key("m", request("one"))])
 
 
-def test_who_uses_a_cache_meanwhile_goes_on(run: Run, vectors: VectorCache, answers: Cache) -> None:
+def test_who_uses_a_cache_meanwhile_goes_on(run: Run, vectors: VectorCache, answers: AnswerCache) -> None:
     before = Path(vectors.path).stat().st_size
-    vectors.keep(OPENAI, {key(OPENAI, "query", str(n)): os.urandom(3000) for n in range(200)})
+    vectors.keep(OPENAI, {vector_key(OPENAI, "query", str(n)): os.urandom(3000) for n in range(200)})
     assert run("cache", "clear").exit_code == 0
-    assert vectors.find([key(OPENAI, "passage", "0")]) == {}
-    vectors.keep(OPENAI, {key(OPENAI, "passage", "0"): b"y" * 384})
-    answers.put("m", request("three"), Completion("no", "m"))
+    assert vectors.find([vector_key(OPENAI, "passage", "0")]) == {}
+    vectors.keep(OPENAI, {vector_key(OPENAI, "passage", "0"): b"y" * 384})
+    answers.keep("m", {answer_key("m", request("three")): Completion("no", "m")})
     assert vectors.stats().entries == 1
     assert answers.stats().entries == 1
     found = json.loads(run("cache", "stats", "--format", "json").stdout)
@@ -120,7 +118,7 @@ def test_a_terminal_is_asked_unless_told_otherwise(workspace: Path, vectors: Vec
     assert "Forget 5 vectors and 0 answers?" in asked
     assert vectors.stats().entries == 5
     assert clear(b"y\n")[:2] == (0, "forgot 5 vectors and 0 answers\n")
-    vectors.keep(OPENAI, {key(OPENAI, "query", "x"): b"x"})
+    vectors.keep(OPENAI, {vector_key(OPENAI, "query", "x"): b"x"})
     assert clear(b"", "--yes") == (0, "forgot 1 vector and 0 answers\n", "")
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from ..agent.model_server import Asked, Model, Say, call, last, model_serving
-from .conftest import Program, Run, command, environment
+from tests.agent.model_server import Asked, Model, Say, call, last, model_serving
+from tests.cli.conftest import Program, Run, command, environment
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def at(model: Model) -> list[str]:
     return ["--base-url", model.url, "--model", "scripted"]
 
 
-def test_one_message(program: Program, model: Model) -> None:
+def test_one_message(process: Program, model: Model) -> None:
     model.script = [call("memory_search", query="tea"), Say("White tea.\x1b[2J")]
-    done = program("chat", *at(model), "--once", "Which tea after lunch?")
+    done = process("chat", *at(model), "--once", "Which tea after lunch?")
     assert done.returncode == 0
     assert done.stdout == "White tea.\N{REPLACEMENT CHARACTER}[2J\n".encode()
     told = done.stderr.decode().splitlines()
@@ -45,30 +45,30 @@ def test_one_message(program: Program, model: Model) -> None:
     assert "Which tea after lunch?" in last(model.chats[0])
 
 
-def test_a_pipe_is_a_conversation(program: Program, model: Model, workspace: Path) -> None:
+def test_a_pipe_is_a_conversation(process: Program, model: Model, workspace: Path) -> None:
     lines = "第一句话\n\n/help\n/nothing\n/tmp is full\n/new\nsecond\n/quit\nthird\n"
     model.rule = lambda asked: Say(f"{len(asked['messages'])} messages")
-    done = program("chat", *at(model), "--session", "first", input=lines.encode())
+    done = process("chat", *at(model), "--session", "first", input=lines.encode())
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == b"2 messages\n4 messages\n2 messages\n"
     told = done.stderr.decode()
     assert told.count("session ") == 2
     assert "/nothing is no command; /new begins" in told
     assert len(list((workspace / "sessions").glob("*.jsonl"))) == 2
-    again = program("chat", *at(model), "--session", "first", "--once", "again")
+    again = process("chat", *at(model), "--session", "first", "--once", "again")
     assert again.stdout == b"6 messages\n"
 
 
-def test_a_failure_is_one_line_and_the_next_message_is_answered(program: Program, model: Model) -> None:
+def test_a_failure_is_one_line_and_the_next_message_is_answered(process: Program, model: Model) -> None:
     model.script = [Say("", more={"status": 400})]
-    done = program("chat", *at(model), input=b"first\nsecond\n")
+    done = process("chat", *at(model), input=b"first\nsecond\n")
     assert done.returncode == 0
     assert done.stdout == b"Noted.\n"
     errors = [line for line in done.stderr.decode().splitlines() if line.startswith("commonplace: ")]
     assert len(errors) == 1
     assert errors[0].startswith("commonplace: error: compatible: ")
     model.script = [Say("", more={"status": 401})]
-    assert program("chat", *at(model), "--once", "again").returncode == 1
+    assert process("chat", *at(model), "--once", "again").returncode == 1
 
 
 def test_which_model_is_asked(run: Run, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,12 +108,12 @@ def test_what_is_written_says_which_agent_wrote_it(
 
 
 def test_no_key_is_shown_or_written(
-    program: Program, model: Model, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    process: Program, model: Model, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = "sk-test-" + "a1B2c3D4" * 4
     monkeypatch.setenv("COMMONPLACE_LLM_KEY", key)
     model.script = [Say("", more={"status": 401})]
-    done = program("chat", *at(model), "--once", "hello")
+    done = process("chat", *at(model), "--once", "hello")
     assert key.encode() not in done.stdout + done.stderr
     assert [
         path for path in workspace.rglob("*") if path.is_file() and key.encode() in path.read_bytes()
@@ -209,23 +209,23 @@ def confirm(asked: Asked) -> Say:
     return call("memory_forget", what="rain", confirm=code)
 
 
-@pytest.mark.parametrize(
-    ("typed", "gone"), [(b"y\n", True), (b"n\n", False), (b"\n", False), (b"\x04", False)]
-)
 def test_only_the_person_at_the_terminal_can_have_something_forgotten(
-    typist: Typist, model: Model, workspace: Path, typed: bytes, gone: bool
+    typist: Typist, model: Model, workspace: Path
 ) -> None:
-    model.script = [call("memory_forget", what="rain"), confirm, Say("As you wish.")]
-    typist.until(b"> ")
-    typist.type(b"Tidy up the weather.\n")
-    shown = typist.until(b"for good? [y/N] ")
-    assert b"memory/2026-02-14.md#L3: Nothing but rain." in shown.replace(b"- ", b"")
-    assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()
-    typist.type(typed)
-    typist.until(b"As you wish.")
+    note = workspace / "memory" / "2026-02-14.md"
+    for typed in (b"n\n", b"\n", b"\x04", b"y\n"):
+        model.script = [call("memory_forget", what="rain"), confirm, Say("As you wish.")]
+        typist.until(b"> ")
+        typist.type(b"Tidy up the weather.\n")
+        shown = typist.until(b"for good? [y/N] ")
+        assert b"memory/2026-02-14.md#L3: Nothing but rain." in shown.replace(b"- ", b"")
+        assert "rain" in note.read_text()
+        typist.type(typed)
+        typist.until(b"As you wish.")
+        gone = typed == b"y\n"
+        assert ("rain" not in note.read_text()) is gone, typed
+        assert ("the user said no" in last(model.chats[-1], "tool")) is not gone, typed
     typist.end()
-    assert ("rain" not in (workspace / "memory" / "2026-02-14.md").read_text()) is gone
-    assert ("the user said no" in last(model.chats[-1], "tool")) is not gone
 
 
 def test_ctrl_c_at_the_question_is_a_no(typist: Typist, model: Model, workspace: Path) -> None:
@@ -240,9 +240,9 @@ def test_ctrl_c_at_the_question_is_a_no(typist: Typist, model: Model, workspace:
     assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()
 
 
-def test_through_a_pipe_nothing_is_forgotten(program: Program, model: Model, workspace: Path) -> None:
+def test_through_a_pipe_nothing_is_forgotten(process: Program, model: Model, workspace: Path) -> None:
     model.script = [call("memory_forget", what="rain"), Say("I could not.")]
-    done = program("chat", *at(model), input=b"Tidy up.\ny\nyes\n")
+    done = process("chat", *at(model), input=b"Tidy up.\ny\nyes\n")
     assert done.returncode == 0, done.stderr
     assert "the owner has to approve" in last(model.chats[1], "tool")
     assert "rain" in (workspace / "memory" / "2026-02-14.md").read_text()

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import installation
-
-from .conftest import Run
+from commonplace.base import installation
+from tests.cli.conftest import Run
 
 
 @pytest.fixture

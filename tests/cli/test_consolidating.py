@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.cli.consolidating import _shown
-from commonplace.lifecycle.consolidation.plan import Operation
-from commonplace.lifecycle.schedule import due
+from commonplace.cli.upkeep import described
+from commonplace.upkeep.consolidation.plan import Operation
+from commonplace.upkeep.schedule import due
 from tests.cli.conftest import Run
 
 ENTRIES = "".join(f"- Person{n} owns service number {n}.\n" for n in range(6))
@@ -93,6 +93,6 @@ def test_without_a_model_it_says_how_much_waits(run: Run, workspace: Path) -> No
 
 
 def test_what_is_rejected_stands_in_quotes() -> None:
-    shown = [_shown(Operation("add", text="Kim owns\nlogs.")), _shown(Operation("expire", ("M6",)))]
+    shown = [described(Operation("add", text="Kim owns\nlogs.")), described(Operation("expire", ("M6",)))]
     assert shown == ["add “Kim owns logs.”", "expire M6"]
-    assert _shown(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 80}…”"
+    assert described(Operation("supersede", ("M1",), text="a" * 81)) == f"supersede M1 “{'a' * 80}…”"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run
+from tests.cli.conftest import Run
 
 OLD, NEW = "The deploy moved to Thursday.", "The deploy moved to Friday."
 
@@ -116,11 +116,12 @@ def test_a_guess_is_remembered_and_confirmed(run: Run, workspace: Path) -> None:
     assert "~~Another hunch about snow.~~" in note.read_text()
 
 
-def test_remember_says_what_it_contradicts(run: Run, workspace: Path) -> None:
+def test_remember_names_the_nearest_that_stands(run: Run, workspace: Path) -> None:
     (workspace / "MEMORY.md").write_text("- Standup is at 9:30.\n")
+    run("sync")
     done = run("remember", "Standup is at 10:00.")
     assert done.exit_code == 0
-    assert "MEMORY.md#L1 says otherwise: Standup is at 9:30." in done.stderr
+    assert "near MEMORY.md#L1: Standup is at 9:30." in done.stderr
     assert "`commonplace correct 'MEMORY.md#L1' NEW`" in done.stderr
 
 

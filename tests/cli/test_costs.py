@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
-from commonplace.costs.ledger import open_ledger
-from commonplace.paths import Workspace
-
-from .conftest import Run
+from commonplace.base import paths
+from commonplace.base.paths import Workspace
+from commonplace.providers.costs.ledger import open_ledger
+from tests.cli.conftest import Run
 
 
 @pytest.fixture

@@ -1,29 +1,21 @@
-"""`demo` end to end, as a program and without a terminal: every question finds what it should."""
+"""`demo` end to end, without a terminal: every question finds what it should."""
 
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from commonplace.base.errors import ConfigError
 from commonplace.cli import demo as drawing
 from commonplace.demo import questions
-from commonplace.errors import ConfigError
-
-from .conftest import command, environment
-
-
-def demo(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        command("demo", *arguments), capture_output=True, env=environment(), timeout=300, check=False
-    )
+from tests.cli.conftest import called
 
 
 def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    done = demo("--keep", folder)
+    done = called("demo", "--keep", folder)
     shown = done.stdout.decode()
     assert done.returncode == 0, done.stderr.decode()
     assert b"\x1b" not in done.stdout
@@ -34,19 +26,14 @@ def test_demo_finds_every_expected_passage_and_leaves_the_workspace(tmp_path: Pa
     (passages,) = set(re.findall(r"tokens of ([\d,]+) in all notes", shown))
     assert int(passages.replace(",", "")) < int(files.replace(",", ""))
     assert "`commonplace recall` puts into a prompt" in shown
-    found = subprocess.run(
-        command("-w", folder, "search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files"),
-        capture_output=True,
-        env=environment(),
-        timeout=60,
-        check=True,
-    )
+    question = ("search", "--lexical", "max_in_flight", "-c", "kestrel", "--format", "files")
+    found = called("-w", folder, *question)
     assert b"kestrel/" in found.stdout
-    assert demo("--keep", folder).returncode == 1
+    assert called("demo", "--keep", folder).returncode == 1
 
 
 def test_in_the_clone_it_names_a_command_that_works(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("commonplace.installation.checkout", lambda: tmp_path)
+    monkeypatch.setattr("commonplace.base.installation.checkout", lambda: tmp_path)
     with pytest.raises(ConfigError, match="such as `commonplace demo --keep ~/demo`, or go there"):
         drawing._show(tmp_path / "kept", kept=True)
     assert not (tmp_path / "kept").exists()

@@ -11,8 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from commonplace.cli.application import COMMANDS, cli
-
-from .conftest import environment
+from tests.cli.conftest import environment
 
 ROOT = Path(__file__).parents[2]
 

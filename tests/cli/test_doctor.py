@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from commonplace.config import user_file
 from commonplace.diagnosis import examination
-
-from ..embedding.server import Reply, serving
-from .conftest import Program, Run, command, environment
+from tests.cli.conftest import Program, Run, called
+from tests.providers.server import Reply, serving
 
 KEY = "sk-test-0123456789abcdefghij"
 
@@ -101,14 +99,7 @@ def test_settings_that_do_not_load_stop_nothing_else(run: Run, fine: Path) -> No
 
 
 def test_without_a_workspace(tmp_path: Path) -> None:
-    done = subprocess.run(
-        command("doctor", "--json"),
-        cwd=tmp_path,
-        capture_output=True,
-        env=environment(),
-        timeout=60,
-        check=False,
-    )
+    done = called("doctor", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     data = json.loads(done.stdout)
     assert data["workspace"] is None
@@ -150,7 +141,7 @@ def test_offline(run: Run, fine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_colours_and_wrapping(run: Run, fine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from commonplace.cli import doctor
-    from commonplace.screen import Look, cells
+    from commonplace.render.screen import Look, cells
     from commonplace.types import Finding
 
     findings = [
@@ -168,8 +159,8 @@ def test_colours_and_wrapping(run: Run, fine: Path, monkeypatch: pytest.MonkeyPa
     assert plain == lines
 
 
-def test_as_a_program(program: Program, fine: Path) -> None:
-    done = program("doctor")
+def test_as_a_process(process: Program, fine: Path) -> None:
+    done = process("doctor")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().splitlines()[-1].startswith("all fine, ")
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
-from commonplace.errors import ConfigError
-
-from .conftest import Run, command, environment
+from commonplace.base.errors import ConfigError
+from tests.cli.conftest import Run, command, environment
 
 WRONG = "[search]\nlimit = 'x'\n"
 

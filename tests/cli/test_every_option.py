@@ -16,13 +16,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from commonplace import __version__
+from commonplace.base.paths import Workspace
+from commonplace.changes import transaction
 from commonplace.cli.application import COMMANDS, cli
-from commonplace.cli.groups import Group
-from commonplace.history import applying
-from commonplace.paths import Workspace
-from commonplace.types.revisions import About, Change
-
-from .conftest import Program, Run
+from commonplace.cli.options import Group
+from commonplace.types.changes import About, Change
+from tests.cli.conftest import Program, Run
 
 
 def commands(
@@ -39,62 +38,44 @@ def commands(
 
 
 ALL = dict(commands())
-EVERY_COMMAND = pytest.mark.parametrize("words", ALL, ids=" ".join)
 
 
 # --- what all commands share ------------------------------------------------------------------------
 
 
-@EVERY_COMMAND
-def test_help_names_every_option_with_a_sentence(run: Run, words: tuple[str, ...]) -> None:
-    result = run(*words, "--help")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith(f"Usage: commonplace {' '.join(words)} ")
-    for parameter in ALL[words].params:
-        if isinstance(parameter, click.Option):
-            assert all(name in result.stdout for name in parameter.opts)
-            assert parameter.help
-            assert parameter.help.endswith(".")
-    assert "--help" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 100
+def test_help_names_every_option_with_a_sentence(run: Run) -> None:
+    for words, found in ALL.items():
+        result = run(*words, "--help")
+        assert (result.exit_code, result.stderr) == (0, ""), words
+        assert result.stdout.startswith(f"Usage: commonplace {' '.join(words)} ")
+        for parameter in found.params:
+            if isinstance(parameter, click.Option):
+                assert all(name in result.stdout for name in parameter.opts), (words, parameter.opts)
+                assert (parameter.help or "").endswith("."), (words, parameter.opts)
+        assert "--help" in result.stdout, words
+        assert max(map(len, result.stdout.splitlines())) <= 100, words
+        names = {name for parameter in found.params for name in parameter.opts}
+        assert {"-w", "--workspace", "--agent", "--debug"} <= names, words
 
 
-@EVERY_COMMAND
-def test_an_unknown_option_is_wrong_usage(run: Run, words: tuple[str, ...]) -> None:
-    result = run(*words, "--no-such-option")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "no such option" in result.stderr.lower()
-    assert f"see `commonplace {' '.join(words)}" in result.stderr  # a group may run one of its commands
-    assert "--help`)" in result.stderr
+def test_an_unknown_option_and_a_missing_argument_are_wrong_usage(run: Run) -> None:
+    for words, found in ALL.items():
+        result = run(*words, "--no-such-option")
+        assert (result.exit_code, result.stdout) == (2, ""), words
+        assert "no such option" in result.stderr.lower(), words
+        assert f"see `commonplace {' '.join(words)}" in result.stderr  # a group may run one of its commands
+        assert "--help`)" in result.stderr, words
+        if any(isinstance(one, click.Argument) and one.required for one in found.params):
+            result = run(*words)
+            assert result.exit_code == 2, words
+            assert "missing argument" in result.stderr, words
 
 
-@EVERY_COMMAND
-def test_the_workspace_and_debug_may_stand_after_the_command(run: Run, words: tuple[str, ...]) -> None:
-    names = {name for parameter in ALL[words].params for name in parameter.opts}
-    assert {"-w", "--workspace", "--agent", "--debug"} <= names
-
-
-@pytest.mark.parametrize(
-    "words",
-    [words for words, found in ALL.items() if isinstance(found, Group) and words != ("serve",)],  # it serves
-    ids=" ".join,
-)
-def test_a_group_alone_shows_its_help_or_lists(run: Run, words: tuple[str, ...]) -> None:
-    group = ALL[words]
-    assert isinstance(group, Group)
-    instead = (group.alone.name or "",) if group.alone else ("--help",)
-    assert run(*words).stdout == run(*words, *instead).stdout
-
-
-@pytest.mark.parametrize(
-    "words",
-    [w for w, c in ALL.items() if any(isinstance(p, click.Argument) and p.required for p in c.params)],
-    ids=" ".join,
-)
-def test_a_missing_argument_is_wrong_usage(run: Run, words: tuple[str, ...]) -> None:
-    result = run(*words)
-    assert result.exit_code == 2
-    assert "missing argument" in result.stderr
+def test_a_group_alone_shows_its_help_or_lists(run: Run) -> None:
+    for words, group in ALL.items():
+        if isinstance(group, Group) and words != ("serve",):  # it serves
+            instead = (group.alone.name or "",) if group.alone else ("--help",)
+            assert run(*words).stdout == run(*words, *instead).stdout, words
 
 
 def test_the_help_page_lists_every_command_with_its_line(run: Run) -> None:
@@ -122,8 +103,8 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text('{"role": "user", "text": "Which tea?"}\n')
     for line in (b"- Rain.\n", b"- Snow.\n"):  # one to take back for each format
-        change = Change("memory/weather.md", applying.read(Workspace(workspace), "memory/weather.md"), line)
-        applying.apply(Workspace(workspace), [change], About("write", "weather"))
+        change = Change("memory/weather.md", transaction.read(Workspace(workspace), "memory/weather.md"), line)
+        transaction.apply(Workspace(workspace), [change], About("write", "weather"))
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)
     assert isinstance(option.type, click.Choice)

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from ..embedding.server import Reply, Server
-from ..llm.conftest import KEY, answer, closed_connections, server  # noqa: F401
-from .conftest import Program, Run
+from tests.cli.conftest import Program, Run
+from tests.providers.conftest import server  # noqa: F401
+from tests.providers.llm.conftest import KEY, answer
+from tests.providers.server import Reply, Server
 
 ANSWER = "lex: deploy rain\nvec: what about the deploy?\nlex: zeppelin"
 

@@ -10,10 +10,9 @@ import pytest
 from commonplace import Memory
 from commonplace.agent.tools import call
 from commonplace.cli import session
-from commonplace.erasure import begun, erasing, selecting
-from commonplace.erasure.wanted import Wanted
-
-from .conftest import Program, Run
+from commonplace.edit.forget import journal, selection, stores
+from commonplace.edit.forget.targets import Targets
+from tests.cli.conftest import Program, Run
 
 DAY = "memory/2026-02-13.md"
 
@@ -188,7 +187,7 @@ def test_json_says_the_same(run: Run) -> None:
 def test_resume_carries_on(program: Program, workspace: Path) -> None:
     folder = workspace / ".commonplace" / "erasing"
     folder.mkdir(parents=True)
-    begun.write(folder / "20260213-000000-abcdef.json", Wanted(people=("Lin",)))
+    journal.write(folder / "20260213-000000-abcdef.json", Targets(people=("Lin",)))
     assert program("forget", "--resume").returncode == 0
     assert not folder.exists()
     assert "Lin" not in (workspace / DAY).read_text()
@@ -203,7 +202,7 @@ def pending(workspace: Path) -> Path:
     """A forgetting of Lin that somebody began."""
     path = workspace / ".commonplace" / "erasing" / PENDING
     path.parent.mkdir(parents=True)
-    begun.write(path, Wanted(people=("Lin",)))
+    journal.write(path, Targets(people=("Lin",)))
     return path
 
 
@@ -230,7 +229,7 @@ def test_what_is_carried_on_is_said(run: Run, workspace: Path, pending: Path) ->
 
 
 def test_carrying_on_where_only_the_end_is_left(run: Run, workspace: Path, pending: Path) -> None:
-    begun.write(pending, Wanted(people=("Nobody",)))
+    journal.write(pending, Targets(people=("Nobody",)))
     result = run("forget", "--resume")
     assert result.exit_code == 0
     assert "carried it on; nothing of it is found any more" in result.stderr
@@ -241,7 +240,7 @@ def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(erasing, "STEPS", (stopped,))
+        patched.setattr(stores.LogStore, "forget", stopped)
         result = run("forget", "--person", "Lin", "--yes")
     told = "interrupted; not all forgotten yet: Lin; carry on with: commonplace forget --resume"
     assert (result.exit_code, told in result.stderr) == (130, True)
@@ -253,7 +252,7 @@ def test_ctrl_c_where_nothing_is_noted(run: Run, monkeypatch: pytest.MonkeyPatch
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(selecting, "choose", stopped)
+    monkeypatch.setattr(selection, "choose", stopped)
     result = run("forget", "--person", "Lin", "--yes")
     assert result.exit_code == 130
     assert "interrupted; the same command once more says whether anything is left" in result.stderr

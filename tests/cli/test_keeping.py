@@ -12,8 +12,7 @@ import click.testing
 import pytest
 
 from commonplace.cli.application import cli
-
-from .conftest import Run, command, environment
+from tests.cli.conftest import Run, command, environment
 
 
 def test_init_makes_what_is_missing_and_touches_nothing_else(tmp_path: Path) -> None:

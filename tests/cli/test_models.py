@@ -13,15 +13,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from commonplace import config, screen
-from commonplace.embedding import registry
-from commonplace.llm import registry as llms
+from commonplace import config
 from commonplace.memory import Memory
-from commonplace.transport import Endpoint
-from tests.embedding.apis import KEY, compatible
-from tests.embedding.server import Reply, Request, Server, serving
-
-from .conftest import Program, Run, command, environment
+from commonplace.providers.catalog import EMBEDDERS, LLMS
+from commonplace.providers.http import Endpoint
+from commonplace.render import screen
+from tests.cli.conftest import Program, Run, command, environment
+from tests.providers.embedding.apis import KEY, compatible
+from tests.providers.server import Reply, Request, Server, serving
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
@@ -31,7 +30,7 @@ needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
 def free(monkeypatch: pytest.MonkeyPatch, workspace: Path) -> None:
     """No variable decides, and no key lies in the environment."""
     monkeypatch.delenv("COMMONPLACE_EMBEDDING_PROVIDER")
-    for row in (*registry.PROVIDERS.values(), *llms.PROVIDERS.values()):
+    for row in (*EMBEDDERS.rows.values(), *LLMS.rows.values()):
         for name in row.keys:
             monkeypatch.delenv(name, raising=False)
 
@@ -84,8 +83,8 @@ def listed(run: Run, *arguments: str) -> dict[tuple[str, str], dict[str, object]
 
 def test_every_provider_is_listed_once_with_its_state(run: Run) -> None:
     found = listed(run)
-    assert {name for kind, name in found if kind == "embedding"} == set(registry.PROVIDERS) - {"fake"}
-    assert {name for kind, name in found if kind == "llm"} == set(llms.PROVIDERS) - {"fake"}
+    assert {name for kind, name in found if kind == "embedding"} == set(EMBEDDERS.rows) - {"fake"}
+    assert {name for kind, name in found if kind == "llm"} == set(LLMS.rows) - {"fake"}
     builtin = found["embedding", "builtin"]
     assert (builtin["role"], builtin["ready"], builtin["state"]) == ("active", True, "ready")
     assert found["embedding", "openai"]["state"] == "no key"
@@ -298,7 +297,7 @@ def test_what_cannot_be_set_is_one_line(run: Run, arguments: tuple[str, ...]) ->
 
 
 def test_a_local_model_of_a_folder(run: Run, tmp_path: Path) -> None:
-    graphs = pytest.importorskip("tests.embedding.graphs")
+    graphs = pytest.importorskip("tests.providers.embedding.graphs")
     folder = graphs.write_model(tmp_path / "模型")
     result = run("models", "use", "onnx", "--path", str(folder), "--sync")
     assert result.exit_code == 0, result.stderr
@@ -309,7 +308,7 @@ def test_a_local_model_of_a_folder(run: Run, tmp_path: Path) -> None:
 
 def test_a_language_model_is_chosen(run: Run, server: Server) -> None:
     pytest.importorskip("openai")
-    from tests.llm.conftest import answer
+    from tests.providers.llm.conftest import answer
 
     server.answer = lambda request: Reply(answer("yes"))
     result = run("models", "use", "--llm", "compatible/test-model", "--base-url", f"{server.url}/v1")
@@ -413,7 +412,7 @@ def test_other_providers_have_nothing_to_pull(run: Run) -> None:
 def test_using_a_model_that_is_not_here_fetches_it(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.embedding.hub import NAME, hub
+    from tests.providers.embedding.hub import NAME, hub
 
     with hub(tmp_path / "made", monkeypatch) as (server, _):
         program("sync")
@@ -436,7 +435,7 @@ def test_using_a_model_that_is_not_here_fetches_it(
 @needs_fastembed
 def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pty = pytest.importorskip("pty")
-    from tests.embedding.hub import NAME, hub
+    from tests.providers.embedding.hub import NAME, hub
 
     with hub(tmp_path / "made", monkeypatch):
         ours, theirs = pty.openpty()
@@ -466,7 +465,7 @@ def test_a_bar_is_drawn_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @needs_fastembed
 def test_a_long_name_leaves_room_for_what_is_told_of_it(workspace: Path) -> None:
-    from .test_terminal import on_a_terminal
+    from tests.cli.test_terminal import on_a_terminal
 
     write(embedding={"provider": "builtin", "fallback": ["fastembed"]})
     shown = on_a_terminal(workspace, "models", "test", COLUMNS="80", NO_COLOR="1")
@@ -477,7 +476,7 @@ def test_a_long_name_leaves_room_for_what_is_told_of_it(workspace: Path) -> None
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_tables_fit_the_terminal(width: int, workspace: Path, server: Server) -> None:
-    from .test_terminal import on_a_terminal
+    from tests.cli.test_terminal import on_a_terminal
 
     server.answer = lambda request: Reply({"models": [{"name": "茶" * 30 + ":latest", "size": 5}]})
     write(embedding={"provider": "ollama", "model": "茶" * 30, "base_url": server.url})

@@ -59,8 +59,8 @@ def in_python(code: str) -> str:
 def test_a_deferred_module_becomes_the_real_one_when_it_is_used() -> None:
     code = """
 import sys
-from commonplace.cli import deferred
-deferred.defer("wave")
+from commonplace.cli import main
+main.defer("wave")
 import wave
 print("wave" in sys.modules, type(sys.modules["wave"]).__name__, hasattr(wave, "__path__"))
 from wave import Error as first
@@ -70,14 +70,14 @@ print(type(sys.modules["wave"]).__name__, wave.Error is first is sys.modules["wa
 
 
 def test_a_module_that_is_there_is_left_alone() -> None:
-    code = "import sys, json; from commonplace.cli import deferred; deferred.defer('json'); print(sys.modules['json'] is json)"
+    code = "import sys, json; from commonplace.cli import main; main.defer('json'); print(sys.modules['json'] is json)"
     assert in_python(code) == "True\n"
 
 
 def test_a_name_that_the_real_module_lacks_is_an_attribute_error() -> None:
     code = """
-from commonplace.cli import deferred
-deferred.defer("wave")
+from commonplace.cli import main
+main.defer("wave")
 import wave
 try:
     wave.nothing

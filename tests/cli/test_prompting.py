@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.agent import instructions
-
-from .conftest import Program, Run
+from tests.cli.conftest import Program, Run
 
 DAY = ("--now", "2026-02-14")
 
@@ -58,8 +57,8 @@ def test_files_are_added_when_asked_or_set(run: Run, workspace: Path) -> None:
     assert "Be brief" not in run("prompt", "deploy", "--no-files").stdout
 
 
-def test_a_session_is_given_nothing_twice_by_any_process(program: Program, run: Run) -> None:
-    first = program("prompt", "deploy", *DAY, "--session", "s 1")
+def test_a_session_is_given_nothing_twice_by_any_process(process: Program, run: Run) -> None:
+    first = process("prompt", "deploy", *DAY, "--session", "s 1")
     assert first.returncode == 0, first.stderr
     again = run("prompt", "deploy", *DAY, "--session", "s 1")
     assert (again.exit_code, again.stdout) == (3, "")

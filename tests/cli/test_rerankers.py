@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.reranking import trial
-from tests.embedding.server import Reply, Server, serving
-from tests.reranking import apis
-
-from .conftest import Run
+from commonplace.providers import probe
+from tests.cli.conftest import Run
+from tests.providers.reranking import apis
+from tests.providers.server import Reply, Server, serving
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
 
@@ -42,10 +41,10 @@ def test_the_one_that_is_set_is_tried_with_the_others(run: Run, voyage: Server) 
     result = run("models", "test")
     assert result.exit_code == 0, result.output
     *_, line, best = result.stdout.splitlines()
-    shown = " ".join(f"{apis.chance(trial.QUESTION, text):.2f}" for text in trial.TEXTS)
+    shown = " ".join(f"{apis.chance(probe.QUESTION, text):.2f}" for text in probe.TEXTS)
     assert line.startswith("reranker voyage/rerank-2.5 answers in ")
     assert line.endswith(f" ms: {shown}")
-    won = max(trial.TEXTS, key=lambda text: apis.chance(trial.QUESTION, text))
+    won = max(probe.TEXTS, key=lambda text: apis.chance(probe.QUESTION, text))
     assert best == f'    best: "{won}"'
     data = json.loads(run("models", "test", "--format", "json").stdout)
     assert data["reranking"]["best"] == won
@@ -97,7 +96,7 @@ def test_they_are_listed_with_what_each_lacks(run: Run, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(not HERE, reason="fastembed is an extra")
 def test_a_cross_encoder_is_pulled_by_its_name(run: Run, private_home: Path) -> None:
-    from tests.reranking.test_fastembed import NAME, write_cache
+    from tests.providers.reranking.test_fastembed import NAME, write_cache
 
     place = write_cache()
     result = run("models", "pull", NAME)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
+from commonplace.base import paths
 from commonplace.notes import layout, writes
-
-from .conftest import Run
+from tests.cli.conftest import Run
 
 NOW = datetime(2026, 2, 14, 12)
 NOTE = "memory/2026-02-14.md"

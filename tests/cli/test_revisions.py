@@ -12,22 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
-from commonplace.history import applying, runs
-from commonplace.types.revisions import About, Change, Run
+from commonplace.base import paths
+from commonplace.changes import runs, transaction
+from commonplace.types.changes import About, Change, Run
 from tests.attacks import folders
-
-from .conftest import Program, environment
-from .conftest import Run as Command
+from tests.cli.conftest import Program, environment
+from tests.cli.conftest import Run as Command
 
 NEW = b"# Memory\n\n## Tea\n\n- Green tea.\n"
 
 
 def made(workspace: Path, data: bytes = NEW, title: str = "rewrite MEMORY.md", **named: object) -> Run:
     found = paths.Workspace(workspace)
-    before = applying.read(found, "MEMORY.md")
+    before = transaction.read(found, "MEMORY.md")
     about = About("write", title, "it was wrong", "agent", "nanobot", "8f3a")
-    run = applying.apply(found, [Change("MEMORY.md", before, data)], about, **named)  # type: ignore[arg-type]
+    run = transaction.apply(found, [Change("MEMORY.md", before, data)], about, **named)  # type: ignore[arg-type]
     assert run is not None
     return run
 

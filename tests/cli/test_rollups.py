@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program, Run
+from tests.cli.conftest import Program, Run
 
 OLD = "# 2020-01-13\n\n- 14:05 Deploys go out on Tuesdays.\n- 15:00 Edited x <!-- by: tool -->\n"
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.lifecycle.schedule import due
-
-from ..lifecycle.schedule.conftest import CRONTAB
-from .conftest import Run
+from commonplace.upkeep.schedule import due
+from tests.cli.conftest import Run
+from tests.upkeep.schedule.conftest import CRONTAB
 
 
 @pytest.fixture

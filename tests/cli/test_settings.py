@@ -16,10 +16,9 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
 from commonplace import config
+from commonplace.base.errors import ConfigError
 from commonplace.config import credentials
-from commonplace.errors import ConfigError
-
-from .conftest import Program, Run, command, environment
+from tests.cli.conftest import Program, Run, command, environment
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -326,8 +325,8 @@ class TestKeys:
         assert "pip install" in done.stderr
         assert done.stderr.endswith(" 'keyring>=25,<26'\n")
 
-    def test_a_machine_without_a_keyring(self, run: Run, program: Program) -> None:
-        done = program("config", "key", "openai", input=f"{KEY}\n".encode())
+    def test_a_machine_without_a_keyring(self, process: Program) -> None:
+        done = process("config", "key", "openai", input=f"{KEY}\n".encode())
         assert done.returncode == 1
         assert b"there is no system keyring here; use a file" in done.stderr
         assert KEY.encode() not in done.stderr

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import paths
-from commonplace.atomic import locked
-from commonplace.lifecycle.spool import Spool
+from commonplace.base import paths
+from commonplace.base.atomic import locked
 from commonplace.notes import files
 from commonplace.types import Entry
-
-from .conftest import Run
+from commonplace.upkeep.spool import Spool
+from tests.cli.conftest import Run
 
 AT = datetime(2026, 2, 13, 9, 30)
 

@@ -8,20 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Program, command, environment
+from tests.cli.conftest import Program, command, environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="a shell and /dev/full")
-ANSWERS = [
-    ["search", "deploy"],
-    ["search", "deploy", "--format", "json"],
-    ["recall", "deploy"],
-    ["get", "MEMORY.md"],
-    ["status"],
-    ["collection", "list"],
-    ["config"],
-    ["--help"],
-    ["--version"],
-]
+ANSWERS = [["search", "deploy"], ["status"], ["--help"]]  # the short way, a command, what click prints itself
+MORE = [["search", "deploy", "--format", "json"], ["recall", "deploy"], ["get", "MEMORY.md"],
+        ["collection", "list"], ["config"], ["--version"]]  # fmt: skip
 
 
 def shell(workspace: Path, arguments: list[str], redirected: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +29,9 @@ def shell(workspace: Path, arguments: list[str], redirected: str) -> subprocess.
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-@pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [*ANSWERS, *(pytest.param(one, marks=pytest.mark.slow) for one in MORE)], ids=" ".join
+)
 def test_an_answer_that_cannot_be_written_is_an_error_of_one_line(
     workspace: Path, arguments: list[str]
 ) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.lifecycle.summaries import Summarizer
-
-from ..embedding.server import Reply, Server
-from ..lifecycle.conversations import ANSWER, CHINESE, ENGLISH, SECRET, talk, turns
-from ..llm.conftest import answer, closed_connections, refusal, server  # noqa: F401
-from .conftest import Run
+from commonplace.upkeep.summaries import Summarizer
+from tests.cli.conftest import Run
+from tests.providers.conftest import server  # noqa: F401
+from tests.providers.llm.conftest import answer, refusal
+from tests.providers.server import Reply, Server
+from tests.upkeep.conversations import ANSWER, CHINESE, ENGLISH, SECRET, talk, turns
 
 
 @pytest.fixture

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from .conftest import Program, Run, command, environment
+from tests.cli.conftest import Main, Program, Run, called, command, environment
 
 pty = pytest.importorskip("pty")
 
@@ -18,7 +21,41 @@ HOSTILE = "\\u001b]0;owned\\u0007\\u009b31m"
 
 
 def on_a_terminal(workspace: Path, *arguments: str, **variables: str) -> str:
-    """Run the program with standard output on a terminal; return what it wrote there."""
+    """Run the program in this process with standard output on a terminal; return what it wrote there."""
+    ours, theirs = pty.openpty()
+    errors = io.StringIO()
+    with (
+        ThreadPoolExecutor(1) as pool,
+        open(os.devnull) as nothing,
+        open(theirs, "w", encoding="utf-8") as terminal,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        shown = pool.submit(read, ours)
+        for name, value in {"TERM": "xterm-256color", **variables}.items():
+            patch.setenv(name, value)
+        for name, stream in (("stdin", nothing), ("stdout", terminal), ("stderr", errors)):
+            patch.setattr(sys, name, stream)
+        with pytest.raises(SystemExit) as end:
+            Main.main(["-w", str(workspace), *arguments])
+        terminal.close()
+        assert not end.value.code, errors.getvalue()
+        return shown.result().decode().replace("\r\n", "\n")
+
+
+def read(terminal: int) -> bytes:
+    """Read what is written on a terminal until it is closed."""
+    shown = b""
+    try:
+        while part := os.read(terminal, 65536):
+            shown += part
+    except OSError:  # how Linux says that the other side was closed
+        pass
+    os.close(terminal)
+    return shown
+
+
+def on_a_terminal_of_its_own(workspace: Path, *arguments: str, **variables: str) -> str:
+    """Run the program as a process with standard output on a terminal; return what it wrote there."""
     ours, theirs = pty.openpty()
     variables = {"TERM": "xterm-256color", **variables}
     with subprocess.Popen(
@@ -29,13 +66,7 @@ def on_a_terminal(workspace: Path, *arguments: str, **variables: str) -> str:
         env=environment(**variables),
     ) as process:
         os.close(theirs)
-        shown = b""
-        try:
-            while part := os.read(ours, 65536):
-                shown += part
-        except OSError:  # how Linux says that the other side was closed
-            pass
-        os.close(ours)
+        shown = read(ours)
         assert process.stderr
         errors = process.stderr.read()
         assert process.wait(60) == 0, errors
@@ -43,7 +74,8 @@ def on_a_terminal(workspace: Path, *arguments: str, **variables: str) -> str:
 
 
 def test_a_terminal_gets_colours_and_links(workspace: Path) -> None:
-    shown = on_a_terminal(workspace, "search", "deploy")
+    shown = on_a_terminal_of_its_own(workspace, "search", "deploy")
+    assert shown == on_a_terminal(workspace, "search", "deploy")
     assert COLOUR in shown
     assert f"{LINK}file://{workspace}/memory/2026-02-13.md" in shown
     assert "\x1b[1;33mdeploy\x1b[0m" in shown
@@ -82,12 +114,7 @@ def test_what_is_not_wanted_is_left_out(
 def test_a_pipe_gets_colours_only_if_they_are_asked_for(
     workspace: Path, variables: dict[str, str], colour: bool
 ) -> None:
-    done = subprocess.run(
-        command("-w", workspace, "search", "deploy"),
-        capture_output=True,
-        env=environment(**variables),
-        check=True,
-    )
+    done = called("-w", workspace, "search", "deploy", **variables)
     assert (COLOUR.encode() in done.stdout) == colour
     assert LINK.encode() not in done.stdout
 
@@ -140,13 +167,7 @@ def test_progress_is_drawn_where_it_can_be_seen(workspace: Path) -> None:
         command("-w", workspace, "sync"), stdout=subprocess.PIPE, stderr=theirs, env=environment(TERM="xterm")
     ) as process:
         os.close(theirs)
-        drawn = b""
-        try:
-            while part := os.read(ours, 65536):
-                drawn += part
-        except OSError:
-            pass
-        os.close(ours)
+        drawn = read(ours)
         assert process.stdout
         assert b"303 added" in process.stdout.read()
         assert process.wait(60) == 0
@@ -154,8 +175,8 @@ def test_progress_is_drawn_where_it_can_be_seen(workspace: Path) -> None:
     assert b"303/303" in drawn
 
 
-def test_nothing_is_drawn_into_a_pipe(program: Program) -> None:
-    assert program("sync").stderr == b""
+def test_nothing_is_drawn_into_a_pipe(process: Program) -> None:
+    assert process("sync").stderr == b""
 
 
 # --- what a folder may have brought with it ---------------------------------------------------------

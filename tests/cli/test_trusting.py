@@ -8,8 +8,7 @@ from pathlib import Path
 import click.testing
 import pytest
 
-from commonplace import paths, records
-from commonplace.base import signature
+from commonplace.base import paths, records, signature
 from commonplace.cli.application import cli
 from tests.attacks import folders
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.paths import Workspace
-
-from .conftest import Program, Run
+from commonplace.base.paths import Workspace
+from tests.cli.conftest import Program, Run
 
 
 def asked(run: Run) -> None:
@@ -111,9 +110,9 @@ def test_a_damaged_record_is_one_line_with_the_remedy(run: Run, workspace: Path)
     assert run("usage").exit_code == 0
 
 
-def test_a_search_from_the_shell_is_recorded_with_its_agent(program: Program, workspace: Path) -> None:
-    assert program("--agent", "scribe", "search", "--lexical", "deploy").returncode == 0
-    assert program("search", "rain").returncode == 0
+def test_a_search_from_the_shell_is_recorded_with_its_agent(process: Program, workspace: Path) -> None:
+    assert process("--agent", "scribe", "search", "--lexical", "deploy").returncode == 0
+    assert process("search", "rain").returncode == 0
     connection = apsw.Connection(str(Workspace(workspace).usage))
     kept = connection.execute("SELECT agent, question, hits FROM questions ORDER BY id").fetchall()
     connection.close()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
+from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.config.loading import user_file
-from commonplace.errors import ConfigError, UnknownCollection
 
 PULL = ("git", "pull", "-q")
 

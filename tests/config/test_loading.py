@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.errors import ConfigError
 from commonplace.config import loading
-from commonplace.errors import ConfigError
 
 
 def test_a_file_that_is_replaced_all_the_time_is_read_whole(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace import config
-from commonplace.config.table import KEYS, Key
-from commonplace.errors import ConfigError
+from commonplace.base.errors import ConfigError
+from commonplace.config.settings import KEYS, Key
 
 
 @pytest.fixture
@@ -60,29 +60,26 @@ def test_a_workspace_file_takes_harmless_keys_alone(root: Path) -> None:
     assert config.load(root).search.limit == 4
 
 
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
+def test_what_is_not_allowed_changes_nothing() -> None:
+    for values, told in (
         ({"search.limit": "many"}, "must be an integer from 1 to 1000"),
         ({"search.limt": 3}, "did you mean search.limit"),
         ({"embedding.provider": "opena"}, "one of"),
         ({"index.include": ["../x"]}, "must be relative"),
-    ],
-)
-def test_what_is_not_allowed_changes_nothing(values: dict[str, object], told: str) -> None:
-    with pytest.raises(ConfigError, match=told):
-        config.set_values({"recall.budget": 500, **values})
-    assert not config.user_file().exists()
+    ):
+        with pytest.raises(ConfigError, match=told):
+            config.set_values({"recall.budget": 500, **values})
+        assert not config.user_file().exists()
 
 
-@pytest.mark.parametrize("broken", ["[search\n", "[serch]\nlimit = 3\n", "search.limit = 3\n[x]\n"])
-def test_a_file_that_cannot_be_loaded_is_left_as_it_is(broken: str) -> None:
+def test_a_file_that_cannot_be_loaded_is_left_as_it_is() -> None:
     file = config.user_file()
     file.parent.mkdir(parents=True)
-    file.write_text(broken, "utf-8")
-    with pytest.raises(ConfigError):
-        config.set_values({"recall.budget": 500})
-    assert file.read_text("utf-8") == broken
+    for broken in ("[search\n", "[serch]\nlimit = 3\n", "search.limit = 3\n[x]\n"):
+        file.write_text(broken, "utf-8")
+        with pytest.raises(ConfigError):
+            config.set_values({"recall.budget": 500})
+        assert file.read_text("utf-8") == broken
 
 
 def values_of(key: Key) -> st.SearchStrategy[object]:
@@ -104,16 +101,41 @@ def values_of(key: Key) -> st.SearchStrategy[object]:
     return st.lists(st.sampled_from(["*.md", "memory/**/*.md", "茶/*.md"]), max_size=3).map(tuple)
 
 
-@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.name)
-@given(data=st.data())
-def test_what_is_set_comes_back(key: Key, data: st.DataObject) -> None:
-    value = data.draw(values_of(key))
-    config.set_values({key.name: value})
+def kind_of(key: Key) -> str:
+    return "choice" if key.choices else key.kind
+
+
+def check_set(values: dict[str, object]) -> None:
+    """Set keys, see that they come back as they are, and remove them."""
+    config.set_values(values)
     loaded = config.trace(Path(os.sep))
-    group, _, name = key.name.partition(".")
-    assert getattr(getattr(loaded.settings, group), name) == value
-    assert loaded.origins[key.name] == str(config.user_file())
-    config.set_values({key.name: None})
+    for key, value in values.items():
+        group, _, name = key.partition(".")
+        assert getattr(getattr(loaded.settings, group), name) == value, key
+        assert loaded.origins[key] == str(config.user_file())
+    config.set_values(dict.fromkeys(values))
+
+
+@pytest.mark.parametrize("kind", sorted({kind_of(key) for key in KEYS}))
+@given(data=st.data())
+def test_what_is_set_comes_back(kind: str, data: st.DataObject) -> None:
+    key = data.draw(st.sampled_from([key for key in KEYS if kind_of(key) == kind]))
+    check_set({key.name: data.draw(values_of(key))})
+
+
+def test_every_key_is_set_and_comes_back() -> None:
+    lists = {"texts": ("茶/*.md",), "names": ("ollama/bge-m3",), "command": ("/bin/cat", "-u")}
+    values: dict[str, object] = {}
+    for key in KEYS:
+        if key.choices:
+            values[key.name] = key.choices[-1]
+        elif key.kind == "boolean":
+            values[key.name] = not key.default
+        else:
+            values[key.name] = lists.get(key.kind, "text" if key.low is None else key.high)
+            if key.kind == "integer":
+                values[key.name] = int(key.high or 0)
+    check_set(values)
 
 
 def test_processes_that_set_at_the_same_time_lose_nothing(root: Path) -> None:
@@ -248,32 +270,29 @@ class TestAgents:
         )
         assert config.load(root, environ, {"search.limit": 8}).search.limit == 8
 
-    @pytest.mark.parametrize("key", [key for key in KEYS if not key.harmless], ids=lambda key: key.name)
-    def test_one_in_a_workspace_may_set_what_the_workspace_may(self, root: Path, key: Key) -> None:
-        group, name = key.name.split(".")
-        lists = {"names": ["fake"], "command": ["/bin/cat"]}
-        value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
-        (root / "commonplace.toml").write_text(f"[agents.x.{group}]\n{name} = {value}\n")
-        with pytest.raises(ConfigError, match=f"^{key.name}: .* comes with the folder and may not set it"):
-            config.load(root)
+    def test_one_in_a_workspace_may_set_what_the_workspace_may(self, root: Path) -> None:
+        for key in [key for key in KEYS if not key.harmless]:
+            group, name = key.name.split(".")
+            lists = {"names": ["fake"], "command": ["/bin/cat"]}
+            value = json.dumps(lists.get(key.kind, 600 if key.default is None else key.default))
+            (root / "commonplace.toml").write_text(f"[agents.x.{group}]\n{name} = {value}\n")
+            with pytest.raises(ConfigError, match=f"^{key.name}: .* comes with the folder and may not set"):
+                config.load(root)
 
-    @pytest.mark.parametrize(
-        ("table", "told"),
-        [
+    def test_mistakes_are_told_whoever_is_asking(self, root: Path) -> None:
+        for table, told in (
             ("[agents.x.serch]\nlimit = 3", "did you mean search"),
             ("[agents.x.search]\nlimit = 0", "must be an integer from 1"),
             ("[agents.x]\nsearch = 3", "must be a table"),
             ("[agents.'../x'.search]\nlimit = 3", "is no name for one"),
             ("agents = 3", "must be a table"),
             ("[agents.x.collections.y]\npath = '/'", "unknown table"),
-        ],
-    )
-    def test_mistakes_are_told_whoever_is_asking(self, root: Path, table: str, told: str) -> None:
-        (root / "commonplace.toml").write_text(table)
-        with pytest.raises(ConfigError, match=told):
-            config.load(root, agent="somebody")
+        ):
+            (root / "commonplace.toml").write_text(table)
+            with pytest.raises(ConfigError, match=told):
+                config.load(root, agent="somebody")
 
-    @pytest.mark.parametrize("name", ["a b", "../x", "-x", "x" * 65, "\x1b[31m"])
-    def test_a_name_that_is_none_is_refused(self, root: Path, name: str) -> None:
-        with pytest.raises(ConfigError, match="is no name for one"):
-            config.load(root, agent=name)
+    def test_a_name_that_is_none_is_refused(self, root: Path) -> None:
+        for name in ("a b", "../x", "-x", "x" * 65, "\x1b[31m"):
+            with pytest.raises(ConfigError, match="is no name for one"):
+                config.load(root, agent=name)

@@ -8,11 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.diagnosis import machine
 from commonplace.diagnosis.case import Case, present
 from commonplace.memory import Memory
 from commonplace.types import Finding
 
 Present = Callable[[], Case]
+
+
+@pytest.fixture(autouse=True)
+def few_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Import one extra, each of which is a process; tests of versions and of the program import others."""
+    monkeypatch.setattr(machine, "EXTRAS", {"code": machine.EXTRAS["code"]})
 
 
 @pytest.fixture
@@ -31,7 +38,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def indexed(workspace: Path) -> Path:
     """The workspace with an index that is up to date."""
-    from commonplace.paths import Workspace, prepare_derived
+    from commonplace.base.paths import Workspace, prepare_derived
 
     prepare_derived(Workspace(workspace))
     with Memory.open(workspace) as memory:

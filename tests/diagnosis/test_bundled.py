@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.diagnosis import bundled
-from commonplace.embedding import builtin
-
-from .conftest import Present, by_check, states
+from commonplace.providers.embedding import builtin
+from tests.diagnosis.conftest import Present, by_check, states
 
 FINE = {"model.model": "ok", "model.tokenizer": "ok"}
 

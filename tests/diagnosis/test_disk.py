@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.diagnosis import disk
-
-from .conftest import Present
+from commonplace.diagnosis import machine
+from tests.diagnosis.conftest import Present
 
 
 @pytest.mark.parametrize(
@@ -24,25 +23,25 @@ from .conftest import Present
     ],
 )
 def test_bytes(free: float, index: int, state: str) -> None:
-    found = disk.bytes_left(Path("/notes"), int(free), index)
+    found = machine.bytes_left(Path("/notes"), int(free), index)
     assert found.state == state
     assert bool(found.remedy) == (state != "ok")
 
 
 @pytest.mark.parametrize(("free", "state"), [(10**6, "ok"), (9_999, "warning"), (99, "wrong"), (0, "wrong")])
 def test_files(free: int, state: str) -> None:
-    assert disk.files_left(Path("/notes"), free).state == state
+    assert machine.files_left(Path("/notes"), free).state == state
 
 
 def test_each_disk_is_told_once(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage("/")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=50_000_000))
-    found = [finding for finding in disk.space(case()) if finding.check == "disk.space"]
+    found = [finding for finding in machine.space(case()) if finding.check == "disk.space"]
     devices = {(place.stat().st_dev) for place in (case().place, Path.home())}
     assert len(found) == len(devices)
     assert {finding.state for finding in found} == {"wrong"}
 
 
 def test_the_nearest_folder_that_exists(tmp_path: Path) -> None:
-    assert disk.existing(tmp_path / "a" / "b") == tmp_path
-    assert disk.existing(Path("relative/none")) == Path()
+    assert machine.existing(tmp_path / "a" / "b") == tmp_path
+    assert machine.existing(Path("relative/none")) == Path()

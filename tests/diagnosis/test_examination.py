@@ -14,21 +14,19 @@ import pytest
 from commonplace.diagnosis import examination
 from commonplace.diagnosis.case import Case, present
 from commonplace.types import Finding
-
-from .conftest import Present
-
-ROWS = [(group, check, entry) for group, rows in examination.GROUPS.items() for check, entry in rows.items()]
+from tests.diagnosis.conftest import Present
 
 
 def whole(case: Case) -> list[Finding]:
     return [finding for _, found in examination.examine(case) for finding in found]
 
 
-@pytest.mark.parametrize(("group", "check", "entry"), ROWS, ids=[row[1] for row in ROWS])
-def test_every_row_leads_to_a_check_of_its_group(group: str, check: str, entry: str) -> None:
-    module, _, function = entry.partition(":")
-    assert callable(getattr(import_module(f"commonplace.diagnosis.{module}"), function))
-    assert check.partition(".")[0] == group
+def test_every_row_leads_to_a_check_of_its_group() -> None:
+    for group, rows in examination.GROUPS.items():
+        for check, entry in rows.items():
+            module, _, function = entry.partition(":")
+            assert callable(getattr(import_module(f"commonplace.diagnosis.{module}"), function)), check
+            assert check.partition(".")[0] == group
 
 
 def test_findings_come_by_group_in_the_order_of_the_table(case: Present, indexed: Path) -> None:
@@ -96,7 +94,7 @@ def test_a_check_that_fails_hides_no_other(
         raise RuntimeError("no")
         yield
 
-    monkeypatch.setattr("commonplace.diagnosis.disk.space", broken)
+    monkeypatch.setattr("commonplace.diagnosis.machine.space", broken)
     found = whole(case())
     assert [f.check for f in found if f.state == "wrong"] == ["disk.space"]
     assert len(found) > 40

@@ -10,15 +10,14 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.base.paths import fallback_index
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
-from commonplace.diagnosis import consistency, index, snapshot
+from commonplace.diagnosis import index, snapshot
 from commonplace.index import changes, schema
 from commonplace.memory import Memory
-from commonplace.paths import fallback_index
 from commonplace.types import Finding
-
-from .conftest import Present, by_check, states
+from tests.diagnosis.conftest import Present, by_check, states
 
 FINE = dict.fromkeys(
     "index.file index.identity index.integrity index.rows index.vectors index.model index.fresh index.size"
@@ -211,7 +210,7 @@ def test_files_that_changed(case: Present, indexed: Path) -> None:
 
 
 def test_an_index_that_has_grown(case: Present, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consistency, "GROWN_BYTES", 1000)
+    monkeypatch.setattr(index, "GROWN_BYTES", 1000)
     assert wrong(case) == {"index.size": "warning"}
 
 
@@ -283,5 +282,5 @@ def test_a_model_that_cannot_be_made_is_left_to_its_own_check(
 ) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("[embedding]\nkey_file = '/nowhere/key'\n")
-    assert consistency.active_model(case()) is None
+    assert index.active_model(case()) is None
     assert "index.model" not in found(case)

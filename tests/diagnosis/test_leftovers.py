@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import atomic
-from commonplace.diagnosis import leftovers
-from commonplace.paths import Workspace, lock_file
-
-from .conftest import Present, by_check, states
+from commonplace.base import atomic
+from commonplace.base.paths import Workspace, lock_file
+from commonplace.diagnosis import workspace as checks
+from tests.diagnosis.conftest import Present, by_check, states
 
 
 def test_nothing_is_left(case: Present, indexed: Path) -> None:
-    assert states(leftovers.leftovers(case())) == {"index.leftovers": "ok"}
+    assert states(checks.leftovers(case())) == {"index.leftovers": "ok"}
 
 
 def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
@@ -26,22 +25,22 @@ def test_what_a_killed_writer_leaves(case: Present, indexed: Path) -> None:
     for name in (own, indexed / "mine.tmp", indexed / ".other.tmp"):
         name.write_text("")
         os.utime(name, (old, old))
-    found = by_check(leftovers.leftovers(case()))["index.leftovers"]
+    found = by_check(checks.leftovers(case()))["index.leftovers"]
     assert found.state == "warning"
     assert found.told == f"1 temporary file of programs that were killed: {own.relative_to(indexed)}"
     os.utime(own)
-    assert states(leftovers.leftovers(case())) == {"index.leftovers": "ok"}  # somebody writes it now
+    assert states(checks.leftovers(case())) == {"index.leftovers": "ok"}  # somebody writes it now
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows does not tell")
 def test_a_lock_that_is_held_is_told_and_left(case: Present, indexed: Path) -> None:
     lock = lock_file(Workspace(indexed), "sync")
     with atomic.locked(lock):
-        found = by_check(leftovers.leftovers(case()))["index.locks"]
+        found = by_check(checks.leftovers(case()))["index.locks"]
         assert (found.state, found.told) == ("ok", "another process is at work now (sync)")
         with pytest.raises(atomic.LockTimeout), atomic.locked(lock, timeout_s=0):
             pass
-    assert "index.locks" not in states(leftovers.leftovers(case()))
+    assert "index.locks" not in states(checks.leftovers(case()))
     with atomic.locked(lock, timeout_s=0):
         pass
-    assert not leftovers.is_held(indexed / "none.lock")
+    assert not checks.is_held(indexed / "none.lock")

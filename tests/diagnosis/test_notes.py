@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.diagnosis import notes
+from commonplace.diagnosis import workspace as checks
 from commonplace.notes.scan import FileState
-
-from .conftest import Present, by_check, states
+from tests.diagnosis.conftest import Present, by_check, states
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 
 
 def test_notes_that_are_fine(case: Present) -> None:
-    found = by_check(notes.text(case()))
+    found = by_check(checks.text(case()))
     assert states(found.values()) == {"notes.readable": "ok"}
     assert found["notes.readable"].told.startswith("2 notes read: ")
-    assert states(notes.names(case())) == {"notes.names": "ok"}
+    assert states(checks.names(case())) == {"notes.names": "ok"}
 
 
 def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -> None:
@@ -27,7 +26,7 @@ def test_secrets_are_told_by_their_place_alone(case: Present, workspace: Path) -
         file.write(
             f"\n<private>\n- mine: {SECRET}\n</private>\n\n- token {SECRET}\n- more\n- password = hunter2-Kestrel9\n"
         )
-    found = by_check(notes.text(case()))["notes.secrets"]
+    found = by_check(checks.text(case()))["notes.secrets"]
     assert (found.state, found.told) == (
         "warning",
         "2 lines with what looks like a secret: MEMORY.md:11, MEMORY.md:13",
@@ -41,18 +40,18 @@ def test_a_key_of_several_lines_is_told(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "key.md").write_text(
         f"a\n-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"
     )
-    assert notes.secret_lines((workspace / "memory" / "key.md").read_text())[0] == 2
-    assert states(notes.text(case())) == {"notes.secrets": "warning"}
+    assert checks.secret_lines((workspace / "memory" / "key.md").read_text())[0] == 2
+    assert states(checks.text(case())) == {"notes.secrets": "warning"}
 
 
 def test_what_was_redacted_is_no_secret() -> None:
-    assert notes.secret_lines("- password = [REDACTED:password]\n- token [REDACTED:github-token]\n") == []
+    assert checks.secret_lines("- password = [REDACTED:password]\n- token [REDACTED:github-token]\n") == []
 
 
 def test_not_utf8(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "latin.md").write_bytes("Café\n".encode("latin-1"))
     (workspace / "memory" / "bom.md").write_bytes(b"\xef\xbb\xbfCaf\xc3\xa9\n")
-    found = by_check(notes.text(case()))["notes.encoding"]
+    found = by_check(checks.text(case()))["notes.encoding"]
     assert (found.state, found.told) == ("warning", "1 note not in UTF-8: memory/latin.md")
 
 
@@ -60,25 +59,25 @@ def test_a_large_note_cut_in_a_character_is_utf8(
     case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (workspace / "memory" / "large.md").write_bytes("部署".encode() * 10)
-    monkeypatch.setattr(notes, "LARGEST", 20)
-    assert "notes.encoding" not in states(notes.text(case()))
+    monkeypatch.setattr(checks, "LARGEST", 20)
+    assert "notes.encoding" not in states(checks.text(case()))
 
 
 def test_a_note_that_cannot_be_read(tmp_path: Path) -> None:
     gone = FileState("memory", "gone.md", str(tmp_path / "gone.md"), 1, 1)
-    assert notes.read([gone], 1.0) == notes.Reading(["gone.md"], [], [], 1, 1)
+    assert checks.read([gone], 1.0) == checks.Reading(["gone.md"], [], [], 1, 1)
 
 
 def test_unreadable_notes_are_wrong(case: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = FileState("memory", "gone.md", str(workspace / "gone.md"), 1, 1)
-    monkeypatch.setattr(notes, "scan", lambda sources: [gone])
-    found = by_check(notes.text(case()))["notes.readable"]
+    monkeypatch.setattr(checks, "scan", lambda sources: [gone])
+    found = by_check(checks.text(case()))["notes.readable"]
     assert (found.state, found.told) == ("wrong", "1 note cannot be read: gone.md")
 
 
 def test_the_time_is_bounded(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notes, "READ_S", -1.0)
-    found = by_check(notes.text(case()))["notes.readable"]
+    monkeypatch.setattr(checks, "READ_S", -1.0)
+    found = by_check(checks.text(case()))["notes.readable"]
     assert (found.state, found.told) == ("skipped", "0 of 2 notes were read in the -1 s that this may take")
 
 
@@ -88,12 +87,12 @@ def test_newest_notes_are_read_first(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.md"
         path.write_bytes(b"\xff")
         states.append(FileState("memory", path.name, str(path), number, 1))
-    assert notes.read(states, 10).not_utf8 == ["2.md", "1.md", "0.md"]
+    assert checks.read(states, 10).not_utf8 == ["2.md", "1.md", "0.md"]
 
 
 def test_conflicts() -> None:
     names = ["a/Note.md", "a/note.md", "b/note.md", "Cafe\u0301.md", "Caf\u00e9.md", "x.md"]
-    assert notes.conflicts(names) == [("Cafe\u0301.md", "Caf\u00e9.md"), ("a/Note.md", "a/note.md")]
+    assert checks.conflicts(names) == [("Cafe\u0301.md", "Caf\u00e9.md"), ("a/Note.md", "a/note.md")]
 
 
 def test_names_that_differ_in_case(case: Present, workspace: Path) -> None:
@@ -101,7 +100,7 @@ def test_names_that_differ_in_case(case: Present, workspace: Path) -> None:
     (workspace / "memory" / "tea.md").write_text("b\n")
     if len(os.listdir(workspace / "memory")) < 3:
         pytest.skip("a file system without case")
-    found = by_check(notes.names(case()))["notes.names"]
+    found = by_check(checks.names(case()))["notes.names"]
     assert (found.state, found.told) == (
         "warning",
         f"names that differ in case alone: memory{os.sep}Tea.md and memory{os.sep}tea.md",

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.paths import user_cache_dir
 from commonplace.config import user_file
-from commonplace.paths import user_cache_dir
-
-from ..test_ordinary_user import Ask, ask, workspace  # noqa: F401
+from tests.test_ordinary_user import Ask, ask, workspace  # noqa: F401
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 

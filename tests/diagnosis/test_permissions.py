@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.paths import user_cache_dir
 from commonplace.config import user_file
 from commonplace.diagnosis import permissions
-from commonplace.paths import user_cache_dir
-
-from .conftest import Present, by_check, states
+from tests.diagnosis.conftest import Present, by_check, states
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
 

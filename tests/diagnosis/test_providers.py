@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.base.errors import ProviderError
+from commonplace.base.paths import Workspace
 from commonplace.config import user_file
-from commonplace.costs.ledger import Ledger
 from commonplace.diagnosis import providers
 from commonplace.diagnosis.case import Case, present
-from commonplace.embedding import configured, trial
-from commonplace.errors import ProviderError
-from commonplace.paths import Workspace
+from commonplace.providers import opening, probe
+from commonplace.providers.costs.ledger import Ledger
 from commonplace.types import Finding
-
-from ..embedding import apis
-from ..embedding.server import Reply, Server, serving
-from ..llm.conftest import answer as completion
-from ..llm.conftest import closed_connections  # noqa: F401
-from .conftest import Present, by_check
+from tests.diagnosis.conftest import Present, by_check
+from tests.providers.embedding import apis
+from tests.providers.llm.conftest import answer as completion
+from tests.providers.server import Reply, Server, serving
 
 Configure = Callable[..., None]
 
@@ -131,7 +129,7 @@ def test_a_provider_that_hangs(
     configure: Configure, case: Present, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(REMOTE)
-    monkeypatch.setattr(trial, "DEADLINE_S", 0.3)
+    monkeypatch.setattr(probe, "DEADLINE_S", 0.3)
     server.answer = lambda request: Reply({}, delay_s=30)
     found = one(providers.embedding(case()))
     assert found.state == "wrong"
@@ -259,9 +257,9 @@ def test_a_failure_that_passes_is_no_more_than_a_warning(
     case: Present, remote: Present, server: Server
 ) -> None:
     examined: Case = remote()
-    name = configured.breaker_name(configured.specs(examined.settings.embedding)[0])
+    name = opening.breaker_name(opening.specs(examined.settings.embedding)[0])
     for _ in range(3):
-        configured.breaker().failed(name, ProviderError("compatible", "busy"))
+        opening.breaker().failed(name, ProviderError("compatible", "busy"))
     found = by_check(providers.embedding(examined))["providers.embedding"]
     assert found.state == "warning"
     assert server.requests == []

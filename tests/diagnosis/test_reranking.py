@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.costs.ledger import Ledger
-from commonplace.diagnosis import reranking
+from commonplace.base.paths import Workspace
+from commonplace.diagnosis import providers
 from commonplace.diagnosis.case import present
-from commonplace.paths import Workspace
+from commonplace.providers.costs.ledger import Ledger
 from commonplace.types import Finding
-from tests.embedding.server import Reply, Server, serving
-from tests.reranking import apis
-
-from .conftest import Present
+from tests.diagnosis.conftest import Present
+from tests.providers.reranking import apis
+from tests.providers.server import Reply, Server, serving
 
 
 @pytest.fixture
@@ -38,11 +37,11 @@ def remote(case: Present, server: Server, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_none_is_set_and_none_is_missed(case: Present) -> None:
-    assert list(reranking.reranker(case())) == []
+    assert list(providers.reranker(case())) == []
 
 
 def test_it_is_called_and_recorded(remote: Present, server: Server, workspace: Path) -> None:
-    (found,) = reranking.reranker(remote())
+    (found,) = providers.reranker(remote())
     assert (found.check, found.state) == ("providers.reranking", "ok")
     assert found.told.startswith("jina/jina-reranker-v3 scores three texts in ")
     assert len(server.requests) == 1
@@ -53,10 +52,10 @@ def test_it_is_called_and_recorded(remote: Present, server: Server, workspace: P
 
 def test_one_that_refuses_is_left_alone_the_next_time(remote: Present, server: Server) -> None:
     server.answer = lambda request: Reply({"detail": f"no, not with {apis.KEY}"}, 401)
-    (found,) = reranking.reranker(remote())
+    (found,) = providers.reranker(remote())
     assert found.state == "wrong"
     assert "jina/jina-reranker-v3 does not answer (jina: HTTP 401" in found.told
-    (again,) = reranking.reranker(remote())
+    (again,) = providers.reranker(remote())
     assert again.told.startswith("not called: jina/jina-reranker-v3 is left alone until")
     assert "--reranker" in again.remedy
     assert len(server.requests) == 1
@@ -67,7 +66,7 @@ def test_offline_only_what_stays_here_is_called(
     remote: Present, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def offline() -> Finding:
-        (found,) = reranking.reranker(present(str(workspace), offline=True))
+        (found,) = providers.reranker(present(str(workspace), offline=True))
         return found
 
     assert offline().state == "ok"  # its address is this machine's

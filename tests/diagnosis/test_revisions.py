@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from commonplace import paths
-from commonplace.diagnosis import case, revisions
-from commonplace.history import applying, runs
-from commonplace.types.revisions import About, Change
+from commonplace.base import paths
+from commonplace.changes import runs, transaction
+from commonplace.diagnosis import case, stores
+from commonplace.types.changes import About, Change
 
 
 def told(root: Path) -> dict[str, tuple[str, str, str]]:
-    found = revisions.history(case.present(str(root)))
+    found = stores.history(case.present(str(root)))
     return {one.check: (one.state, one.told, one.remedy) for one in found}
 
 
@@ -21,8 +21,8 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
     workspace = paths.Workspace(tmp_path)
     made = []
     for n in range(3):
-        before = applying.read(workspace, "MEMORY.md")
-        run = applying.apply(workspace, [Change("MEMORY.md", before, b"%d\n" % n)], About("write", "x"))
+        before = transaction.read(workspace, "MEMORY.md")
+        run = transaction.apply(workspace, [Change("MEMORY.md", before, b"%d\n" % n)], About("write", "x"))
         assert run is not None
         made.append(run)
     assert told(tmp_path)["stores.history"][:2] == ("ok", "3 generated changes can be read")
@@ -36,5 +36,5 @@ def test_runs_that_are_whole_are_fine_and_the_rest_comes_with_a_remedy(tmp_path:
     assert "commonplace sync" in found["stores.history"][2]
     assert made[1].id in found["stores.history_partial"][1]
     assert "delete it" in found["stores.history_damaged"][2]
-    applying.recover(workspace)
+    transaction.recover(workspace)
     assert "stores.history" not in told(tmp_path)

@@ -9,8 +9,7 @@ import pytest
 from commonplace.config import KEYS, user_file
 from commonplace.diagnosis import settings
 from commonplace.types import Finding
-
-from .conftest import Present, by_check, states
+from tests.diagnosis.conftest import Present, by_check, states
 
 
 def write(path: Path, text: str) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.base.errors import IndexUnavailable
 from commonplace.diagnosis import snapshot
-from commonplace.errors import IndexUnavailable
 from commonplace.index import schema
 
 

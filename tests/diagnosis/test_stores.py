@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.costs.ledger import open_ledger
+from commonplace.base.paths import Workspace, user_cache_dir
 from commonplace.diagnosis import snapshot, stores
-from commonplace.embedding.cache import VectorCache
-from commonplace.paths import Workspace, user_cache_dir
-
-from .conftest import Present, by_check, states
+from commonplace.providers.cache import VectorCache
+from commonplace.providers.costs.ledger import open_ledger
+from tests.diagnosis.conftest import Present, by_check, states
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import installation
-from commonplace.diagnosis import versions
-from commonplace.diagnosis.versions import Library
+from commonplace.base import installation
+from commonplace.diagnosis import machine
+from commonplace.diagnosis.machine import Library
+from tests.diagnosis.conftest import Present, by_check, states
 
-from .conftest import Present, by_check, states
-
+EXTRAS = machine.EXTRAS  # all of them: tests look at one
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 
 
@@ -24,19 +24,19 @@ def named(requirement: str) -> tuple[str, str]:
 
 
 def test_the_tables_say_what_the_project_says() -> None:
-    assert sorted((library.name, library.least) for library in versions.NEEDED) == sorted(
+    assert sorted((library.name, library.least) for library in machine.NEEDED) == sorted(
         map(named, PROJECT["dependencies"])
     )
     extras = {name: named(one) for name, (one, *_) in PROJECT["optional-dependencies"].items()}
-    assert extras.items() <= {name: row[::2] for name, row in versions.EXTRAS.items()}.items()
-    assert PROJECT["requires-python"] == ">=" + ".".join(map(str, versions.LEAST_PYTHON))
+    assert extras.items() <= {name: row[::2] for name, row in EXTRAS.items()}.items()
+    assert PROJECT["requires-python"] == ">=" + ".".join(map(str, machine.LEAST_PYTHON))
 
 
 def test_what_is_needed_is_here(case: Present) -> None:
-    found = by_check(versions.libraries(case()))
+    found = by_check(machine.libraries(case()))
     assert {finding.state for finding in found.values()} == {"ok"}
     assert "versions.onnxruntime" in found
-    assert str(Path(versions.__file__).parents[1]) in found["versions.commonplace"].told
+    assert str(Path(machine.__file__).parents[1]) in found["versions.commonplace"].told
 
 
 def test_missing_and_old_libraries(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,8 +45,8 @@ def test_missing_and_old_libraries(case: Present, monkeypatch: pytest.MonkeyPatc
         Library("numpy", "numpy", "99.1"),
         Library("click", "no_such_module", "8"),
     )
-    monkeypatch.setattr(versions, "NEEDED", rows)
-    found = by_check(versions.libraries(case()))
+    monkeypatch.setattr(machine, "NEEDED", rows)
+    found = by_check(machine.libraries(case()))
     assert [found[f"versions.{row.name}"].state for row in rows] == ["wrong"] * 3
     assert found["versions.numpy"].told.endswith("is older than 99.1")
     assert found["versions.numpy"].remedy == installation.add(["numpy>=99.1"])
@@ -54,14 +54,14 @@ def test_missing_and_old_libraries(case: Present, monkeypatch: pytest.MonkeyPatc
 
 def test_an_old_python(case: Present, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 10, 4))
-    assert by_check(versions.libraries(case()))["versions.python"].state == "wrong"
+    assert by_check(machine.libraries(case()))["versions.python"].state == "wrong"
 
 
 @pytest.mark.parametrize(
     ("version", "numbers"), [("1.19.0rc1", (1, 19, 0)), ("2", (2,)), ("3.54.1.0", (3, 54, 1, 0)), ("dev", ())]
 )
 def test_as_numbers(version: str, numbers: tuple[int, ...]) -> None:
-    assert versions.as_numbers(version) == numbers
+    assert machine.as_numbers(version) == numbers
 
 
 @pytest.fixture
@@ -77,13 +77,13 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "broken": Library("broken-extra", "broken_extra", "1"),
         "gone": Library("no-such", "no_such", "1"),
     }
-    monkeypatch.setattr(versions, "EXTRAS", rows)
+    monkeypatch.setattr(machine, "EXTRAS", rows)
     return site / "broken_extra.py"
 
 
 def test_an_extra_that_can_be_imported_and_one_that_is_not_installed(case: Present, library: Path) -> None:
     library.write_text("print('noise')\n")
-    found = by_check(versions.extras(case()))
+    found = by_check(machine.extras(case()))
     assert states(found.values()) == {"versions.broken": "ok", "versions.extras": "skipped"}
     assert found["versions.broken"].told == "broken-extra 1.2 (extra broken)"
     assert found["versions.extras"].told == "not installed: gone"
@@ -101,7 +101,7 @@ def test_an_extra_that_breaks_where_it_is_imported(
     case: Present, library: Path, text: str, told: str
 ) -> None:
     library.write_text(text)
-    found = by_check(versions.extras(case()))["versions.broken"]
+    found = by_check(machine.extras(case()))["versions.broken"]
     assert found.state == "warning"
     assert found.told.endswith(told)
     assert found.remedy == installation.add(["broken-extra"], again=True)
@@ -111,8 +111,8 @@ def test_an_extra_that_never_ends_to_load(
     case: Present, library: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.write_text("import time\ntime.sleep(60)\n")
-    monkeypatch.setattr(versions, "IMPORT_S", 0.2)
-    assert by_check(versions.extras(case()))["versions.broken"].state == "warning"
+    monkeypatch.setattr(machine, "IMPORT_S", 0.2)
+    assert by_check(machine.extras(case()))["versions.broken"].state == "warning"
 
 
 def test_nothing_of_the_current_folder_is_imported(
@@ -120,7 +120,7 @@ def test_nothing_of_the_current_folder_is_imported(
 ) -> None:
     library.write_text("")
     (nobody / "broken_extra.py").write_text("raise SystemExit('mine')\n")
-    assert by_check(versions.extras(case()))["versions.broken"].state == "ok"
+    assert by_check(machine.extras(case()))["versions.broken"].state == "ok"
 
 
 def program(folder: Path) -> str:
@@ -133,14 +133,14 @@ def program(folder: Path) -> str:
 
 def test_programs_on_path(case: Present, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    assert states(versions.programs(case())) == {"versions.programs": "ok"}
+    assert states(machine.programs(case())) == {"versions.programs": "ok"}
     first, second = program(tmp_path / "one"), program(tmp_path / "two")
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "commonplace").symlink_to(tmp_path / "one" / "commonplace")
     monkeypatch.setenv("PATH", os.pathsep.join([first, "", str(tmp_path / "link"), first]))
-    found = by_check(versions.programs(case()))["versions.programs"]
+    found = by_check(machine.programs(case()))["versions.programs"]
     assert (found.state, found.told) == ("ok", f"one commonplace on PATH: {first}/commonplace")
     monkeypatch.setenv("PATH", os.pathsep.join([second, first]))
-    found = by_check(versions.programs(case()))["versions.programs"]
+    found = by_check(machine.programs(case()))["versions.programs"]
     assert found.state == "warning"
     assert f"{second}/commonplace, {first}/commonplace" in found.told

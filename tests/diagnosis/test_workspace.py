@@ -9,8 +9,7 @@ import pytest
 
 from commonplace.diagnosis import workspace as checks
 from commonplace.diagnosis.case import present
-
-from .conftest import Present, by_check, states
+from tests.diagnosis.conftest import Present, by_check, states
 
 AS_ROOT = os.name != "posix" or os.geteuid() == 0
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
+from commonplace.base.errors import IndexUnavailable
 from commonplace.chunking.settings import DEFAULT
-from commonplace.embedding.fake import FakeEmbedder
-from commonplace.errors import IndexUnavailable
 from commonplace.index import changes, schema, sync
 from commonplace.index.opening import open_index
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
+from commonplace.providers.embedding.fake import FakeEmbedder
 
 PAGE = 4096
 IDENTITY = changes.identity(DEFAULT)

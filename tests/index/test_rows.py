@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import passages
 from commonplace.index import rows
 from commonplace.index.rows import Entry, Rows
-from commonplace.notes.parse import parse
+from commonplace.markdown.document import parse
 from commonplace.notes.scan import FileState
 
 TALK = "# Day\n\n- Ann: hello\n- Bob: hi\n- Ann: how?\n- Bob: fine\n"
@@ -70,9 +69,8 @@ def test_metadata_is_kept_as_json() -> None:
     assert json.loads(note[10]) == {"tags": ["茶", "b"], "when": "2026-02-13"}
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "headings", "expected"),
-    [
+def test_a_header_says_each_thing_once() -> None:
+    for text, path, headings, expected in [
         ("text", "plan.md", (), "plan"),
         ("# A\n", "plan.md", ("A",), "A"),
         ("# A\n\n## B\n", "plan.md", ("A", "B"), "A › B"),
@@ -81,12 +79,8 @@ def test_metadata_is_kept_as_json() -> None:
         ("---\ntitle: T\ntags: [x, y, T]\n---\n# A\n", "plan.md", ("A",), "T › A › x › y"),
         ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A"),
         ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x"),
-    ],
-)
-def test_a_header_says_each_thing_once(
-    text: str, path: str, headings: tuple[str, ...], expected: str
-) -> None:
-    assert rows.header(parse(text, path), headings) == expected
+    ]:
+        assert rows.header(parse(text, path), headings) == expected
 
 
 @given(st.lists(st.text(max_size=80), max_size=4))

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from commonplace.chunking import passages
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import lexicon, rules
-from commonplace.notes.parse import decode, parse
-from commonplace.notes.redact import redact, rules_digest
+from commonplace.index import rules
+from commonplace.language import lexicon
+from commonplace.markdown.document import decode, parse
+from commonplace.redaction.redact import redact, rules_digest
 from commonplace.transcripts import reading, rendering
 from commonplace.types import Note
 

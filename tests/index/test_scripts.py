@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.config.table import EMBEDDERS
+from commonplace.config.settings import EMBEDDERS
 from commonplace.index import changes, scripts
 from commonplace.index.scripts import Shares
 from commonplace.index.sqlite import SqliteIndex
@@ -17,9 +17,8 @@ from commonplace.notes.scan import Source, scan
 LATIN_ONLY, BOTH = frozenset({"latin"}), frozenset({"latin", "cjk"})
 
 
-@pytest.mark.parametrize(
-    ("text", "script"),
-    [
+def test_script_of() -> None:
+    for text, script in [
         ("The deploy moved to Thursday.", "latin"),
         ("Café Zoë, déjà vu", "latin"),
         ("周五下午不部署。", "cjk"),
@@ -30,10 +29,8 @@ LATIN_ONLY, BOTH = frozenset({"latin"}), frozenset({"latin", "cjk"})
         ("نقل الاجتماع إلى يوم الخميس", "other"),
         ("2026-02-13 14:05 — 42", ""),
         ("", ""),
-    ],
-)
-def test_script_of(text: str, script: str) -> None:
-    assert scripts.script_of(text) == script
+    ]:
+        assert scripts.script_of(text) == script
 
 
 def test_a_multilingual_model_serves_scripts_that_nobody_names() -> None:
@@ -42,33 +39,27 @@ def test_a_multilingual_model_serves_scripts_that_nobody_names() -> None:
     assert not scripts.serves(frozenset({"cjk"}), "latin")
 
 
-@pytest.mark.parametrize(
-    ("found", "served", "command"),
-    [
+def test_the_command_that_mends_it() -> None:
+    for found, served, command in [
         (Shares(10, latin=0.4, cjk=0.6), LATIN_ONLY, "commonplace models use fastembed"),
         (Shares(10, latin=0.4, other=0.6), LATIN_ONLY, "commonplace models use fastembed"),
         (Shares(10, latin=0.4, cjk=0.3, other=0.3), LATIN_ONLY, "commonplace models use fastembed"),
         (Shares(10, latin=0.9, cjk=0.1), frozenset({"cjk"}), "commonplace models use builtin"),
-    ],
-)
-def test_the_command_that_mends_it(found: Shares, served: frozenset[str], command: str) -> None:
-    advice = scripts.advise(found, served)
-    assert advice is not None
-    assert advice.command == command
-    assert command.split()[-1] in EMBEDDERS
+    ]:
+        advice = scripts.advise(found, served)
+        assert advice is not None, (found, served, command)
+        assert advice.command == command
+        assert command.split()[-1] in EMBEDDERS
 
 
-@pytest.mark.parametrize(
-    ("found", "served"),
-    [
+def test_nothing_is_said_while_most_is_served() -> None:
+    for found, served in [
         (Shares(0), LATIN_ONLY),
         (Shares(10, latin=0.5, cjk=0.5), LATIN_ONLY),
         (Shares(10, cjk=1.0), BOTH),
         (Shares(10, other=1.0), BOTH),
-    ],
-)
-def test_nothing_is_said_while_most_is_served(found: Shares, served: frozenset[str]) -> None:
-    assert scripts.advise(found, served) is None
+    ]:
+        assert scripts.advise(found, served) is None
 
 
 def index_of(root: Path) -> SqliteIndex:

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, errors
+from commonplace import Memory
+from commonplace.base import errors
+from commonplace.base.errors import IndexUnavailable, ProviderError
+from commonplace.base.locks import LockTimeout, locked
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.embedding.fake import FakeEmbedder
-from commonplace.errors import IndexUnavailable, ProviderError
 from commonplace.index import schema, store
 from commonplace.index.store import Store
-from commonplace.notes.files import LockTimeout, locked
 from commonplace.notes.scan import Source
+from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search import pipeline
 from commonplace.search.ranking import RankSettings
 

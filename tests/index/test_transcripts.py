@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import changes, growth, sync
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
+from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.transcripts import rendering
 from tests.index.test_sync import WORDS, dump
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.embedding.fake import FakeEmbedder
 from commonplace.index import changes, sync
 from commonplace.index import vectors as vector_index
 from commonplace.index.scope import of_collections
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import Vectors, quantize, unit_rows
 from commonplace.notes.scan import Source, scan
+from commonplace.providers.embedding.fake import FakeEmbedder
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.chunking import statements
-from commonplace.notes import comments, excerpt
-from commonplace.notes.parse import decode, parse
+from commonplace.markdown import comments, references, statements
+from commonplace.markdown.document import decode, parse
 from commonplace.types import Statement
 
 MEMORY, ARCHIVE = "MEMORY.md", "memory/archive.md"
@@ -50,7 +49,7 @@ def check_sources(root: Path) -> int:
         sources = comments.sources(statement.said)
         assert sources, statement
         for source in sources:
-            wanted = excerpt.parse_reference(source)
+            wanted = references.parse_reference(source)
             lines = (root / wanted.path).read_text("utf-8").splitlines()
             assert wanted.first <= len(lines), (statement, source)
             assert lines[wanted.first - 1].strip(), (statement, source)

@@ -36,6 +36,7 @@ def deadly(limit: int) -> None:
 
         return call
 
+    os.fsync = lambda descriptor: None  # a kill cuts no power
     for name in STEPS:
         setattr(os, name, counted(getattr(os, name)))
 
@@ -52,8 +53,7 @@ def run(root: Path, limit: int, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(told, 1)
         os.dup2(told, 2)
-        if limit:
-            deadly(limit)
+        deadly(limit)
         sys.argv = ["commonplace", "-w", str(root), *arguments]
         application().main()
     except SystemExit as end:

@@ -48,7 +48,7 @@ _LESSONS = [
     "Lesson: restart {} only after the queue is drained, or {} jobs are lost.",
     "教训：重启{}之前要先清空队列，否则会丢{}个任务。",
 ]
-_CHATTER = [
+CHATTER = [
     "ok, thanks!",
     "haha, see you later",
     "let me think about it",
@@ -104,7 +104,7 @@ def _durable(number: int, rng: random.Random) -> Iterator[tuple[str, Kind, str]]
 
 
 def _noise(number: int, rng: random.Random) -> Iterator[tuple[str, Kind, str]]:
-    yield from ((text, "chatter", "") for text in rng.sample(_CHATTER, 3))
+    yield from ((text, "chatter", "") for text in rng.sample(CHATTER, 3))
     yield f"Ran pytest tests/part_{number}: 3 failed, 41 passed", "observation", ""
     yield f"Error: connection refused at 10.0.0.{number + 1}:5432 after 3 retries", "error", ""
 

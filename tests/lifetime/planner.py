@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.llm.base import Request
+from commonplace.providers.llm.base import Request
+from tests.lifetime import generated
+from tests.upkeep.consolidation import verifier
 
 _ENTRY = re.compile(r"(?P<label>M\d+)(?: \((?P<marks>[^)]*)\))?: (?P<text>.*)")
-_STATEMENT = re.compile(r"(?P<label>\S+#L\d+) \((?P<day>[\d-]+), (?P<kind>\w+)[^)]*\): (?P<text>.*)")
+_STATEMENT = re.compile(r"(?P<label>\S+#L\d+)(?: \([^)]*\))?: (?P<text>.*)")
+_PREFERENCE = re.compile(r"prefer|喜欢")
 _OVER = re.compile(r"^(?P<name>\w+ \w+) no longer owns (?P<role>[\w -]+)\.$")
 _ALIKE = 0.6  # of the words of two statements, where one may replace the other
 
@@ -24,8 +27,6 @@ class Line:
     label: str
     text: str
     marks: str = ""
-    kind: str = ""
-    day: str = ""
 
     @property
     def may_change(self) -> bool:
@@ -57,7 +58,7 @@ def read(prompt: str) -> Page:
         Line(m["label"], m["text"], m["marks"] or "") for m in map(_ENTRY.fullmatch, memory.splitlines()) if m
     ]
     told = [
-        Line(m["label"], m["text"], "", m["kind"], m["day"])
+        Line(m["label"], m["text"])
         for m in map(_STATEMENT.fullmatch, statements.splitlines())
         if m
     ]
@@ -70,7 +71,7 @@ def honest(page: Page) -> list[dict[str, Any]]:
     known = {entry.text for entry in page.entries}
     taken: set[str] = set()
     for statement in page.statements:
-        if statement.text in known:
+        if statement.text in known or statement.text in generated.CHATTER:
             continue
         ended = _OVER.match(statement.text)
         target = _like(statement, [e for e in page.entries if e.may_change and e.label not in taken])
@@ -92,7 +93,7 @@ def honest(page: Page) -> list[dict[str, Any]]:
 
 def _like(statement: Line, entries: Sequence[Line]) -> Line | None:
     """The entry that a preference has the most words in common with, if they are many."""
-    if statement.kind != "preference":
+    if not _PREFERENCE.search(statement.text):
         return None
     said = _words(statement.text)
     shares = {e: len(said & _words(e.text)) / max(len(said), len(_words(e.text))) for e in entries}
@@ -167,7 +168,11 @@ class Planner:
         return self.plan(request.messages[-1].content)
 
     def plan(self, prompt: str) -> str:
-        """Plan for the words of a prompt."""
+        """Plan for the words of a prompt, leave what is refused, and verify everything."""
+        if "<questions>" in prompt:
+            return verifier.answer(prompt)
+        if "<refused>" in prompt:
+            return answer([])
         page = read(prompt)
         found = honest(page)
         if self._rng:

@@ -9,14 +9,13 @@ from datetime import date
 from pathlib import Path
 
 from commonplace import Memory
-from commonplace.history import runs
-from commonplace.paths import Workspace
+from commonplace.base.paths import Workspace
+from commonplace.changes import runs
 from commonplace.types import Statement
-
-from . import checks
+from tests.lifetime import checks
 
 ROOT = Path(__file__).parents[2]
-ENTRIES = 24
+ENTRIES = 12
 START = """# Memory
 
 ## Work
@@ -42,10 +41,10 @@ for number in range(many):
 CONSOLIDATE = """
 import sys
 from commonplace import Memory
-from commonplace.lifecycle.consolidation import consolidate
-from commonplace.lifecycle.schedule import due
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
+from commonplace.upkeep.consolidation import consolidate
+from commonplace.upkeep.schedule import due
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
 from tests.lifetime.planner import Planner
 memory = Memory.open(sys.argv[1], overrides={"embedding.provider": "none", "usage.record": False})
 done = 0

@@ -1,4 +1,4 @@
-"""Killed at each step, through the command line: files old or new, and the next command carries on."""
+"""Killed at some steps, at more with --slow, through the command line: files old or new, the next carries on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.history import runs
-from commonplace.paths import Workspace
-
-from ..agent.model_server import Asked, Model, Say, last, model_serving
-from ..cli.conftest import command, environment
-from . import checks
-from .generated import tree
-from .planner import Planner
+from commonplace.base.paths import Workspace
+from commonplace.changes import runs
+from tests.agent.model_server import Asked, Model, Say, last, model_serving
+from tests.cli.conftest import command, environment
+from tests.lifetime import checks
+from tests.lifetime.generated import tree
+from tests.lifetime.planner import Planner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 
@@ -74,6 +73,11 @@ def template(tmp_path: Path) -> Path:
     return root
 
 
+def sampled(few: int, many: int) -> pytest.MarkDecorator:
+    """Kill at each so many steps, and with --slow at more."""
+    return pytest.mark.parametrize("stride", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
 @dataclass(frozen=True)
 class Died:
     """A workspace whose command was killed at a step: as the kill left it, and as the next commands did."""
@@ -89,7 +93,7 @@ class Died:
 
 
 def killed_at_each_step(
-    template: Path, env: dict[str, str], command: list[str], *following: list[str], stride: int = 1
+    template: Path, env: dict[str, str], command: list[str], *following: list[str], stride: int
 ) -> tuple[list[Died], Path]:
     """Kill a command at its steps, and run others after it; return what became of it, and a whole run."""
     folder = template.parent / "killed"
@@ -104,7 +108,7 @@ def killed_at_each_step(
     *died, whole = codes
     assert codes[whole] == [0], (folder / f"{whole}.out").read_text("utf-8")
     assert all(codes[name][0] == KILLED for name in died)
-    assert len(died) >= 5
+    assert len(died) >= 2
     found = [
         Died(int(name), folder / f"{name}.killed", folder / name, tuple(codes[name][1:])) for name in died
     ]
@@ -133,9 +137,10 @@ def check_nothing_half(root: Path) -> None:
     assert not [path for path in tree(root) if path.endswith(".tmp")]
 
 
-def test_consolidate(template: Path, env: dict[str, str]) -> None:
+@sampled(17, 2)
+def test_consolidate(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
-    died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"], stride=2)
+    died, whole = killed_at_each_step(template, env, ["consolidate"], ["consolidate"], stride=stride)
     after = tree(whole)
     assert after["MEMORY.md"] != before["MEMORY.md"]
     for one in died:
@@ -148,11 +153,12 @@ def test_consolidate(template: Path, env: dict[str, str]) -> None:
         checks.check_well_formed(one.root)
 
 
-def test_undo(template: Path, env: dict[str, str]) -> None:
+@sampled(13, 1)
+def test_undo(template: Path, env: dict[str, str], stride: int) -> None:
     done = subprocess.run(command("-w", template, "consolidate"), capture_output=True, env=env, timeout=100)
     assert done.returncode == 0, done.stderr
     before = tree(template)
-    died, whole = killed_at_each_step(template, env, ["undo"], ["log"])
+    died, whole = killed_at_each_step(template, env, ["undo"], ["log"], stride=stride)
     after = tree(whole)
     assert after["MEMORY.md"] != before["MEMORY.md"]
     for one in died:
@@ -162,10 +168,13 @@ def test_undo(template: Path, env: dict[str, str]) -> None:
         check_nothing_half(one.root)
 
 
-def test_correct(template: Path, env: dict[str, str]) -> None:
+@sampled(20, 1)
+def test_correct(template: Path, env: dict[str, str], stride: int) -> None:
     old, new = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
     before = tree(template)
-    died, whole = killed_at_each_step(template, env, ["correct", old, new], ["log"], ["correct", old, new])
+    died, whole = killed_at_each_step(
+        template, env, ["correct", old, new], ["log"], ["correct", old, new], stride=stride
+    )
     after = tree(whole)
     for one in died:
         check_old_or_new(before, one.killed)
@@ -176,10 +185,11 @@ def test_correct(template: Path, env: dict[str, str]) -> None:
     assert old not in checks.standing(whole)
 
 
-def test_rollup(template: Path, env: dict[str, str]) -> None:
+@sampled(40, 2)
+def test_rollup(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     rollup = ["rollup", "--older-than", "60d"]
-    died, whole = killed_at_each_step(template, env, rollup, rollup, stride=2)
+    died, whole = killed_at_each_step(template, env, rollup, rollup, stride=stride)
     after = tree(whole)
     assert set(after) != set(before)
     for one in died:
@@ -189,10 +199,11 @@ def test_rollup(template: Path, env: dict[str, str]) -> None:
         check_nothing_half(one.root)
 
 
-def test_forget(template: Path, env: dict[str, str]) -> None:
+@sampled(60, 3)
+def test_forget(template: Path, env: dict[str, str], stride: int) -> None:
     before = tree(template)
     forget = ["forget", "--person", NAME, "--yes"]
-    died, whole = killed_at_each_step(template, env, forget, ["log"], forget, stride=3)
+    died, whole = killed_at_each_step(template, env, forget, ["log"], forget, stride=stride)
     assert held(whole) == []
     for one in died:
         for path, data in tree(one.killed).items():

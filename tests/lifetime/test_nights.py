@@ -1,8 +1,7 @@
-"""Thirty nights of consolidation: nothing lost, nothing invented, nothing pinned touched, each night taken back."""
+"""Nights of consolidation, thirty with --slow: nothing lost, nothing invented, nothing pinned touched, each night taken back."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -12,17 +11,16 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.history import undoing
-from commonplace.lifecycle.consolidation import Consolidation, consolidate
-from commonplace.lifecycle.rollup import rollup
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
+from commonplace.changes import undo
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
+from commonplace.upkeep.consolidation import Consolidation, consolidate
+from commonplace.upkeep.rollup import rollup
+from tests.lifetime import checks, generated
+from tests.lifetime.checks import ARCHIVE, MEMORY
+from tests.lifetime.planner import Planner
 
-from . import checks, generated
-from .checks import ARCHIVE, MEMORY
-from .planner import Planner
-
-NIGHTS, FEWER = 30, 20
+NIGHTS = pytest.mark.parametrize("nights", [7, pytest.param(30, marks=pytest.mark.slow)])
 START = """# Memory
 
 ## Health
@@ -75,12 +73,6 @@ class Life:
 Lives = Callable[..., Life]
 
 
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Force nothing to the disk: thousands of changes are made here, and no power is cut."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Lives]:
     opened: list[Memory] = []
@@ -106,7 +98,7 @@ def undone(life: Life, run: str, folder: Path) -> dict[str, bytes]:
     copy = folder / run
     shutil.copytree(life.root, copy)
     with Memory.open(copy, overrides={"embedding.provider": "none"}) as memory:
-        undoing.undo(memory.workspace, run, since=True, settings=memory.settings.history)
+        undo.undo(memory.workspace, run, since=True, settings=memory.settings.history)
     found = generated.tree(copy)
     shutil.rmtree(copy)
     return found
@@ -116,13 +108,14 @@ def files(tree: dict[str, bytes]) -> dict[str, bytes]:
     return {path: data for path, data in tree.items() if path in (MEMORY, ARCHIVE)}
 
 
-def test_thirty_nights_and_each_taken_back_on_a_copy(begin: Lives, tmp_path: Path) -> None:
+@NIGHTS
+def test_each_night_taken_back_on_a_copy(begin: Lives, tmp_path: Path, nights: int) -> None:
     life = begin(Planner())
     latest: dict[str, str] = {}
-    for number in range(NIGHTS):
+    for number in range(nights):
         latest |= {said.topic: said.text for said in generated.write(life.memory, number) if said.topic}
         life.night(number)
-    assert len(life.before) >= NIGHTS // 2
+    assert len(life.before) >= nights // 2
     check_content(life, latest)
     after = files(generated.tree(life.root))
     for run, before in life.before.items():
@@ -139,17 +132,18 @@ def check_content(life: Life, latest: dict[str, str]) -> None:
     assert not [text for text in checks.kept(life.root) if any(word in text for word in passing)]
 
 
-def test_nonsense_under_a_small_cap_and_each_night_taken_back_in_turn(begin: Lives) -> None:
+@NIGHTS
+def test_nonsense_under_a_small_cap_and_each_night_taken_back_in_turn(begin: Lives, nights: int) -> None:
     life = begin(Planner(4), cap=2_500)
     accepted = rejected = 0
-    for number in range(NIGHTS):
+    for number in range(nights):
         generated.write(life.memory, number)
         done = life.night(number)
         accepted, rejected = accepted + len(done.accepted), rejected + len(done.rejected)
-    assert min(accepted, rejected) > NIGHTS
+    assert min(accepted, rejected) > nights
     assert (life.root / ARCHIVE).exists()
     for run in reversed(life.before):  # without a name the newest is taken back
-        (made,) = undoing.undo(life.memory.workspace, settings=life.memory.settings.history)
+        (made,) = undo.undo(life.memory.workspace, settings=life.memory.settings.history)
         assert made.about.undoes == run
         assert files(generated.tree(life.root)) == files(life.before[run])
 
@@ -179,19 +173,20 @@ def told(data: bytes, *, by_hand: bool) -> list[str]:
     return [line for line in lines if ("<!-- cp:" not in line) is by_hand]
 
 
-def test_what_an_owner_writes_in_between_stays(begin: Lives, tmp_path: Path) -> None:
+@NIGHTS
+def test_what_an_owner_writes_in_between_stays(begin: Lives, tmp_path: Path, nights: int) -> None:
     life = begin(Planner(7))
-    for number in range(FEWER):
+    for number in range(nights):
         generated.write(life.memory, number)
         edit(life, number)
         life.night(number)
-    assert len(checks.pinned(life.root)) == 2 + len(range(3, FEWER, 7))
+    assert len(checks.pinned(life.root)) == 2 + len(range(3, nights, 7))
     now = (life.root / MEMORY).read_bytes()
     taken_back = 0
     for run, before in [*life.before.items()][::3]:
         try:
             found = undone(life, run, tmp_path / "copies")
-        except undoing.NotUndone:  # exactly, or not at all
+        except undo.NotUndone:  # exactly, or not at all
             continue
         taken_back += 1
         assert told(found[MEMORY], by_hand=True) == told(now, by_hand=True), run
@@ -200,12 +195,13 @@ def test_what_an_owner_writes_in_between_stays(begin: Lives, tmp_path: Path) -> 
     assert (life.root / MEMORY).read_bytes() == now
 
 
-def test_old_notes_become_monthly_ones_in_between(begin: Lives) -> None:
+@NIGHTS
+def test_old_notes_become_monthly_ones_in_between(begin: Lives, nights: int) -> None:
     life = begin(Planner(9))
-    for number in range(FEWER):
+    for number in range(nights):
         generated.write(life.memory, number)
         life.night(number)
-        if number in (9, 16):  # weeks later, as it were: the month is over
+        if number in (nights // 3, nights // 2):  # weeks later, as it were: the month is over
             now = datetime.combine(generated.FIRST + timedelta(days=number + 60), time(4))
             kept, pinned = checks.kept(life.root), checks.pinned(life.root)
             rollup(life.memory, None, older_than_days=30, now=now)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from commonplace import Memory
 from commonplace.agent import ContextBuilder
 from commonplace.bench import prompts
 from commonplace.demo import PROMPT_QUESTIONS, unpack
-from commonplace.lifecycle.consolidation import consolidate
-from commonplace.llm.base import Request
-from commonplace.llm.client import Client
-from commonplace.llm.fake import FakeModel
+from commonplace.providers.llm.base import Request
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
+from commonplace.upkeep.consolidation import consolidate
+from tests.lifetime import checks
+from tests.lifetime.planner import Page, answer, nonsense, operation, read
+from tests.upkeep.consolidation import verifier
 
-from . import checks
-from .planner import Page, answer, nonsense, operation, read
-
-NIGHTS = 6
 LAST = datetime(2026, 5, 29, 23, 30)
 
 
@@ -30,7 +32,10 @@ class Worst:
         self._rng = random.Random(seed)
 
     def __call__(self, request: Request) -> str:
-        page = read(request.messages[-1].content)
+        prompt = request.messages[-1].content
+        if "<questions>" in prompt:  # and says yes to everything
+            return verifier.answer(prompt)
+        page = read(request.messages[1].content)
         plans = [
             self.repeated,
             self.ended,
@@ -80,29 +85,31 @@ class Worst:
         return [operation("add", text, sources=source) for text in orders]
 
 
-def test_the_share_of_answered_questions_is_not_lowered(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("nights", "stride"), [(3, 3), pytest.param(6, 1, marks=pytest.mark.slow)])
+def test_the_share_of_answered_questions_is_not_lowered(tmp_path: Path, nights: int, stride: int) -> None:
     root = tmp_path / "demo"
     unpack(root)
     asked = prompts.read(PROMPT_QUESTIONS)
+    asked = replace(asked, questions=asked.questions[::stride])
     with Memory.open(root, overrides={"embedding.provider": "none", "usage.record": False}) as memory:
         before = answered(memory, asked)
         kept = checks.kept(root)
         llm = Client(FakeModel(Worst(2)))
         rejected = 0
-        for night in range(NIGHTS):
-            done = consolidate(memory, llm, days=30, now=LAST - timedelta(days=NIGHTS - 1 - night))
+        for night in range(nights):
+            done = consolidate(memory, llm, days=30, now=LAST - timedelta(days=nights - 1 - night))
             assert not done.warnings
             rejected += len(done.rejected)
             checks.check_sources(root)
         after = answered(memory, asked)
-    assert rejected > 20 * NIGHTS
+    assert rejected > 20 * nights
     assert kept <= checks.kept(root)
     told = (root / "MEMORY.md").read_text("utf-8")
     assert not [
         word for word in ("yacht", "brilliant", "Ignore", "忽略以上", "sk-proj", "As noted") if word in told
     ]
     assert before <= after, sorted(before - after)
-    assert len(after) >= 27
+    assert len(after) >= 0.9 * len(asked.questions)
 
 
 def answered(memory: Memory, asked: prompts.Questions) -> set[str]:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.base.errors import OutsideRoots
+from commonplace.base.paths import Workspace
 from commonplace.chunking import passages
-from commonplace.errors import OutsideRoots
+from commonplace.markdown.document import Document, parse
 from commonplace.notes import files, layout
-from commonplace.notes.parse import parse
-from commonplace.notes.recalled import TAG
-from commonplace.paths import Workspace
+from commonplace.redaction.recalled import TAG
 from commonplace.types import Entry, Provenance, Written
 
 AT = datetime(2026, 2, 13, 14, 5, 9)
@@ -186,10 +186,10 @@ def test_entries_of_any_text_keep_the_note_whole(
 )
 def test_all_at_once_is_one_after_the_other(told: list[tuple[str, str]], text: str) -> None:
     entries = [(f"- {letter}{number}", heading or None) for number, (letter, heading) in enumerate(told)]
-    together, places = files.insert_all(text, entries)
-    single = text
+    together, places = files.insert_all(Document.of(text), entries)
+    single = Document.of(text)
     for entry, heading in entries:
-        single, *_ = files.insert_entry(single, entry, heading)
-    assert together == single
-    lines = together.split("\n")
+        single = single.insert(entry, heading=heading).document
+    assert together.text == single.text
+    lines = together.bare
     assert [lines[first - 1] for first, last in places if first == last] == [entry for entry, _ in entries]

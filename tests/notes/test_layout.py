@@ -8,10 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.errors import ConfigError, OutsideRoots
+from commonplace.base.errors import ConfigError, OutsideRoots
+from commonplace.base.paths import Workspace
+from commonplace.markdown.edit import bullet
+from commonplace.markdown.names import date_of, kind_of
 from commonplace.notes import layout
-from commonplace.notes.layout import bullet, date_of, init, kind_of, remember
-from commonplace.paths import Workspace
+from commonplace.notes.layout import init, remember
 from commonplace.types import Written
 
 NOW = datetime(2026, 2, 13, 14, 5)

@@ -32,11 +32,12 @@ def run(folder: Path, code: str) -> str:
     return done.stdout
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("notes")
     for number in range(3000):  # more than a pipe holds
-        (tmp_path / f"a-note-with-a-long-name-{number:05}.md").write_text("x")
-    return tmp_path
+        (folder / f"a-note-with-a-long-name-{number:05}.md").write_text("x")
+    return folder
 
 
 def test_it_sees_what_one_sees_oneself(folder: Path) -> None:

@@ -48,12 +48,12 @@ def test_a_password_in_what_it_says_is_not_told(tmp_path: Path) -> None:
 
 
 def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
-    child = "import time, pathlib; time.sleep(2); pathlib.Path('late').touch()"
+    child = "import time, pathlib; time.sleep(1); pathlib.Path('late').touch()"
     parent = (
         f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
     )
-    assert updates.run(program(parent), str(tmp_path), 0.7) == f"{NAME} was ended after 0.7 s"
-    time.sleep(2)
+    assert updates.run(program(parent), str(tmp_path), 0.5) == f"{NAME} was ended after 0.5 s"
+    time.sleep(1.2)
     assert not (tmp_path / "late").exists()
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, paths
+from commonplace import Memory
+from commonplace.base import paths
 from commonplace.base.root import Root
 from commonplace.notes import layout, writes
 from commonplace.types import Entry, Selection

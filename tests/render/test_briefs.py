@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import estimates, render
-from commonplace.notes.excerpt import parse_reference
+from commonplace.base import tokens
+from commonplace.markdown.references import parse_reference
+from commonplace.render import hits as rendered
 from commonplace.types import Hit
 
 
@@ -39,8 +40,8 @@ HITS = st.builds(
 
 @given(HITS)
 def test_a_row_is_twenty_tokens_at_most(one: Hit) -> None:
-    row = render.row(one)
-    assert estimates.about(row.text) == row.tokens <= 20
+    row = rendered.row(one)
+    assert tokens.about(row.text) == row.tokens <= 20
     assert row.score == f"{one.score:.2f}"
     wanted = parse_reference(row.ref)
     assert (wanted.docid, wanted.first, wanted.last) == (one.docid, one.start_line, one.end_line)
@@ -48,30 +49,30 @@ def test_a_row_is_twenty_tokens_at_most(one: Hit) -> None:
 
 @pytest.mark.parametrize("heading", ["a heading of many words " * 9, "周五下午不部署" * 9])
 def test_a_long_heading_is_cut_with_an_ellipsis_where_the_tokens_end(heading: str) -> None:
-    row = render.row(hit(heading))
+    row = rendered.row(hit(heading))
     assert row.heading.endswith("…")
     assert heading.startswith(row.heading[:-1])
     assert row.tokens in (19, 20)
 
 
 def test_the_heading_is_the_innermost_that_says_more_than_the_day() -> None:
-    assert render.row(hit()).text == "#a1b2c3:12-18 2026-02-13 Deploy 0.82"
-    assert render.row(hit(headings=("2026-02-13",))).heading == "2026-02-13.md"
-    assert render.row(hit(headings=(), title="Plan", date=None)).text == "#a1b2c3:12-18 Plan 0.82"
-    assert render.row(hit(end_line=12)).ref == "#a1b2c3:12"
+    assert rendered.row(hit()).text == "#a1b2c3:12-18 2026-02-13 Deploy 0.82"
+    assert rendered.row(hit(headings=("2026-02-13",))).heading == "2026-02-13.md"
+    assert rendered.row(hit(headings=(), title="Plan", date=None)).text == "#a1b2c3:12-18 Plan 0.82"
+    assert rendered.row(hit(end_line=12)).ref == "#a1b2c3:12"
 
 
 @given(st.lists(HITS, max_size=3))
 def test_every_form_says_the_same(hits: list[Hit]) -> None:
-    rows = [render.row(one) for one in hits]
+    rows = [rendered.row(one) for one in hits]
     refs = [row.ref for row in rows]
-    data = json.loads(render.rows(hits, "json"))
+    data = json.loads(rendered.rows(hits, "json"))
     assert [one["ref"] for one in data] == refs
     assert [one["heading"] for one in data] == [row.heading for row in rows]
     assert [one["tokens"] for one in data] == [row.tokens for row in rows]
-    read = csv.DictReader(io.StringIO(render.rows(hits, "csv"), newline=""))
+    read = csv.DictReader(io.StringIO(rendered.rows(hits, "csv"), newline=""))
     assert [one["ref"] for one in read] == refs
-    assert [one.get("ref") for one in ElementTree.fromstring(render.rows(hits, "xml"))] == refs
-    assert [line.split("`")[1] for line in render.rows(hits, "md").splitlines()] == refs
-    assert render.rows(hits, "text") == "\n".join(row.text for row in rows)
-    assert render.rows(hits, "files") == render.hits_files(hits)
+    assert [one.get("ref") for one in ElementTree.fromstring(rendered.rows(hits, "xml"))] == refs
+    assert [line.split("`")[1] for line in rendered.rows(hits, "md").splitlines()] == refs
+    assert rendered.rows(hits, "text") == "\n".join(row.text for row in rows)
+    assert rendered.rows(hits, "files") == rendered.files(hits)

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import render, screen
-from commonplace.screen import Look
+from commonplace import render
+from commonplace.render import hits as rendered
+from commonplace.render import reports, screen
+from commonplace.render.screen import Look
 from commonplace.types import (
     CollectionInfo,
     Excerpt,
@@ -25,6 +27,7 @@ from commonplace.types import (
     SyncReport,
     Written,
 )
+from commonplace.types.data import to_data
 
 TERMINAL = Look(color=True, links=True, width=80)
 
@@ -69,14 +72,14 @@ HITS = st.builds(
 
 @given(st.lists(HITS, max_size=4))
 def test_json_gives_back_what_went_in(hits: list[Hit]) -> None:
-    data = json.loads(render.hits(found(*hits), "json", explain=True))
+    data = json.loads(rendered.in_form(found(*hits).hits, "json", explain=True))
     assert [one["text"] for one in data] == [one.text for one in hits]
     assert [one["headings"] for one in data] == [list(one.headings) for one in hits]
 
 
 @given(st.lists(HITS, max_size=4))
 def test_csv_gives_back_what_went_in(hits: list[Hit]) -> None:
-    rows = list(csv.DictReader(io.StringIO(render.hits(found(*hits), "csv"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(rendered.in_form(found(*hits).hits, "csv"), newline="")))
     assert [row["text"] for row in rows] == [one.text for one in hits]
     assert [row["path"] for row in rows] == [one.path for one in hits]
     assert all(None not in row for row in rows)
@@ -84,16 +87,16 @@ def test_csv_gives_back_what_went_in(hits: list[Hit]) -> None:
 
 @given(st.lists(HITS, max_size=4))
 def test_xml_parses_and_keeps_what_xml_may_hold(hits: list[Hit]) -> None:
-    root = ElementTree.fromstring(render.hits(found(*hits), "xml"))
+    root = ElementTree.fromstring(rendered.in_form(found(*hits).hits, "xml"))
     texts = [element.findtext("text") for element in root.findall("hit")]
-    assert texts == [re.sub(render.NOT_XML, "", one.text) for one in hits]
+    assert texts == [re.sub(rendered.NOT_XML, "", one.text) for one in hits]
     paths = [element.get("path") for element in root.findall("hit")]
-    assert paths == [re.sub(render.NOT_XML, "", one.path) for one in hits]
+    assert paths == [re.sub(rendered.NOT_XML, "", one.path) for one in hits]
 
 
 @given(HITS)
 def test_markdown_keeps_the_passage_inside_its_quotation(one: Hit) -> None:
-    lines = render.hits(found(one), "md").split("\n")
+    lines = rendered.in_form(found(one).hits, "md").split("\n")
     passage = screen.clean(one.text).split("\n")
     assert lines[-len(passage) :] == [f"> {line}" for line in passage]
     assert lines[0].startswith("### `")
@@ -101,14 +104,14 @@ def test_markdown_keeps_the_passage_inside_its_quotation(one: Hit) -> None:
 
 @given(HITS, st.integers(40, 140))
 def test_text_holds_nothing_a_terminal_would_obey(one: Hit, width: int) -> None:
-    shown = render.hits_text(found(one), Look(width=width), words=("a", "中文"), explain=True)
+    shown = rendered.as_text(found(one), Look(width=width), words=("a", "中文"), explain=True)
     assert not any(ord(c) < 32 and c != "\n" for c in shown)
-    assert "\x1b" not in render.hits_text(found(one), rows=None)
+    assert "\x1b" not in rendered.as_text(found(one), rows=None)
 
 
 @given(st.lists(HITS, max_size=6))
 def test_files_are_each_named_once_in_order(hits: list[Hit]) -> None:
-    assert render.hits_files(hits) == "\n".join(dict.fromkeys(one.path for one in hits))
+    assert rendered.files(hits) == "\n".join(dict.fromkeys(one.path for one in hits))
 
 
 def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:
@@ -122,15 +125,15 @@ def test_names_of_files_that_are_not_utf8_survive_in_json() -> None:
 
 @pytest.mark.parametrize(("form", "empty"), [("json", "[]"), ("xml", "<hits/>"), ("files", ""), ("md", "")])
 def test_empty_forms(form: str, empty: str) -> None:
-    assert render.hits(found(), form) == empty
+    assert rendered.in_form(found().hits, form) == empty
 
 
 def test_empty_csv_is_its_header() -> None:
-    assert render.hits(found(), "csv").split(",")[:3] == ["path", "start_line", "end_line"]
+    assert rendered.in_form(found().hits, "csv").split(",")[:3] == ["path", "start_line", "end_line"]
 
 
 def test_json_has_the_documented_keys() -> None:
-    data = json.loads(render.hits(found(hit()), "json"))[0]
+    data = json.loads(rendered.in_form(found(hit()).hits, "json"))[0]
     assert list(data) == [
         "path", "start_line", "end_line", "score", "title", "headings", "date", "collection", "docid",
         "citation", "contexts", "labels", "until", "tokens", "text", "also",
@@ -140,7 +143,7 @@ def test_json_has_the_documented_keys() -> None:
 
 
 def test_text_of_a_hit() -> None:
-    assert render.hits_text(found(hit())) == (
+    assert rendered.as_text(found(hit())) == (
         "memory/2026-02-13.md:12-18  2026-02-13 · Deploy  0.82\n"
         "  - The deploy moved to Thursday.\n"
         "  - Lin signs it off."
@@ -148,47 +151,47 @@ def test_text_of_a_hit() -> None:
 
 
 def test_a_single_line_has_no_range() -> None:
-    assert render.place(hit(end_line=12)) == "memory/2026-02-13.md:12"
+    assert screen.place("memory/2026-02-13.md", 12, 12) == "memory/2026-02-13.md:12"
 
 
 def test_a_heading_that_repeats_the_date_is_left_out_but_others_stay() -> None:
-    assert render.about(hit()) == ["2026-02-13", "Deploy"]
-    assert render.about(hit(date=None, headings=("Memory", "Family"))) == ["Memory › Family"]
+    assert rendered.about(hit()) == ["2026-02-13", "Deploy"]
+    assert rendered.about(hit(date=None, headings=("Memory", "Family"))) == ["Memory › Family"]
 
 
 def test_on_a_terminal_the_score_stands_at_the_right_edge_and_the_path_is_a_link() -> None:
-    line = render.headline(hit(), TERMINAL, lambda one: "/notes/memory/2026-02-13.md")
+    line = rendered.headline(hit(), TERMINAL, lambda one: "/notes/memory/2026-02-13.md")
     assert "\x1b]8;;file:///notes/memory/2026-02-13.md\x1b\\" in line
-    assert screen.cells(render.headline(hit(), Look(width=80))) == 80
+    assert screen.cells(rendered.headline(hit(), Look(width=80))) == 80
     long = hit(headings=("A heading that goes on and on " * 9,))
-    assert screen.cells(render.headline(long, Look(width=80))) == 80
+    assert screen.cells(rendered.headline(long, Look(width=80))) == 80
 
 
 def test_a_long_passage_is_cut_to_the_rows_with_most_matches() -> None:
     text = "\n".join([*(f"line {n}" for n in range(9)), "the deploy", "was a deploy"])
-    rows = render.passage(text, Look(width=80), screen.matcher(["deploy"]), 4)
+    rows = rendered.passage(text, Look(width=80), screen.matcher(["deploy"]), 4)
     assert rows == ["  … line 7", "  line 8", "  the deploy", "  was a deploy"]
-    assert render.passage(text, Look(), None, 2) == ["  line 0", "  line 1 …"]
-    assert len(render.passage(text, Look(), None, None)) == 11
+    assert rendered.passage(text, Look(), None, 2) == ["  line 0", "  line 1 …"]
+    assert len(rendered.passage(text, Look(), None, None)) == 11
 
 
 def test_metadata_comments_show_only_in_full() -> None:
     text = "Tea after lunch. <!-- importance: 6 -->"
-    assert render.passage(text, Look(), None, 4) == ["  Tea after lunch."]
-    assert render.passage(text, Look(), None, None) == [f"  {text}"]
+    assert rendered.passage(text, Look(), None, 4) == ["  Tea after lunch."]
+    assert rendered.passage(text, Look(), None, None) == [f"  {text}"]
 
 
 def test_matches_are_marked() -> None:
-    shown = render.hits_text(found(hit(text="two deploys")), Look(color=True), words=("deploy",))
+    shown = rendered.as_text(found(hit(text="two deploys")), Look(color=True), words=("deploy",))
     assert "two \x1b[1;33mdeploys\x1b[0m" in shown
 
 
 def test_footer_names_the_level_and_what_is_stale() -> None:
-    assert render.footer(found(hit())) == "1 hit · vectors + full text · 12 ms"
+    assert rendered.footer(found(hit())) == "1 hit · vectors + full text · 12 ms"
     told = "1 hit · 13 tokens of 1,234 in all notes · vectors + full text · 12 ms"
-    assert render.footer(found(hit(), all_tokens=1234)) == told
-    assert render.footer(found(stale=3)).endswith("stale: 3 files, run `commonplace sync`")
-    assert render.timings(found()) == "full text 2.0 ms · vectors 10.0 ms"
+    assert rendered.footer(found(hit(), all_tokens=1234)) == told
+    assert rendered.footer(found(stale=3)).endswith("stale: 3 files, run `commonplace sync`")
+    assert rendered.timings(found()) == "full text 2.0 ms · vectors 10.0 ms"
 
 
 # --- explanations -----------------------------------------------------------------------------------
@@ -198,14 +201,14 @@ def test_footer_names_the_level_and_what_is_stale() -> None:
 def test_factors_add_up_to_the_score(values: list[float]) -> None:
     score = min(1.0, max(0.0, sum(values)))
     factors = [Factor(f"f{n}", value) for n, value in enumerate(values)]
-    shares = render.shares(score, factors)
+    shares = rendered.shares(score, factors)
     assert round(sum(value for _, value, _ in shares), 4) == round(score, 4)
     assert [name for name, _, _ in shares if name != "limit"] == [f.name for f in factors]
 
 
 def test_an_explanation_reads_as_a_sum() -> None:
     factors = (Factor("meaning", 0.60004), Factor("words", 0.25, "2 of 3"), Factor("age", -0.02655))
-    text = render.explanation(hit(factors=factors))
+    text = rendered.explanation(hit(factors=factors))
     assert text == "0.8235 = 0.6001 meaning + 0.2500 words (2 of 3) - 0.0266 age"
 
 
@@ -214,40 +217,40 @@ def test_an_explanation_reads_as_a_sum() -> None:
 
 def test_an_excerpt_is_numbered_unless_told_otherwise() -> None:
     excerpt = Excerpt("a.md", 9, ("nine", "ten"), 12, "a1")
-    assert render.excerpt_text(excerpt) == " 9  nine\n10  ten"
-    assert render.excerpt_text(excerpt, numbers=False) == "nine\nten"
-    assert render.excerpt_data(excerpt)["end_line"] == 10
+    assert reports.excerpt_text(excerpt) == " 9  nine\n10  ten"
+    assert reports.excerpt_text(excerpt, numbers=False) == "nine\nten"
+    assert to_data(excerpt)["end_line"] == 10
 
 
 def test_where_an_entry_went() -> None:
-    assert render.written_text(Written("memory/a.md", 3, 3)) == "memory/a.md:3"
-    assert render.written_text(Written("memory/a.md", 3, 5)) == "memory/a.md:3-5"
+    assert reports.written_text(Written("memory/a.md", 3, 3)) == "memory/a.md:3"
+    assert reports.written_text(Written("memory/a.md", 3, 5)) == "memory/a.md:3-5"
 
 
 def test_a_sync_is_told_on_one_line() -> None:
     report = SyncReport(added=2, unchanged=1200, embedded=1, pending=4, seconds=0.25, rebuilt="model changed")
-    assert render.sync_text(report) == (
+    assert reports.sync_text(report) == (
         "synced in 0.2 s · rebuilt: model changed · 2 added · 1,200 unchanged · "
         "1 vector computed, 0 reused · 4 still without a vector"
     )
-    assert render.sync_text(SyncReport()) == "synced in 0.0 s · no notes"
-    assert json.loads(render.to_json(render.sync_data(report)))["added"] == 2
+    assert reports.sync_text(SyncReport()) == "synced in 0.0 s · no notes"
+    assert json.loads(render.to_json(report))["added"] == 2
 
 
 def test_a_recall_is_told_beside_its_block() -> None:
     recall = Recall("q", "block", 480, 500, (hit(),), 2, left_out=3, stale=1)
-    assert render.recall_footer(recall) == (
+    assert reports.recall_footer(recall) == (
         "480 of 500 tokens · 1 passage, 3 more did not fit · full text only · "
         "stale: 1 file, run `commonplace sync`"
     )
-    assert render.recall_data(recall)["hits"][0]["path"] == "memory/2026-02-13.md"
+    assert reports.recall_data(recall)["hits"][0]["path"] == "memory/2026-02-13.md"
 
 
 def test_status_is_a_table() -> None:
     own = CollectionInfo("memory", "/notes", ("**/*.md",), ("drafts/**",), 3, 1200)
     status = Status("/notes", "/notes/i", 0, (own,), 3, 9, 1200, 1100, 100, 2, 2_500_000, "builtin")
-    text = render.status_text(status)
+    text = reports.status_text(status)
     assert "2.5 MB, stale: 2 files" in text
     assert "1,100 vectors, 100 to come" in text
     assert text.splitlines()[-1].split() == ["memory", "3", "1,200", "**/*.md", "!drafts/**", "/notes"]
-    assert json.loads(render.to_json(render.status_data(status)))["collections"][0]["notes"] == 3
+    assert json.loads(render.to_json(status))["collections"][0]["notes"] == 3

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.disclose import compose, estimate_tokens
+from commonplace.search.pack import compose, estimate_tokens
 from commonplace.types import Hit
 
 
@@ -76,32 +75,26 @@ def test_more_room_never_gives_less(hits: list[Hit], budget: int) -> None:
     assert len(less[1]) <= len(more[1])
 
 
-@pytest.mark.parametrize(
-    ("one", "cited"),
-    [
+def test_a_citation_says_where_when_and_under_what() -> None:
+    for one, cited in [
         (hit("a.md", 3, 3, "x"), "From a.md#L3:"),
         (hit("a.md", 3, 5, "x"), "From a.md#L3-L5:"),
         (hit("a.md", 3, 3, "x", date="2026-02-13"), "From a.md#L3 (2026-02-13):"),
         (hit("a.md", 3, 3, "x", ("A", "B")), "From a.md#L3 (A › B):"),
         (hit("a.md", 3, 3, "x", ("2026-02-13", "B"), "2026-02-13"), "From a.md#L3 (2026-02-13, B):"),
-    ],
-)
-def test_a_citation_says_where_when_and_under_what(one: Hit, cited: str) -> None:
-    assert compose([one], 500)[0].split("\n")[1] == cited
+    ]:
+        assert compose([one], 500)[0].split("\n")[1] == cited
 
 
-@pytest.mark.parametrize(
-    ("second", "joined"),
-    [
+def test_only_lines_that_follow_on_share_a_citation() -> None:
+    for second, joined in [
         (hit("a.md", 3, 4, "two"), True),
         (hit("a.md", 4, 4, "two"), False),
         (hit("a.md", 3, 3, "two", ("Other",)), False),
         (hit("b.md", 3, 3, "two"), False),
-    ],
-)
-def test_only_lines_that_follow_on_share_a_citation(second: Hit, joined: bool) -> None:
-    text = compose([hit("a.md", 1, 2, "one"), second], 500)[0]
-    assert text.count("From ") == (1 if joined else 2)
+    ]:
+        text = compose([hit("a.md", 1, 2, "one"), second], 500)[0]
+        assert text.count("From ") == (1 if joined else 2)
 
 
 def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
@@ -110,9 +103,8 @@ def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
     assert (cut.start_line, cut.end_line) == (7, 7)
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
+def test_how_many_tokens_a_text_is_taken_for() -> None:
+    for text, tokens in [
         ("a", 1),
         ("abcd", 1),
         ("abcde", 2),
@@ -124,10 +116,8 @@ def test_a_best_hit_of_one_long_line_is_cut_within_it() -> None:
         ("，", 1),
         ("𠀀", 1),
         ("é" * 4, 1),
-    ],
-)
-def test_how_many_tokens_a_text_is_taken_for(text: str, tokens: int) -> None:
-    assert estimate_tokens(text) == tokens
+    ]:
+        assert estimate_tokens(text) == tokens
 
 
 @given(st.text(), st.text())

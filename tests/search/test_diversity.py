@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.index.sqlite import Candidate, Source
-from commonplace.search import diversity, wording
+from commonplace.language import compare
+from commonplace.search import diversity
 from commonplace.search.diversity import Entry, Statement
 from commonplace.search.ranking import Ranked
 
@@ -73,8 +74,8 @@ def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: i
         told = diversity.tell(group, unchanged)
         assert len(told.others) == len(group) - 1
         for other in told.others:
-            alike = wording.same(told.shown.said, other.said)
-            assert alike or (other.is_transcript and wording.same_event(told.shown.said, other.said))
+            alike = compare.same(told.shown.said, other.said)
+            assert alike or (other.is_transcript and compare.same_event(told.shown.said, other.said))
 
 
 def test_a_note_that_repeats_a_transcript_word_for_word_is_not_taken_for_the_note_of_the_event() -> None:

@@ -11,18 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, paths
-from commonplace.costs.ledger import Ledger
-from commonplace.embedding.base import Kind
-from commonplace.embedding.fake import FakeEmbedder
-from commonplace.errors import ConfigError
-from commonplace.llm import attempts
+from commonplace import Memory
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
+from commonplace.providers import attempts
+from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.embedding.base import Kind
+from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search import expansion
 from commonplace.search.lines import EXPANDED
 from commonplace.types import SearchResult
-
-from ..embedding.server import Reply, Request, Server
-from ..llm.conftest import KEY, answer, closed_connections, refusal, server  # noqa: F401
+from tests.providers.conftest import server  # noqa: F401
+from tests.providers.llm.conftest import KEY, answer, refusal
+from tests.providers.server import Reply, Request, Server
 
 SECRET = "ghp_" + "a1B2" * 9
 NOTES = {
@@ -280,7 +281,7 @@ def searched_anyway(memory: Memory, question: str = QUESTION) -> str:
 def test_a_slow_model_is_not_waited_for(opened: Open, server: Server) -> None:  # noqa: F811
     server.answer = lambda request: Reply(answer(WIDER), delay_s=30)
     memory = opened(search__expand="auto", search__expand_deadline_ms=200)
-    assert "no answer within 0.2 s" in searched_anyway(memory)
+    assert "did not answer within 0.2 s" in searched_anyway(memory)
 
 
 @pytest.mark.parametrize(
@@ -369,9 +370,8 @@ def test_a_mistake_in_a_document_is_told_before_anybody_is_asked(opened: Open, s
 LINES = [("lex", "a b"), ("vec", "is it c?"), ("hyde", "It is c: d.")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_lines_are_found_in_what_models_write() -> None:
+    for text in [
         "lex: a b\nvec: is it c?\nhyde: It is c: d.",
         "<think>lex: no</think>\nLEX: a b\n\n  Vec : is it c?\nHyde:It is c: d.\n",
         "Here you are:\n```\nlex: a b\nvec: is it c?\nhyde: It is c: d.\n```\nAnything else?",
@@ -380,10 +380,8 @@ LINES = [("lex", "a b"), ("vec", "is it c?"), ("hyde", "It is c: d.")]
         '```json\n{"lines": [{"type": "lex", "query": "a b"}, {"type": "vec", "text": "is it c?"},'
         ' {"type": "hyde", "text": "It is c: d."}]}\n```',
         "[lex: a b\n[vec: is it c?\n[hyde: It is c: d.",
-    ],
-)
-def test_lines_are_found_in_what_models_write(text: str) -> None:
-    assert expansion.read(text) == LINES
+    ]:
+        assert expansion.read(text) == LINES
 
 
 @given(

@@ -28,9 +28,8 @@ def item(number: int, score: float, text: str = "some words", **said: str) -> Ra
     return Ranked(Candidate(number, number, 1, 1, 1, text, 0.0, told), score, {"words": score}, score)
 
 
-@pytest.mark.parametrize(
-    ("said", "project", "expected"),
-    [
+def test_each_factor_has_its_part() -> None:
+    for said, project, expected in [
         ({"importance": "5"}, "", {"importance": 0.0}),
         ({"importance": "10"}, "", {"importance": 0.05}),
         ({"importance": "1"}, "", {"importance": -0.04}),
@@ -46,10 +45,8 @@ def item(number: int, score: float, text: str = "some words", **said: str) -> Ra
         ({"by": "owner"}, "", {"by": 0.0}),
         ({"by": "agent"}, "", {"by": -0.01}),
         ({"by": "untrusted"}, "", {"by": -0.05}),
-    ],
-)
-def test_each_factor_has_its_part(said: dict[str, str], project: str, expected: dict[str, float]) -> None:
-    assert factors.parts(said, project, today) == pytest.approx(expected)
+    ]:
+        assert factors.parts(said, project, today) == pytest.approx(expected)
 
 
 def test_labels_say_what_a_reader_must_know() -> None:
@@ -126,17 +123,22 @@ NOTES = {
 }
 
 
+def write(root: Path) -> Path:
+    (root / "memory").mkdir()
+    for path, text in NOTES.items():
+        (root / path).write_text(text, "utf-8")
+    return root
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    (tmp_path / "memory").mkdir()
-    for path, text in NOTES.items():
-        (tmp_path / path).write_text(text, "utf-8")
-    return tmp_path
+    return write(tmp_path)
 
 
-@pytest.fixture
-def memory(root: Path) -> Iterator[Memory]:
-    with Memory.open(root) as opened:
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    """What is only asked, by all tests alike."""
+    with Memory.open(write(tmp_path_factory.mktemp("notes"))) as opened:
         opened.sync()
         yield opened
 
@@ -145,15 +147,15 @@ def hits(memory: Memory, question: str, mode: Mode = "hybrid") -> tuple[Hit, ...
     return memory.search(question, mode=mode, now=DAY, min_score=0).hits
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
-def test_a_fact_that_was_replaced_stands_below_its_replacement(memory: Memory, mode: Mode) -> None:
-    found = hits(memory, "what is the staging server called, heron?", mode)
-    texts = [hit.text for hit in found]
-    old = next(hit for hit in found if "heron." in hit.text)
-    assert texts.index("- The staging server is now osprey.") < texts.index(old.text)
-    assert old.labels == ("superseded",)
-    for hit in found:
-        assert sum(factor.value for factor in hit.factors) == pytest.approx(hit.score, abs=1e-3)
+def test_a_fact_that_was_replaced_stands_below_its_replacement(memory: Memory) -> None:
+    for mode in ["hybrid", "lexical"]:
+        found = hits(memory, "what is the staging server called, heron?", mode)
+        texts = [hit.text for hit in found]
+        old = next(hit for hit in found if "heron." in hit.text)
+        assert texts.index("- The staging server is now osprey.") < texts.index(old.text), mode
+        assert old.labels == ("superseded",), mode
+        for hit in found:
+            assert sum(factor.value for factor in hit.factors) == pytest.approx(hit.score, abs=1e-3), mode
 
 
 def test_recall_leaves_out_what_no_longer_holds_and_guesses(memory: Memory) -> None:
@@ -189,20 +191,20 @@ def test_what_has_ended_depends_on_the_day_asked_from(memory: Memory) -> None:
     assert "expired" not in [factor.name for factor in early.factors]
 
 
-@pytest.mark.parametrize(
-    "question", ["can we ship it today?", "Ship  it", "今天可以发布吗", "now 發佈 please"]
-)
-@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
-def test_a_trigger_in_the_question_finds_its_entry(memory: Memory, question: str, mode: Mode) -> None:
-    found = memory.search(question, mode=mode, now=DAY).hits
-    assert "Mira" in found[0].text
-    assert "trigger" in [factor.name for factor in found[0].factors]
-    assert not any("trigger" in [f.name for f in hit.factors] for hit in found if "by hand" in hit.text)
+def test_a_trigger_in_the_question_finds_its_entry(memory: Memory) -> None:
+    for question in ["can we ship it today?", "Ship  it", "今天可以发布吗", "now 發佈 please"]:
+        for mode in ["hybrid", "lexical"]:
+            found = memory.search(question, mode=mode, now=DAY).hits
+            assert "Mira" in found[0].text, (question, mode)
+            assert "trigger" in [factor.name for factor in found[0].factors], (question, mode)
+            assert not any(
+                "trigger" in [f.name for f in hit.factors] for hit in found if "by hand" in hit.text
+            ), (question, mode)
 
 
-@pytest.mark.parametrize("question", ["the ship items", "relationship it", "shipping", "florbatz quizzle"])
-def test_a_trigger_is_whole_words(memory: Memory, question: str) -> None:
-    assert not any("trigger" in [f.name for f in hit.factors] for hit in hits(memory, question))
+def test_a_trigger_is_whole_words(memory: Memory) -> None:
+    for question in ["the ship items", "relationship it", "shipping", "florbatz quizzle"]:
+        assert not any("trigger" in [f.name for f in hit.factors] for hit in hits(memory, question))
 
 
 def test_filters_and_exclusions_hold_for_triggers(memory: Memory) -> None:

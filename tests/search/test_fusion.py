@@ -11,18 +11,15 @@ from commonplace.search.fusion import RANK_BONUSES, RANK_CONSTANT, by_rank, by_s
 SCORES = st.dictionaries(st.integers(0, 20), st.floats(0, 1e6, allow_subnormal=False), max_size=8)
 
 
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [
+def test_the_best_of_a_question_becomes_one() -> None:
+    for scores, expected in [
         ({}, {}),
         ({1: 4.0, 2: 1.0}, {1: 1.0, 2: 0.25}),
         ({1: 0.0}, {}),
         ({1: -2.0, 2: -1.0}, {}),
         ({1: 2.0, 2: -1.0}, {1: 1.0, 2: -0.5}),
-    ],
-)
-def test_the_best_of_a_question_becomes_one(scores: dict[int, float], expected: dict[int, float]) -> None:
-    assert normalize(scores) == expected
+    ]:
+        assert normalize(scores) == expected
 
 
 def test_scores_are_added_by_their_weights() -> None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import estimates, screen
+from commonplace.base import tokens
+from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Recall as Settings
-from commonplace.errors import ConfigError
+from commonplace.render import screen
 from commonplace.search import layers
 from commonplace.types import Hit
 
@@ -35,7 +36,7 @@ def test_the_budget_is_kept_and_the_frame_closed(hits: list[Hit], budget: int, q
     assert len(block.hits) == len(block.layers)
     assert len(block.hits) + block.left_out <= len(hits)
     if block.text:
-        assert estimates.about(block.text) <= budget
+        assert tokens.about(block.text) <= budget
         assert block.text.count("</recalled-notes>") == 1
         assert block.text.endswith("</recalled-notes>")
     assert block.layers.count("full") <= 3
@@ -62,32 +63,27 @@ def test_what_does_not_fit_whole_may_fit_as_a_snippet_or_a_row() -> None:
     assert layers.mix([long], 20, "walnut", SETTINGS) == ("", (), (), 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "question", "kept", "lines"),
-    [
+def test_a_snippet_is_what_stands_around_the_evidence() -> None:
+    for text, question, kept, lines in [
         ("Much is said first, at length, about nothing much. " * 4 + "The walnut desk is Lin's. " + "And more. " * 40, "walnut", "The walnut desk is Lin's.", (1, 1)),
         ("先说了很多别的事情，和问题没有关系。" * 6 + "周五下午不部署。" + "后面又说了很多别的事情。" * 6, "周五部署", "周五下午不部署。", (1, 1)),
         ("\n".join([f"- line {n} of words that fill the line" for n in range(20)] + ["- the walnut desk"]), "walnut", "- the walnut desk", (18, 21)),
         ("word " * 100 + "walnut" + " word" * 100, "walnut", "walnut", (1, 1)),
         ("x" * 600, "walnut", "x" * 100, (1, 1)),
-    ],
-)  # fmt: skip
-def test_a_snippet_is_what_stands_around_the_evidence(
-    text: str, question: str, kept: str, lines: tuple[int, int]
-) -> None:
-    cut = layers.snippet(
-        hit(1, 0.5, text), screen.matcher([question, *question] if len(question) < 6 else [question])
-    )
-    assert kept in cut.text
-    assert estimates.about(cut.text) <= layers.SNIPPET_TOKENS
-    assert (cut.start_line, cut.end_line) == lines
+    ]:  # fmt: skip
+        cut = layers.snippet(
+            hit(1, 0.5, text), screen.matcher([question, *question] if len(question) < 6 else [question])
+        )
+        assert kept in cut.text
+        assert tokens.about(cut.text) <= layers.SNIPPET_TOKENS, (text, question, kept, lines)
+        assert (cut.start_line, cut.end_line) == lines
 
 
 @given(st.text(min_size=1, max_size=600), st.text(max_size=8))
 def test_a_snippet_is_short_and_inside_its_passage(text: str, word: str) -> None:
     whole = hit(7, 0.5, text)
     cut = layers.snippet(whole, screen.matcher([word]))
-    assert estimates.about(cut.text) <= max(layers.SNIPPET_TOKENS, 0) or cut == whole
+    assert tokens.about(cut.text) <= max(layers.SNIPPET_TOKENS, 0) or cut == whole
     assert whole.start_line <= cut.start_line <= cut.end_line <= whole.end_line
     assert cut.text.strip("…").strip() in whole.text
 

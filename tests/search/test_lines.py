@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.errors import ProviderError
-from commonplace.search import documents, lines
-
-from ..embedding import apis
-from ..embedding.server import Reply, Request, Server, serving
+from commonplace.base.errors import ProviderError
+from commonplace.search import lines, query_document
+from tests.providers.embedding import apis
+from tests.providers.server import Reply, Request, Server, serving
 
 NOTES = "# A\n\n- The deploy moved to Thursday.\n\n## B\n\n- Nothing but rain in Lisbon.\n\n## C\n\n- 周五下午不部署。\n"
 HYDE = "It was moved to Thursday."
@@ -79,7 +78,7 @@ def test_where_no_line_is_embedded_full_text_answers(memory: Memory, server: Ser
 
 
 def test_what_breaks_in_an_embedder_of_somebody_is_not_hidden(root: Path) -> None:
-    from commonplace.embedding.fake import FakeEmbedder
+    from commonplace.providers.embedding.fake import FakeEmbedder
 
     class Broken(FakeEmbedder):
         def embed(self, texts, kind):
@@ -119,14 +118,14 @@ def test_the_gate_of_a_document_is_that_of_its_best_known_line(root: Path) -> No
 
 
 def test_a_passage_that_says_i_is_not_who_asks(root: Path) -> None:
-    document = documents.parse("vec: what was moved?\nhyde: I moved it")
+    document = query_document.parse("vec: what was moved?\nhyde: I moved it")
     assert document is not None
-    whole, _ = documents.read(document)
+    whole, _ = query_document.read(document)
     assert not whole.first_person
 
 
 def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
-    from commonplace.embedding.fake import FakeEmbedder
+    from commonplace.providers.embedding.fake import FakeEmbedder
 
     class Failing(FakeEmbedder):
         def embed(self, texts, kind):

@@ -52,9 +52,8 @@ def found(memory: Memory, text: str) -> list[str]:
     return [hit.text.strip("- \n") for hit in memory.search(text, min_score=0.001).hits]
 
 
-@pytest.mark.parametrize(
-    ("text", "begins"),
-    [
+def test_found_first(memory: Memory) -> None:
+    for text, begins in [
         ("gpt-4.1", "The exporter"),
         ("src/store.ts", "Types live"),
         ("user@example.com", "Write to"),
@@ -74,10 +73,8 @@ def found(memory: Memory, text: str) -> list[str]:
         ("NEAR(北京 学, 8)", "北京"),
         ("wal.py", "Types live"),
         ("example.com", "Write to"),
-    ],
-)
-def test_found_first(memory: Memory, text: str, begins: str) -> None:
-    assert found(memory, text)[0].startswith(begins)
+    ]:
+        assert found(memory, text)[0].startswith(begins)
 
 
 def test_phrases_are_demanded(memory: Memory) -> None:
@@ -129,9 +126,9 @@ HARD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", HARD, ids=range(len(HARD)))
-def test_hard_questions_are_answered(memory: Memory, text: str) -> None:
-    memory.search(text)
+def test_hard_questions_are_answered(memory: Memory) -> None:
+    for text in HARD:
+        memory.search(text)
 
 
 TOKENS = st.sampled_from(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.costs.accounts import Accounts
-from commonplace.embedding.builtin import BuiltinEmbedder
-from commonplace.embedding.fake import FakeEmbedder
-from commonplace.errors import ConfigError
-from commonplace.paths import Workspace
+from commonplace.base.errors import ConfigError
+from commonplace.base.paths import Workspace
+from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.embedding.builtin import BuiltinEmbedder
+from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search.ranking import RankSettings
 from commonplace.search.readers import Readers
 from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD
@@ -42,7 +42,7 @@ def readers(folder: Path) -> Callable[..., Readers]:
         settings = Memory.open(
             folder, overrides={k.replace("__", "."): v for k, v in overrides.items()}
         ).settings
-        return Readers(settings, lambda: Accounts(Workspace(folder), settings.embedding))
+        return Readers(settings, lambda: Accounts(Workspace(folder)))
 
     return make
 

@@ -51,10 +51,10 @@ def test_prose_gets_less_of_it() -> None:
     assert found.score == pytest.approx(0.5 + 0.2 * LATE_WEIGHT * LATE_ANYWHERE)
 
 
-@pytest.mark.parametrize(("question", "text"), [("一个问题", "some words"), ("a question", "只有中文")])
-def test_chinese_gets_nothing_of_it(question: str, text: str) -> None:
-    (found,) = rerank(ranked(0.5, text=text, turns=1.0), query.parse(question), says(0.9))
-    assert found.score == pytest.approx(0.5)
+def test_chinese_gets_nothing_of_it() -> None:
+    for question, text in [("一个问题", "some words"), ("a question", "只有中文")]:
+        (found,) = rerank(ranked(0.5, text=text, turns=1.0), query.parse(question), says(0.9))
+        assert found.score == pytest.approx(0.5), (question, text)
 
 
 def test_the_rest_stays_behind_the_head() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, render
+from commonplace import Memory
+from commonplace.render import hits, reports
 from commonplace.types import Place
 
 SAID = "The walnut desk comes from the joiner in Bremen and has a drawer on the left."
@@ -102,17 +103,17 @@ def test_every_format_names_the_other_places(root: Path) -> None:
     with opened(root) as memory:
         result = memory.search("walnut desk joiner")
     places = ["memory/2026-01-12.md#L3", "MEMORY.md#L5"]
-    assert "  also in memory/2026-01-12.md#L3, MEMORY.md#L5\n" in render.hits_text(result)
-    assert "also in `memory/2026-01-12.md#L3`, `MEMORY.md#L5`\n" in render.hits(result, "md")
-    told = json.loads(render.hits(result, "json"))[0]
+    assert "  also in memory/2026-01-12.md#L3, MEMORY.md#L5\n" in hits.as_text(result)
+    assert "also in `memory/2026-01-12.md#L3`, `MEMORY.md#L5`\n" in hits.in_form(result.hits, "md")
+    told = json.loads(hits.in_form(result.hits, "json"))[0]
     assert [other["citation"] for other in told["also"]] == places
     assert [other["date"] for other in told["also"]] == ["2026-01-12", None]
-    row = next(csv.DictReader(io.StringIO(render.hits(result, "csv"), newline="")))
+    row = next(csv.DictReader(io.StringIO(hits.in_form(result.hits, "csv"), newline="")))
     assert row["also"].split("\n") == places
-    found = ElementTree.fromstring(render.hits(result, "xml")).find("hit")
+    found = ElementTree.fromstring(hits.in_form(result.hits, "xml")).find("hit")
     assert found is not None
     assert [element.get("citation") for element in found.findall("also")] == places
-    assert render.hits(result, "files").split("\n")[0] == "memory/2026-02-03.md"
+    assert hits.in_form(result.hits, "files").split("\n")[0] == "memory/2026-02-03.md"
 
 
 def test_a_recall_counts_what_it_does_not_say_again(root: Path) -> None:
@@ -120,5 +121,5 @@ def test_a_recall_counts_what_it_does_not_say_again(root: Path) -> None:
         found = memory.recall("walnut desk joiner")
     assert found.text.lower().count("joiner") == 1
     assert found.repeated == 2
-    assert "2 said already" in render.recall_footer(found)
-    assert render.recall_data(found)["repeated"] == 2
+    assert "2 said already" in reports.recall_footer(found)
+    assert reports.recall_data(found)["repeated"] == 2

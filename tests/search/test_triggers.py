@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from commonplace.search import triggers
 
 
-@pytest.mark.parametrize(
-    ("question", "phrase"),
-    [
+def test_a_phrase_stands_in_a_question() -> None:
+    for question, phrase in [
         ("When do we DEPLOY?", "deploy"),
         ("deploy", "deploy"),
         ("用Python写的", "python"),
@@ -17,24 +14,19 @@ from commonplace.search import triggers
         ("台灣的計畫", "计划"),
         ("ＧＰＴ４ 怎么样", "gpt4"),
         ("re-deploy now", "deploy"),
-    ],
-)
-def test_a_phrase_stands_in_a_question(question: str, phrase: str) -> None:
-    assert triggers._holds(triggers._folded(question), triggers._folded(phrase))
+    ]:
+        assert triggers._holds(triggers._folded(question), triggers._folded(phrase))
 
 
-@pytest.mark.parametrize(
-    ("question", "phrase"),
-    [
+def test_a_part_of_a_word_is_no_phrase() -> None:
+    for question, phrase in [
         ("redeploy", "deploy"),
         ("deployed", "deploy"),
         ("my_deploy", "deploy"),
         ("", "deploy"),
         ("NBA股票", "a股"),
-    ],
-)
-def test_a_part_of_a_word_is_no_phrase(question: str, phrase: str) -> None:
-    assert not triggers._holds(triggers._folded(question), triggers._folded(phrase))
+    ]:
+        assert not triggers._holds(triggers._folded(question), triggers._folded(phrase))
 
 
 def test_phrases_are_parted_by_commas_of_both_scripts() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace import Memory, screen
+from commonplace import Memory
+from commonplace.render import screen
 from commonplace.search import query
 
 SIMPLIFIED = [
@@ -60,19 +61,19 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return memory_of(tmp_path_factory.mktemp("zh") / request.param, texts)
 
 
-@pytest.mark.parametrize(("simplified", "traditional", "number"), QUESTIONS)
-def test_each_finds_the_other(memory: Memory, simplified: str, traditional: str, number: int) -> None:
-    results = [memory.search(question).hits for question in (simplified, traditional)]
-    for hits in results:
-        assert hits[0].text.removeprefix("- ") in (SIMPLIFIED[number], TRADITIONAL[number])
-    assert [(hit.path, hit.score) for hit in results[0]] == [(hit.path, hit.score) for hit in results[1]]
+def test_each_finds_the_other(memory: Memory) -> None:
+    for simplified, traditional, number in QUESTIONS:
+        results = [memory.search(question).hits for question in (simplified, traditional)]
+        for hits in results:
+            assert hits[0].text.removeprefix("- ") in (SIMPLIFIED[number], TRADITIONAL[number])
+        assert [(hit.path, hit.score) for hit in results[0]] == [
+            (hit.path, hit.score) for hit in results[1]
+        ], (simplified, traditional, number)
 
 
-@pytest.mark.parametrize(
-    "question", ["分钟 -台湾 -开会 -面条", "分鐘 -臺灣 -開會 -麵條", "分钟 －面条", "分鐘 -麵*"]
-)
-def test_exclusions_exclude_either(memory: Memory, question: str) -> None:
-    assert found(memory, question) == []
+def test_exclusions_exclude_either(memory: Memory) -> None:
+    for question in ["分钟 -台湾 -开会 -面条", "分鐘 -臺灣 -開會 -麵條", "分钟 －面条", "分鐘 -麵*"]:
+        assert found(memory, question) == []
 
 
 def test_a_hit_shows_the_text_as_it_stands(tmp_path: Path) -> None:
@@ -80,33 +81,27 @@ def test_a_hit_shows_the_text_as_it_stands(tmp_path: Path) -> None:
     assert found(memory, "台湾") == [TRADITIONAL[0]]
 
 
-@pytest.mark.parametrize(
-    ("question", "line", "expected"),
-    [
+def test_either_is_marked() -> None:
+    for question, line, expected in [
         ("台湾", "在臺灣開會", ["臺灣"]),
         ("臺灣", "在台湾开会", ["台湾"]),
         ("ＧＰＴ", "用gpt写", ["gpt"]),
         ("gpt", "用ＧＰＴ写", ["ＧＰＴ"]),
         ('"項鍊"', "新的项链", ["项链"]),
-    ],
-)
-def test_either_is_marked(question: str, line: str, expected: list[str]) -> None:
-    pattern = screen.matcher(query.parse(question).marked)
-    assert [line[start:end] for start, end in screen.matches(line, pattern)] == expected
+    ]:
+        pattern = screen.matcher(query.parse(question).marked)
+        assert [line[start:end] for start, end in screen.matches(line, pattern)] == expected
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
+def test_questions_in_either_have_the_same_terms() -> None:
+    for one, other in [
         ("这是什么东西", "這是什麼東西"),
         ("你们在哪里见面的", "你們在哪裡見面的"),
         ("有没有买票吗", "有沒有買票嗎"),
         ("怎么办理护照呢", "怎麼辦理護照呢"),
         ("请问哪个医生还可以", "請問哪個醫生還可以"),
-    ],
-)
-def test_questions_in_either_have_the_same_terms(one: str, other: str) -> None:
-    assert query.parse(one).terms == query.parse(other).terms
+    ]:
+        assert query.parse(one).terms == query.parse(other).terms
 
 
 @pytest.mark.parametrize(
@@ -146,9 +141,8 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize(
-    ("question", "numbers"),
-    [
+def test_a_mixed_question_finds_either_language(mixed: Memory) -> None:
+    for question, numbers in [
         ("我的 Kubernetes cluster 在哪个 region", (0, 7)),
         ("database backup 保留多久", (1, 6)),
         ("這個 cluster 在哪裡", (0,)),
@@ -156,17 +150,12 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         ("billing 什么时候 send", (3,)),
         ("Anna 早上 breakfast drink 喜欢什么", (4,)),
         ("jitter 重试", (8,)),
-    ],
-)
-def test_a_mixed_question_finds_either_language(
-    mixed: Memory, question: str, numbers: tuple[int, ...]
-) -> None:
-    assert set(numbers) <= {MIXED.index(text) for text in found(mixed, question)[:3]}
+    ]:
+        assert set(numbers) <= {MIXED.index(text) for text in found(mixed, question)[:3]}
 
 
-@pytest.mark.parametrize(
-    ("question", "share"),
-    [
+def test_the_share_of_chinese_is_that_of_what_is_asked_about() -> None:
+    for question, share in [
         ("where is the cluster", 0.0),
         ("集群在哪里", 1.0),
         ("我们的", 1.0),
@@ -174,10 +163,8 @@ def test_a_mixed_question_finds_either_language(
         ("cluster 集群", 0.5),
         ("what is 数据库", 1.0),
         ("staging 部署在什么地方", pytest.approx(2 / 3)),
-    ],
-)
-def test_the_share_of_chinese_is_that_of_what_is_asked_about(question: str, share: float) -> None:
-    assert query.parse(question).wide == share
+    ]:
+        assert query.parse(question).wide == share
 
 
 def test_the_part_that_a_latin_model_reads() -> None:

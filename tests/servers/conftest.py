@@ -17,11 +17,10 @@ import uvicorn
 from commonplace import Memory
 from commonplace.servers import http
 from commonplace.servers.access import Access
+from commonplace.servers.methods import Service
 from commonplace.servers.running import Address, _Server, listening
-from commonplace.servers.service import Service
-
-from ..cli.conftest import command, environment
-from ..cli.conftest import workspace as workspace  # the same three notes
+from tests.cli.conftest import command, environment
+from tests.cli.conftest import workspace as workspace
 
 Ask = Callable[..., Any]
 

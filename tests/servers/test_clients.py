@@ -14,15 +14,22 @@ import pytest
 
 from commonplace.config.credentials import Secret
 from commonplace.servers.access import Access
-
-from ..cli.conftest import command, environment
-from .conftest import Served
+from tests.cli.conftest import command, environment
+from tests.servers.conftest import Served
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("client.py")
 TOKEN = "correct-horse-battery"
 # Major, and how the client finds out what the server speaks; the second offers the newest revision by itself.
 CLIENTS = [(1, "legacy"), (2, "auto"), (2, "legacy")]
+
+
+ANSWERS = {"accept": "Erased", "decline": "the user said no", "cancel": "nobody answered"}
+
+
+def clients(*default: object) -> list[object]:
+    """All of them, of which those that are not named are met with --slow."""
+    return [one if one in default else pytest.param(*one, marks=pytest.mark.slow) for one in CLIENTS]
 
 
 def interpreter(major: int) -> str:
@@ -47,18 +54,19 @@ def everything(major: int, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+@pytest.mark.parametrize(("major", "mode"), clients((1, "legacy")))
 def test_over_standard_streams(workspace: Path, major: int, mode: str) -> None:
     serving = json.dumps(command("-w", workspace, "mcp"))
     check(everything(major, "stdio", serving, mode), workspace, major)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("major", "mode"), CLIENTS)
 def test_over_http(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
     check(everything(major, "http", serve().url, mode), workspace, major)
 
 
-@pytest.mark.parametrize(("major", "mode"), CLIENTS)
+@pytest.mark.parametrize(("major", "mode"), clients((2, "auto")))
 def test_over_http_with_a_token(workspace: Path, serve: Callable[..., Served], major: int, mode: str) -> None:
     server = serve(Access(Secret(TOKEN)))
     check(everything(major, "http", server.url, mode, TOKEN), workspace, major)
@@ -137,9 +145,15 @@ def check_errors(errors: dict[str, dict[str, Any]]) -> None:
     assert (errors["prompt"]["code"], "recall, reflect" in errors["prompt"]["message"]) == (-32602, True)
 
 
-@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
-@pytest.mark.parametrize(("major", "mode"), CLIENTS)
-@pytest.mark.parametrize("kind", ["stdio", "http"])
+# By default each major has its person over the transport that it does not speak above.
+ASKED = [(kind, *client, action) for kind in ("stdio", "http") for client in CLIENTS for action in ANSWERS]
+FEW = [("http", 1, "legacy", "accept"), ("stdio", 2, "auto", "decline")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "major", "mode", "action"),
+    [one if one in FEW else pytest.param(*one, marks=pytest.mark.slow) for one in ASKED],
+)
 def test_a_person_is_asked_where_a_client_can(
     workspace: Path, serve: Callable[..., Served], kind: str, major: int, mode: str, action: str
 ) -> None:
@@ -151,7 +165,7 @@ def test_a_person_is_asked_where_a_client_can(
     assert ("Lin" in note, found["forgotten"]["isError"]) == (action != "accept", action != "accept")
     assert "The deploy moved to Thursday." in note
     told = found["forgotten"]["content"][0]["text"]
-    assert {"accept": "Erased", "decline": "the user said no", "cancel": "nobody answered"}[action] in told
+    assert ANSWERS[action] in told
     assert found["status"]["isError"] is False
     assert not (workspace / ".commonplace" / "requests").exists()
 

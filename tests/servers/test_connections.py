@@ -17,12 +17,11 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from commonplace.servers import connections, daemon
+from commonplace.servers import daemon, running
 from commonplace.servers.running import LOG_BYTES
-
-from ..cli.conftest import command, environment
-from ..cli.conftest import workspace as workspace  # three notes
-from .test_daemon import folder as folder
+from tests.cli.conftest import command, environment
+from tests.cli.conftest import workspace as workspace
+from tests.servers.test_daemon import folder as folder
 
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: x\r\n"
 FEW = 128  # descriptors of the process
@@ -56,8 +55,8 @@ def test_slow_clients_do_not_keep_others_out(workspace: Path, folder: Path) -> N
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Where an application listens that answers when the body is there; requests have a moment to arrive."""
-    monkeypatch.setattr(connections, "HEAD_S", 0.3)
-    monkeypatch.setattr(connections, "BODY_S", 0.6)
+    monkeypatch.setattr(running, "HEAD_S", 0.3)
+    monkeypatch.setattr(running, "BODY_S", 0.6)
 
     async def app(scope: object, receive: object, send: object) -> None:
         while (await receive())["type"] != "http.disconnect":  # type: ignore[operator]
@@ -66,7 +65,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
             return
 
     config = uvicorn.Config(
-        app, http=connections.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
+        app, http=running.Bounded, ws="none", lifespan="off", log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as bound:
@@ -110,14 +109,14 @@ def test_bytes_that_trickle_do_not_prolong_it(port: int) -> None:
 
 
 def test_no_limit_of_descriptors_is_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    for soft, most in ((-1, connections.MOST), (128, 32), (1 << 20, connections.MOST), (1, 1)):
+    for soft, most in ((-1, running.MOST), (128, 32), (1 << 20, running.MOST), (1, 1)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
-        assert connections.most() == most
+        assert running.most() == most
 
 
 def test_failed_accepts_are_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    handle = connections._seldom(logging.getLogger("some"), lambda: now)
+    handle = running._seldom(logging.getLogger("some"), lambda: now)
     loop = asyncio.new_event_loop()
     failed = {"message": "socket.accept() out of system resource", "exception": OSError(24, "Too many")}
     for _ in range(1000):

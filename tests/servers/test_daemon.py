@@ -15,14 +15,15 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from commonplace import atomic, paths
-from commonplace.errors import ConfigError
+from commonplace.base import atomic, paths
+from commonplace.base.errors import ConfigError
+from commonplace.cli.application import cli
 from commonplace.servers import daemon
 from commonplace.servers.daemon import Running
-
-from ..cli.conftest import command, environment
-from ..cli.conftest import workspace as workspace  # three notes
+from tests.cli.conftest import command, environment
+from tests.cli.conftest import workspace as workspace
 
 Done = subprocess.CompletedProcess[str]
 
@@ -59,6 +60,10 @@ def wait_until(held: Callable[[], bool]) -> None:
 
 
 def serve(workspace: Path, *arguments: str, **more: str) -> Done:
+    """Run `serve` with these arguments: in this process where that serves nothing."""
+    if arguments[0] in ("status", "stop"):
+        done = CliRunner(env=more).invoke(cli, ["-w", str(workspace), "serve", *arguments])
+        return Done(arguments, done.exit_code, done.stdout, done.stderr)
     return subprocess.run(
         command("-w", workspace, "serve", *arguments), capture_output=True, text=True, timeout=90,
         env=environment(**more),
@@ -134,21 +139,16 @@ def test_a_port_that_is_taken_is_one_line(workspace: Path, folder: Path) -> None
             assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
+def test_what_cannot_be_served_is_one_line(workspace: Path, folder: Path) -> None:
+    for arguments, told in [
         (["--host", "0.0.0.0", "--no-token"], "0.0.0.0 is reached from elsewhere: serve it with a token"),
         (["--host", "nowhere.invalid"], "'nowhere.invalid' is no address of this machine"),
         (["--host", "203.0.113.7"], "is no address of this machine"),
         (["--token-file", "none"], "cannot be read"),
-    ],
-)
-def test_what_cannot_be_served_is_one_line(
-    workspace: Path, folder: Path, arguments: list[str], told: str
-) -> None:
-    done = serve(workspace, "--port", "0", *arguments)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert told in done.stderr
+    ]:
+        done = serve(workspace, "--port", "0", *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), (arguments, told)
+        assert told in done.stderr
 
 
 def test_beyond_this_machine_with_a_token(workspace: Path, folder: Path) -> None:
@@ -198,7 +198,9 @@ def test_a_server_that_runs_keeps_its_token(workspace: Path, folder: Path) -> No
 
 
 def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
-    warning = "commonplace: no token is asked for: every user of this machine can read and change this memory\n"
+    warning = (
+        "commonplace: no token is asked for: every user of this machine can read and change this memory\n"
+    )
     done = serve(workspace, "--daemon", "--port", "0", "--no-token", COMMONPLACE_SERVER_TOKEN="0" * 20)
     assert (done.returncode, done.stderr) == (0, warning)
     found = daemon.find(folder)
@@ -211,21 +213,17 @@ def test_without_a_token_it_warns(workspace: Path, folder: Path) -> None:
     assert done.stderr == warning
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
+def test_options_about_tokens_that_do_not_go_together(workspace: Path, folder: Path) -> None:
+    for arguments, code, told in [
         (["--no-token", "--token-file", "x"], 2, "--no-token goes with no other option about tokens"),
         (["--no-token", "--new-token"], 2, "--no-token goes with no other option about tokens"),
         (["--new-token", "--token-file", "x"], 2, "--new-token makes one of our own"),
         (["--new-token"], 1, "$COMMONPLACE_SERVER_TOKEN holds the one that is set"),
-    ],
-)
-def test_options_about_tokens_that_do_not_go_together(
-    workspace: Path, folder: Path, arguments: list[str], code: int, told: str
-) -> None:
-    done = serve(workspace, "--port", "0", *arguments, COMMONPLACE_SERVER_TOKEN="0" * 20)
-    assert done.returncode == code
-    assert told in done.stderr
+    ]:
+        given = ["-w", str(workspace), "serve", "--port", "0", *arguments]
+        done = CliRunner(env={"COMMONPLACE_SERVER_TOKEN": "0" * 20}).invoke(cli, given)
+        assert done.exit_code == code
+        assert told in done.stderr
 
 
 def test_a_server_whose_folder_is_removed_is_noted_again(workspace: Path, folder: Path) -> None:
@@ -272,24 +270,27 @@ def test_of_two_servers_the_one_that_lost_its_lock_ends(workspace: Path, folder:
     assert daemon.is_well(second)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path, number: int) -> None:
-    process = subprocess.Popen(
-        command("-w", workspace, "serve", "--port", "0"), stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    assert process.stderr is not None
-    first = process.stderr.readline()
-    assert "Ctrl-C ends it" in first
-    process.send_signal(number)
-    rest = process.communicate(timeout=60)[1]
-    assert process.returncode == 0
-    assert rest.endswith("ended\n")
-    assert "serving at" not in rest
-    assert "Traceback" not in rest
+def test_a_signal_ends_one_in_the_foreground(workspace: Path, folder: Path) -> None:
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        process = subprocess.Popen(
+            command("-w", workspace, "serve", "--port", "0"),
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        assert process.stderr is not None, number
+        first = process.stderr.readline()
+        assert "Ctrl-C ends it" in first, number
+        process.send_signal(number)
+        rest = process.communicate(timeout=60)[1]
+        assert process.returncode == 0, number
+        assert rest.endswith("ended\n"), number
+        assert "serving at" not in rest, number
+        assert "Traceback" not in rest, number
 
 
 def test_a_signal_while_models_load_ends_it_cleanly(workspace: Path, folder: Path) -> None:
-    for wait_s in (0.0, 0.1, 0.2, 0.4):
+    for wait_s in (0.0, 0.2):
         process = subprocess.Popen(
             command("-w", workspace, "serve", "--port", "0"),
             stderr=subprocess.PIPE, text=True, env=environment(),
@@ -330,15 +331,15 @@ def test_a_recycled_number_is_not_ended(tmp_path: Path, bystander: subprocess.Po
         daemon.stop(tmp_path)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", "{}", noted(0, ""), noted(-1, ""), '{"pid": "x"}'])
-def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path, text: str) -> None:
-    (tmp_path / daemon.STATE).write_text(text)
-    assert daemon.stop(tmp_path) is None
-    with (
-        atomic.locked(tmp_path / daemon.LOCK),
-        pytest.raises(ConfigError, match="does not say which process"),
-    ):
-        daemon.find(tmp_path)
+def test_a_note_that_says_nothing_ends_nothing(tmp_path: Path) -> None:
+    for text in ["", "{", "[]", "7", "{}", noted(0, ""), noted(-1, ""), '{"pid": "x"}']:
+        (tmp_path / daemon.STATE).write_text(text)
+        assert daemon.stop(tmp_path) is None, text
+        with (
+            atomic.locked(tmp_path / daemon.LOCK),
+            pytest.raises(ConfigError, match="does not say which process"),
+        ):
+            daemon.find(tmp_path)
 
 
 def test_another_server_on_the_port_is_not_taken_for_it(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -18,10 +17,9 @@ from starlette.routing import Route
 from commonplace.config.credentials import Secret
 from commonplace.servers import http, protocol
 from commonplace.servers.access import Access
-from commonplace.servers.service import Service
-
-from .conftest import Served
-from .test_protocol import MODERN, asked
+from commonplace.servers.methods import Service
+from tests.servers.conftest import Served
+from tests.servers.test_protocol import MODERN, asked
 
 Serve = Callable[..., Served]
 TOKEN = Secret("correct-horse-battery")
@@ -111,11 +109,12 @@ def test_batches_where_the_revision_has_them(serve: Serve) -> None:
     assert request(server, body=batch, MCP_Protocol_Version="2025-11-25")[0] == 400
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"NaN", b"7", b'"x"'])
-def test_what_is_no_message_is_refused(serve: Serve, body: bytes) -> None:
-    status, answer, _ = request(serve(), body=body)
-    assert (status, answer["id"]) == (400, None)
-    assert answer["error"]["code"] in (protocol.PARSE, protocol.INVALID)
+def test_what_is_no_message_is_refused(serve: Serve) -> None:
+    server = serve()
+    for body in [b"", b"{", b"\xff\xfe", b"[" * 50_000, b"NaN", b"7", b'"x"']:
+        status, answer, _ = request(server, body=body)
+        assert (status, answer["id"]) == (400, None), body
+        assert answer["error"]["code"] in (protocol.PARSE, protocol.INVALID), body
 
 
 def test_faults_in_arguments_are_answers(serve: Serve) -> None:
@@ -128,23 +127,22 @@ def test_faults_in_arguments_are_answers(serve: Serve) -> None:
     assert (status, answer["error"]["code"]) == (200, protocol.PARAMS)
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "OPTIONS", "HEAD"])
-def test_there_is_nothing_but_asking(serve: Serve, method: str) -> None:
-    status, _, headers = request(serve(), method)
-    assert (status, headers["allow"]) == (405, "POST")
+def test_there_is_nothing_but_asking(serve: Serve) -> None:
+    server = serve()
+    for method in ["GET", "DELETE", "PUT", "OPTIONS", "HEAD"]:
+        status, _, headers = request(server, method)
+        assert (status, headers["allow"]) == (405, "POST"), method
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
+def test_content_types(serve: Serve) -> None:
+    server = serve()
+    for headers, expected in [
         ({"Content_Type": "text/plain"}, 415), ({"Content_Type": "application/x-www-form-urlencoded"}, 415),
         ({"Content_Type": None}, 415), ({"Content_Type": "application/json; charset=utf-8"}, 200),
         ({"Accept": "text/html"}, 406), ({"Accept": "text/event-stream"}, 406), ({"Accept": "*/*"}, 200),
         ({"Accept": None}, 200), ({"Accept": "application/json;q=0.5"}, 200),
-    ],
-)  # fmt: skip
-def test_content_types(serve: Serve, headers: dict[str, str | None], expected: int) -> None:
-    assert request(serve(), body=asked("ping"), **headers)[0] == expected
+    ]:  # fmt: skip
+        assert request(server, body=asked("ping"), **headers)[0] == expected
 
 
 def test_a_body_that_is_too_large_is_not_read(serve: Serve) -> None:
@@ -170,29 +168,28 @@ def test_a_cut_request_leaves_the_server_alive(serve: Serve) -> None:
 # --- who is let in --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/health", "/none"])
-def test_rebound_names_and_foreign_pages_are_refused(serve: Serve, path: str) -> None:
+def test_rebound_names_and_foreign_pages_are_refused(serve: Serve) -> None:
     server = serve()
-    method = "GET" if path == "/health" else "POST"
-    assert request(server, method, path, asked("ping"), Host="evil.example")[0] == 421
-    assert request(server, method, path, Host=None)[0] in (400, 421)  # a body might meet a closed connection
-    assert request(server, method, path, asked("ping"), Origin="https://evil.example")[0] == 403
-    assert request(server, method, path, asked("ping"), Origin="null")[0] == 403
+    for path in ["/mcp", "/health", "/none"]:
+        method = "GET" if path == "/health" else "POST"
+        assert request(server, method, path, asked("ping"), Host="evil.example")[0] == 421
+        # A body might meet a closed connection.
+        assert request(server, method, path, Host=None)[0] in (400, 421)
+        assert request(server, method, path, asked("ping"), Origin="https://evil.example")[0] == 403
+        assert request(server, method, path, asked("ping"), Origin="null")[0] == 403
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_headers_that_two_programs_read_differently_are_refused(serve: Serve) -> None:
+    port = serve().port
+    for headers in [
         "Host: localhost\r\nHost: evil.example", "Host: localhost\r\nHost: localhost", "Host:",
         "Host: localhost/evil", "Host: [::1].evil", "Host: 127.0.0.1@evil", "Host: localhost.",
         "Host: localhost\r\nOrigin: http://localhost\r\nOrigin: http://evil.example",
         "Host: localhost\r\nOrigin:", "Host: evil.example\r\nX-Forwarded-Host: localhost",
-    ],
-)  # fmt: skip
-def test_headers_that_two_programs_read_differently_are_refused(serve: Serve, headers: str) -> None:
-    with socket.create_connection(("127.0.0.1", serve().port), 30) as raw:
-        raw.sendall(f"GET /health HTTP/1.1\r\n{headers}\r\n\r\n".encode())
-        assert raw.recv(100).split()[1] in (b"400", b"403", b"421")
+    ]:  # fmt: skip
+        with socket.create_connection(("127.0.0.1", port), 30) as raw:
+            raw.sendall(f"GET /health HTTP/1.1\r\n{headers}\r\n\r\n".encode())
+            assert raw.recv(100).split()[1] in (b"400", b"403", b"421"), headers
 
 
 def test_pages_of_this_machine_may_ask(serve: Serve) -> None:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from commonplace.servers import protocol
-from commonplace.servers.methods import METHODS
+from commonplace.servers.methods import METHODS, Service
 from commonplace.servers.protocol import Connection
-from commonplace.servers.service import Service
-
-from .test_protocol import asked
+from tests.servers.test_protocol import asked
 
 
 def got(service: Service, **params: object) -> Any:
@@ -42,9 +38,8 @@ def test_reflect_says_what_to_keep(service: Service, workspace: Path) -> None:
     assert len(list(workspace.rglob("*.md"))) == 3  # it is the model that writes
 
 
-@pytest.mark.parametrize(
-    ("params", "told"),
-    [
+def test_what_is_wrong_is_told(service: Service) -> None:
+    for params, told in [
         ({}, "name is missing"),
         ({"name": "recal"}, "unknown prompt 'recal'; there are recall, reflect"),
         ({"name": "recall"}, "the argument query is missing"),
@@ -55,9 +50,7 @@ def test_reflect_says_what_to_keep(service: Service, workspace: Path) -> None:
         ),
         ({"name": "recall", "arguments": {"query": 3}}, "an object of texts"),
         ({"name": "recall", "arguments": [1]}, "an object of texts"),
-    ],
-)
-def test_what_is_wrong_is_told(service: Service, params: dict[str, object], told: str) -> None:
-    error = got(service, **params)["error"]
-    assert error["code"] == protocol.PARAMS
-    assert told in error["message"]
+    ]:
+        error = got(service, **params)["error"]
+        assert error["code"] == protocol.PARAMS, (params, told)
+        assert told in error["message"]

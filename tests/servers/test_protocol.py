@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace import Memory, render
+from commonplace import Memory
+from commonplace.changes import runs
 from commonplace.cli import forgetting
-from commonplace.erasure import requests
-from commonplace.history import runs
+from commonplace.edit.forget import requests
+from commonplace.render import reports
 from commonplace.servers import protocol
-from commonplace.servers.methods import METHODS, described
+from commonplace.servers.methods import METHODS, Service, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
-from commonplace.servers.service import Service
 
 MODERN = {
     VERSION_KEY: "2026-07-28",
@@ -37,24 +37,27 @@ def respond(service: Service, message: object, connection: Connection | None = N
 # --- handshakes -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("wanted", "spoken"),
-    [(version, version) for version in protocol.HANDSHAKE]
-    + [("2026-07-28", "2025-11-25"), ("2031-01-01", "2025-11-25"), ("", "2025-11-25")],
-)
-def test_a_handshake_settles_the_revision(service: Service, wanted: str, spoken: str) -> None:
-    connection = Connection()
-    params = {
-        "protocolVersion": wanted,
-        "capabilities": {},
-        "clientInfo": {"name": "a b<!-- x", "version": "1"},
-    }
-    answer = respond(service, asked("initialize", params), connection)
-    assert answer["result"]["protocolVersion"] == spoken == connection.version
-    assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
-    assert answer["result"]["serverInfo"]["name"] == "commonplace"
-    assert "memory_search" in answer["result"]["instructions"]
-    assert connection.client == "a-b-----x"
+def test_a_handshake_settles_the_revision(service: Service) -> None:
+    for wanted, spoken in [(version, version) for version in protocol.HANDSHAKE] + [
+        ("2026-07-28", "2025-11-25"),
+        ("2031-01-01", "2025-11-25"),
+        ("", "2025-11-25"),
+    ]:
+        connection = Connection()
+        params = {
+            "protocolVersion": wanted,
+            "capabilities": {},
+            "clientInfo": {"name": "a b<!-- x", "version": "1"},
+        }
+        answer = respond(service, asked("initialize", params), connection)
+        assert answer["result"]["protocolVersion"] == spoken == connection.version
+        assert answer["result"]["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}, (
+            wanted,
+            spoken,
+        )
+        assert answer["result"]["serverInfo"]["name"] == "commonplace", (wanted, spoken)
+        assert "memory_search" in answer["result"]["instructions"], (wanted, spoken)
+        assert connection.client == "a-b-----x", (wanted, spoken)
 
 
 def test_a_handshake_without_a_revision_is_refused(service: Service) -> None:
@@ -74,34 +77,30 @@ def test_the_newest_revision_needs_no_handshake(service: Service) -> None:
     assert "ttlMs" not in result
 
 
-@pytest.mark.parametrize(
-    ("meta", "code"),
-    [
+def test_a_request_that_says_wrongly_what_it_speaks(service: Service) -> None:
+    for meta, code in [
         ({VERSION_KEY: "2026-07-28"}, protocol.PARAMS),
         ({VERSION_KEY: 7, CAPABILITIES_KEY: {}}, protocol.PARAMS),
         ({VERSION_KEY: "2027-01-01", CAPABILITIES_KEY: {}}, protocol.VERSION),
         ({VERSION_KEY: "2025-11-25", CAPABILITIES_KEY: {}}, protocol.VERSION),
-    ],
-)
-def test_a_request_that_says_wrongly_what_it_speaks(service: Service, meta: object, code: int) -> None:
-    error = respond(service, asked("tools/list", {"_meta": meta}))["error"]
-    assert error["code"] == code
-    if code == protocol.VERSION:
-        assert error["data"]["supported"] == ["2026-07-28"]
+    ]:
+        error = respond(service, asked("tools/list", {"_meta": meta}))["error"]
+        assert error["code"] == code
+        if code == protocol.VERSION:
+            assert error["data"]["supported"] == ["2026-07-28"], (meta, code)
 
 
-@pytest.mark.parametrize(("method", "meta"), [("ping", MODERN), ("server/discover", {}), ("initialise", {})])
-def test_methods_of_the_other_manner_are_not_found(service: Service, method: str, meta: object) -> None:
-    error = respond(service, asked(method, {"_meta": meta}))["error"]
-    assert (error["code"], method in error["message"]) == (protocol.NO_METHOD, True)
+def test_methods_of_the_other_manner_are_not_found(service: Service) -> None:
+    for method, meta in [("ping", MODERN), ("server/discover", {}), ("initialise", {})]:
+        error = respond(service, asked(method, {"_meta": meta}))["error"]
+        assert (error["code"], method in error["message"]) == (protocol.NO_METHOD, True)
 
 
 # --- messages -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("message", "id", "code"),
-    [
+def test_what_is_no_request_is_refused_with_its_id(service: Service) -> None:
+    for message, id, code in [
         (5, None, protocol.INVALID),
         ("ping", None, protocol.INVALID),
         (None, None, protocol.INVALID),
@@ -116,13 +115,9 @@ def test_methods_of_the_other_manner_are_not_found(service: Service, method: str
         (asked("ping", [1], id=4), 4, protocol.PARAMS),
         (asked("nothing", id=4), 4, protocol.NO_METHOD),
         ([], None, protocol.INVALID),
-    ],
-)
-def test_what_is_no_request_is_refused_with_its_id(
-    service: Service, message: object, id: object, code: int
-) -> None:
-    answer = respond(service, message)
-    assert (answer["id"], answer["error"]["code"], answer["jsonrpc"]) == (id, code, "2.0")
+    ]:
+        answer = respond(service, message)
+        assert (answer["id"], answer["error"]["code"], answer["jsonrpc"]) == (id, code, "2.0")
 
 
 def test_ids_come_back_as_they_were(service: Service) -> None:
@@ -151,20 +146,18 @@ def test_answers_and_notifications_are_not_answered(service: Service) -> None:
     assert not list(service.memory.workspace.memory_dir.glob("20[3-9]*"))
 
 
-@pytest.mark.parametrize(
-    "data", [b"{", b"", b"\xff", b'"\\ud8', b"[" * 100_000, b"NaN", b"1" * 5000, b"{'a': 1}"]
-)
-def test_what_is_no_json_is_refused(data: bytes) -> None:
-    with pytest.raises(Refusal) as refusal:
-        protocol.decode(data)
-    assert refusal.value.code == protocol.PARSE
+def test_what_is_no_json_is_refused() -> None:
+    for data in [b"{", b"", b"\xff", b'"\\ud8', b"[" * 100_000, b"NaN", b"1" * 5000, b"{'a': 1}"]:
+        with pytest.raises(Refusal) as refusal:
+            protocol.decode(data)
+        assert refusal.value.code == protocol.PARSE, data
 
 
-@pytest.mark.parametrize("value", ["茶", "\ud800", "\u2028", "a\nb"])
-def test_any_text_goes_out_as_one_line_of_utf8(value: str) -> None:
-    line = protocol.encode({"text": value})
-    assert b"\n" not in line
-    assert json.loads(line.decode()) == {"text": value}
+def test_any_text_goes_out_as_one_line_of_utf8() -> None:
+    for value in ["茶", "\ud800", "\u2028", "a\nb"]:
+        line = protocol.encode({"text": value})
+        assert b"\n" not in line, value
+        assert json.loads(line.decode()) == {"text": value}
 
 
 def test_batches_where_a_revision_has_them(service: Service) -> None:
@@ -221,13 +214,11 @@ def test_a_call_answers_text_and_data(service: Service) -> None:
     assert "'limt' is not allowed; allowed are query, limit" in result["content"][0]["text"]
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"name": 5}, {"name": "no"}, {"name": "memory_status", "arguments": [1]}]
-)
-def test_calls_of_nothing_are_refused(service: Service, params: object) -> None:
-    error = respond(service, asked("tools/call", params))["error"]
-    assert error["code"] == protocol.PARAMS
-    assert "memory_search" in error["message"] or "object" in error["message"]
+def test_calls_of_nothing_are_refused(service: Service) -> None:
+    for params in [{}, {"name": 5}, {"name": "no"}, {"name": "memory_status", "arguments": [1]}]:
+        error = respond(service, asked("tools/call", params))["error"]
+        assert error["code"] == protocol.PARAMS, params
+        assert "memory_search" in error["message"] or "object" in error["message"], params
 
 
 def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> None:
@@ -240,7 +231,9 @@ def test_a_client_is_noted_as_who_wrote(service: Service, workspace: Path) -> No
     assert "Tea at four. <!-- by: agent; agent: claude-code; at: " in note
 
 
-@pytest.mark.parametrize("name", [None, "", " ", "owner", "Owner ", "ｏｗｎｅｒ", "оwner", "owner.", "you", "tool"])
+@pytest.mark.parametrize(
+    "name", [None, "", " ", "owner", "Owner ", "ｏｗｎｅｒ", "оwner", "owner.", "you", "tool"]
+)
 def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> None:
     connection = Connection()
     greeting = {"protocolVersion": "2025-11-25", "clientInfo": {} if name is None else {"name": name}}
@@ -261,7 +254,7 @@ def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> No
             assert change.about.by == "agent"
             assert change.about.agent.casefold() not in {"owner", "you", "tool"}
             assert change.about.agent.isascii()
-        assert "owner" not in {cell for line in render.log_text(changes).split("\n") for cell in line.split()}
+        assert "owner" not in {cell for line in reports.log_text(changes).split("\n") for cell in line.split()}
 
 
 def test_what_a_client_without_a_name_asks_for_is_an_agents(workspace: Path, service: Service) -> None:
@@ -273,7 +266,7 @@ def test_what_a_client_without_a_name_asks_for_is_an_agents(workspace: Path, ser
     assert respond(service, asked("tools/call", params), connection)["result"]["structuredContent"]["approve"]
     (request,) = requests.listed(service.memory.workspace)
     assert request.agent == "agent"
-    assert " an agent asks to forget by text: ferns" in forgetting._asked(request)
+    assert " an agent asks to forget by text: ferns" in forgetting._described(request)
 
 
 # --- whatever is sent -----------------------------------------------------------------------------------

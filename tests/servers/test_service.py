@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from commonplace import Memory
-from commonplace.embedding import registry
-from commonplace.embedding.base import Spec
-from commonplace.servers.service import Service
-
-from ..cli.conftest import workspace as workspace  # three notes
-from ..embedding.server import Server
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.spec import Spec
+from commonplace.servers.methods import Service
+from tests.cli.conftest import workspace as workspace
+from tests.providers.server import Server
 
 
 def test_threads_share_one_memory(workspace: Path) -> None:
@@ -36,7 +35,7 @@ def test_getting_ready_loads_the_model_and_records_nothing(
     monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "builtin")
     service = Service(lambda: Memory.open(workspace))
     service.memory.sync()
-    model: Any = registry.create(Spec("builtin"))
+    model: Any = EMBEDDERS.create(Spec("builtin"))
     model.shared._begin()  # as in a process that has just started
     service.warm()
     assert model.shared.loaded

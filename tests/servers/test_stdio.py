@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.servers import protocol, stdio
-from commonplace.servers.service import Service
-
-from ..cli.test_program import HEAVY, imported
-from .conftest import Client
+from commonplace.servers.methods import Service
+from tests.cli.test_program import HEAVY, imported
+from tests.servers.conftest import Client
 
 GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 

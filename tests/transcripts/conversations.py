@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.transcripts import ours
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 ASKED = "Where does the kestrel service run?\nI forgot."
 LOOKED = "Let me look."

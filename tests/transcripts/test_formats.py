@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.chunking import turns as speakers
-from commonplace.config import table
-from commonplace.errors import NoteUnreadable
+from commonplace.base.errors import NoteUnreadable
+from commonplace.config import settings
+from commonplace.markdown import turns as speakers
 from commonplace.transcripts import formats, reading
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
@@ -39,7 +39,7 @@ def sample(request: pytest.FixtureRequest) -> Sample:
 
 
 def test_the_settings_know_every_format() -> None:
-    assert sorted(table.TRANSCRIPTS) == sorted([formats.AUTO, *(row.name for row in formats.FORMATS)])
+    assert sorted(settings.TRANSCRIPTS) == sorted([formats.AUTO, *(row.name for row in formats.FORMATS)])
     assert {made().format for made in SAMPLES.values()} == {row.name for row in formats.FORMATS}
 
 
@@ -186,7 +186,7 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(sample: Sample, share: float)
 @given(
     data=st.binary(max_size=400),
     ending=st.sampled_from([".jsonl", ".json", ".zip"]),
-    name=st.sampled_from(table.TRANSCRIPTS),
+    name=st.sampled_from(settings.TRANSCRIPTS),
 )
 def test_bytes_are_read_or_a_damaged_archive(data: bytes, ending: str, name: str) -> None:
     if ending == ".zip":
@@ -217,7 +217,7 @@ VALUES = st.recursive(
 )
 
 
-@given(values=st.lists(VALUES, max_size=4), name=st.sampled_from(table.TRANSCRIPTS))
+@given(values=st.lists(VALUES, max_size=4), name=st.sampled_from(settings.TRANSCRIPTS))
 def test_no_value_of_another_shape_is_an_error(values: list[object], name: str) -> None:
     rows = "\n".join(map(json.dumps, values)).encode()
     assert len(reading.note(io.BytesIO(rows), "x.jsonl", name).lines) == len(values)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.agent import amendments, answers
 from commonplace.agent.answers import Answer, Caller
-from commonplace.errors import PreviewOutdated
+from commonplace.base.errors import PreviewOutdated
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.types.erasure import Erasure, Selection, SelectionKind
+    from commonplace.types.changes import Erasure, Selection, SelectionKind
 
 FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
@@ -28,7 +28,7 @@ STALE = (
 
 def correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     """Strike a statement and put the new one beside it; what cannot be done is told with the near misses."""
-    from commonplace.revision.finding import StatementNotFound
+    from commonplace.edit.resolve import StatementNotFound
 
     try:
         done = memory.correct(
@@ -44,8 +44,8 @@ def correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
 
 def _reason(why: str) -> str:
     """A reason as the record may keep it: one line of words, without secrets and private parts."""
-    from commonplace import screen
-    from commonplace.notes.redact import redact, strip_private
+    from commonplace.redaction.redact import redact, strip_private
+    from commonplace.render import screen
 
     return screen.one_line(redact(strip_private(why))[0])[:LONGEST_REASON]
 
@@ -87,7 +87,7 @@ def _left_to_the_owner(
     memory: Memory, selection: Selection, preview: Erasure, text: str, caller: Caller
 ) -> Answer:
     """Write down what is asked for, where nobody can be asked now."""
-    from commonplace.erasure import requests
+    from commonplace.edit.forget import requests
 
     kept = requests.keep(memory.workspace, selection, preview, agent=caller.name, session=caller.session)
     return amendments.waiting(selection, preview, text, kept.code)
@@ -104,7 +104,7 @@ def awaiting(memory: Memory, given: Mapping[str, Any]) -> str:
 
 
 def _selection(given: Mapping[str, Any]) -> Selection:
-    from commonplace.types.erasure import Selection
+    from commonplace.types.changes import Selection
 
     what = given["what"].strip()
     return Selection(given.get("kind") or _kind(what), what)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.agent.answers import NOTE, Answer, Said, failed, framed
 
 if TYPE_CHECKING:
-    from commonplace.types.corrections import Corrected
-    from commonplace.types.erasure import Erased, Erasure, Selection
-    from commonplace.types.statements import Cited
+    from commonplace.types.changes import Corrected, Erased, Erasure, Selection
+    from commonplace.types.notes import Cited
 
 MOST_SHOWN = 40  # places of a preview; the rest is counted
 EXCERPT = 160  # characters of each
@@ -31,8 +30,8 @@ def request(selection: Selection) -> str:
 
 def preview(selection: Selection, found: Erasure) -> str:
     """Say what would be erased, for a person to approve of: how much, where, in which words."""
-    from commonplace import screen
-    from commonplace.erasure import naming
+    from commonplace.edit.forget import words
+    from commonplace.render import screen
 
     notes = _read(found)
     lines = [f"Would erase for good, by {selection.kind}: {_counted(found.places)}."]
@@ -42,7 +41,7 @@ def preview(selection: Selection, found: Erasure) -> str:
         lines.append(f"and {len(notes) - MOST_SHOWN} more places in notes")
     if selection.kind == "person":
         names = (selection.value, *selection.also)
-        lines += filter(None, [naming.told(names, (one.text for one in notes))])
+        lines += filter(None, [words.name_longer(names, (one.text for one in notes))])
     return "\n".join([*lines, *(f"Out of reach: {one}" for one in _unreachable(found))])
 
 
@@ -159,6 +158,6 @@ def uncorrected(message: str, near: Iterable[Cited]) -> Answer:
 
 
 def _cited(statements: Iterable[Cited]) -> str:
-    from commonplace import screen
+    from commonplace.render import screen
 
     return "\n".join(f"{one.citation}: {screen.one_line(one.text)}" for one in statements)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace import estimates
+from commonplace.base import tokens as estimates
 
 if TYPE_CHECKING:
     from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
@@ -36,8 +36,8 @@ class Caller:
 
     def __post_init__(self) -> None:
         """Take no secret in a name, and no name that says who wrote something rather than which agent did."""
-        from commonplace.notes.redact import redact, strip_private
-        from commonplace.types.entries import NO_AGENT
+        from commonplace.redaction.redact import redact, strip_private
+        from commonplace.types.changes import NO_AGENT
 
         agent = redact(strip_private(self.agent))[0]
         object.__setattr__(self, "agent", "" if agent.strip().casefold() in NO_AGENT else agent)
@@ -45,7 +45,7 @@ class Caller:
     @property
     def name(self) -> str:
         """The agent by its name, or as one: a change without a name is the owner's."""
-        from commonplace.types.entries import UNNAMED
+        from commonplace.types.changes import UNNAMED
 
         return self.agent or UNNAMED
 
@@ -78,10 +78,10 @@ def failed(message: str) -> Answer:
 
 def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one."""
-    from commonplace import screen
-    from commonplace.search import documents, layers
+    from commonplace.render import screen
+    from commonplace.search import layers, query_document
 
-    pattern = screen.matcher(documents.words(query))
+    pattern = screen.matcher(query_document.words(query))
     blocks: list[str] = []
     data: list[dict[str, Any]] = []
     room = budget - estimates.about(framed(""))
@@ -106,9 +106,9 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
 
 def framed(text: str) -> str:
     """Put text in the frame that marks what was recalled, and that it cannot close."""
-    from commonplace.search import disclose
+    from commonplace.search import pack
 
-    return disclose.framed((), text)
+    return pack.framed((), text)
 
 
 def _remarks(result: SearchResult) -> list[str]:
@@ -118,11 +118,11 @@ def _remarks(result: SearchResult) -> list[str]:
 
 def _block(number: int, hit: Hit, layer: str) -> str:
     """A hit in the lines that a layer shows of it."""
-    from commonplace import render, screen
+    from commonplace.render import hits, screen
 
     if layer == "index":
-        return f"{number}. {render.row(hit).text}"
-    head = " · ".join([screen.one_line(hit.citation), *render.about(hit), f"{hit.score:.2f}"])
+        return f"{number}. {hits.row(hit).text}"
+    head = " · ".join([screen.one_line(hit.citation), *hits.about(hit), f"{hit.score:.2f}"])
     contexts = [f"({screen.one_line(context)})" for context in hit.contexts]
     also = [f"also in {', '.join(other.citation for other in hit.others)}"] if hit.others else []
     return "\n".join([f"{number}. {head}", *contexts, screen.clean(hit.text), *also])
@@ -161,9 +161,9 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
 
     `get` reads a reference; it may name lines itself, which a first line that is given outdoes.
     """
-    from commonplace.notes import excerpt
+    from commonplace.markdown import references
 
-    wanted = excerpt.parse_reference(path)
+    wanted = references.parse_reference(path)
     start = wanted.first if first is None else first
     asked = None if first is not None or wanted.last is None else wanted.last - start + 1
     most = min(MOST_LINES, lines or asked or MOST_LINES)
@@ -199,7 +199,7 @@ def _bounded(lines: tuple[str, ...]) -> tuple[list[str], bool]:
 
 
 def _numbered(lines: list[str], first: int) -> str:
-    from commonplace import screen
+    from commonplace.render import screen
 
     return "\n".join(f"{number}  {screen.clean(line)}" for number, line in enumerate(lines, first))
 
@@ -208,11 +208,11 @@ def around(timeline: Timeline) -> Answer:
     """Show what surrounds an anchor in time; what is furthest away is left out of too much."""
     from dataclasses import replace
 
-    from commonplace import render
+    from commonplace.render import reports
 
     kept = _nearest(timeline.moments)
     left_out = len(timeline.moments) - len(kept)
-    text = render.timeline_text(replace(timeline, moments=tuple(kept)))
+    text = reports.timeline_text(replace(timeline, moments=tuple(kept)))
     told = [f"{left_out} more are left out; ask for fewer, or read notes."] if left_out else []
     moments = [_moment_data(moment) for moment in kept]
     about = {"anchor": timeline.anchor, "moments": moments, "left_out": left_out, "stale": timeline.stale}
@@ -251,7 +251,7 @@ def _moment_data(moment: Moment) -> dict[str, Any]:
 
 def written(entry: Written) -> Answer:
     """Say where an entry went, and what was taken out of it."""
-    from commonplace.types.results import cite
+    from commonplace.types import cite
 
     citation = cite(entry.path, entry.start_line, entry.end_line)
     lines = entry.end_line - entry.start_line + 1
@@ -264,6 +264,7 @@ def written(entry: Written) -> Answer:
 
 def state(status: Status) -> Answer:
     """Describe the memory: what it holds, how fresh it is, what answers."""
-    from commonplace import render
+    from commonplace.render import reports
+    from commonplace.types.data import to_data
 
-    return Answer("\n".join([render.status_text(status), *status.warnings]), render.status_data(status))
+    return Answer("\n".join([reports.status_text(status), *status.warnings]), to_data(status))

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
-from commonplace import estimates
-from commonplace.agent import pieces
-from commonplace.agent.injected import Injected, trimmed
-from commonplace.agent.pieces import Piece
-from commonplace.errors import CommonplaceError, ConfigError, UnknownCollection
+from commonplace.agent import chunks
+from commonplace.agent.chunks import Piece
+from commonplace.agent.seen import Injected, trimmed
+from commonplace.base import tokens as estimates
+from commonplace.base.errors import CommonplaceError, ConfigError, UnknownCollection
 from commonplace.memory import Memory
 from commonplace.render import count
-from commonplace.search import disclose
-from commonplace.search.repeats import Told
+from commonplace.search import pack
+from commonplace.search.dedupe import Told
 from commonplace.types import Hit, Level, Recall
 
 RECALL = "recall"
@@ -80,7 +80,7 @@ class Block:
     @property
     def _room(self) -> int:
         """What is left beside the frame."""
-        return 4 * self.budget - estimates.quarters(disclose.enclosed([])) - self._used
+        return 4 * self.budget - estimates.quarters(pack.enclosed([])) - self._used
 
     def take(self, name: str, found: Iterable[Piece], cap: int) -> None:
         """Take the first pieces that fit into the cap of a part; what does not is passed over."""
@@ -110,7 +110,7 @@ class Block:
                 fresh.append(piece)
             else:
                 self._leave(piece, GIVEN)
-        self._show(name, pieces.joined(fresh))
+        self._show(name, chunks.joined(fresh))
 
     def recall(self, message: str, today: date) -> None:
         """Add the recall for a message, without what stands in the block."""
@@ -122,7 +122,7 @@ class Block:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return
         wanted = list(self._unsaid(found.hits))
-        composed = disclose.compose(wanted, budget)
+        composed = pack.compose(wanted, budget)
         if unfit := found.left_out + composed.left_out:
             lost = max(0, _tokens(wanted) - _tokens(composed.hits))
             why = f"no room in the {budget} tokens of this part"
@@ -145,7 +145,7 @@ class Block:
 
     def context(self) -> Context:
         """The block as it stands now."""
-        text = disclose.enclosed(part.text for part in self._parts) if self._parts else ""
+        text = pack.enclosed(part.text for part in self._parts) if self._parts else ""
         found = self._found
         trouble = [*self._memory.settings.warnings, *filter(None, [self._injected.trouble])]
         return Context(
@@ -177,7 +177,7 @@ class Block:
 
     def _show(self, name: str, hits: Sequence[Hit]) -> None:
         self._passages += hits
-        for joined, text in disclose.blocks(hits):
+        for joined, text in pack.blocks(hits):
             self._parts.append(Part(name, text, estimates.about(text), joined.citation))
 
 
@@ -197,7 +197,7 @@ def _stands(shown: Set[tuple[str, str]], path: str, line: str) -> bool:
 
 def _size(chosen: Sequence[Piece]) -> int:
     """What pieces take in the block, their line ends included."""
-    return sum(estimates.quarters(text) + 1 for _, text in disclose.blocks(pieces.joined(chosen)))
+    return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(chunks.joined(chosen)))
 
 
 def _touch(hit: Hit, other: Hit) -> bool:

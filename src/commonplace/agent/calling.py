@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.agent import answers, tools
 from commonplace.agent.amending import FORGETS
-from commonplace.deadline import Deadline
-from commonplace.types.conversation import Call, ToolExecution, Turn
+from commonplace.base.deadline import Deadline
+from commonplace.types.events import Call, ToolExecution, Turn
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -166,7 +166,7 @@ def kept(turn: Turn) -> Turn:
     if turn.role != "tool":
         calls = (replace(call, arguments=UNTOLD) if call.name == FORGETS else call for call in turn.calls)
         return replace(turn, calls=tuple(calls))
-    from commonplace.notes.redact import redact_personal
+    from commonplace.redaction.redact import redact_personal
 
     return replace(turn, text=redact_personal(turn.text)[0])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.types.erasure import Erasure
+    from commonplace.types.changes import Erasure
 
 LASTS_S = 600.0  # long enough to read a preview and to be asked; a conversation later it is asked anew
 MOST = 32  # previews that wait at once; the oldest goes

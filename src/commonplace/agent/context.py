@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 
-from commonplace.agent import pieces
+from commonplace.agent import chunks
 from commonplace.agent.block import RECALL, Block, Context, LeftOut, Part
-from commonplace.agent.injected import Injected
-from commonplace.agent.pieces import Piece
+from commonplace.agent.chunks import Piece
+from commonplace.agent.seen import Injected
+from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.config.settings import Prompt
-from commonplace.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.memory import Memory
 from commonplace.types import Note
 
@@ -94,24 +94,24 @@ class ContextBuilder:
     def _long_term(self, block: Block, today: date) -> list[Piece]:
         workspace = self.memory.workspace
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
-        return self._read(block, path, pieces.of_sections, today)
+        return self._read(block, path, chunks.of_sections, today)
 
     def _daily(self, block: Block, today: date) -> list[Piece]:
         found: list[Piece] = []
         try:
             days = [today - timedelta(days=back) for back in range(self.settings.days)]
-            paths = [path for day in days for path in pieces.daily_notes(self.memory, day)]
+            paths = [path for day in days for path in chunks.daily_notes(self.memory, day)]
         except NoteUnreadable as error:
             block.left_out.append(LeftOut(DAILY, str(error)))
             return found
         for path in paths:
-            found += self._read(block, path, pieces.of_entries, today)
+            found += self._read(block, path, chunks.of_entries, today)
         return sorted(found, key=lambda piece: piece.newness, reverse=True)
 
     def _files(self, block: Block, today: date) -> list[Piece]:
         found: list[Piece] = []
         for path in self.settings.file_names:
-            read = self._read(block, path, pieces.of_sections, today, missing_ok=True)
+            read = self._read(block, path, chunks.of_sections, today, missing_ok=True)
             found += sorted(read, key=lambda piece: piece.hits[0].start_line)
         return found
 
@@ -125,7 +125,7 @@ class ContextBuilder:
     ) -> list[Piece]:
         """The pieces of a note; none, and a line in the report, where it cannot be read."""
         try:
-            note: Note = pieces.read(self.memory, path)
+            note: Note = chunks.read(self.memory, path)
         except CommonplaceError as error:
             if not (missing_ok and isinstance(error, NoteNotFound)):
                 block.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: ")))

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace import paths
 from commonplace.agent import answers
 from commonplace.agent.tools import Answer, Caller, Tool
+from commonplace.base import paths
+from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.base.root import Root
-from commonplace.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -36,8 +36,8 @@ def excerpt(root: Path, reference: str) -> Excerpt:
     Neither what is hidden nor what leaves the folder by its real path can be read. Raises OutsideRoots,
     NoteNotFound with what is there, NoteUnreadable.
     """
-    from commonplace.notes import excerpt as excerpts
-    from commonplace.notes.parse import decode, parse
+    from commonplace.markdown import references as excerpts
+    from commonplace.markdown.document import decode, parse
 
     wanted = excerpts.parse_reference(reference)
     if not wanted.path:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from commonplace.agent.lanes import Count, Lane, Limits
+from commonplace.agent.runner import Count, Lane, Limits
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from commonplace.types.conversation import SessionEvent
+from commonplace.types.events import SessionEvent
 
 if TYPE_CHECKING:
     from commonplace.agent.hooks import HookManager

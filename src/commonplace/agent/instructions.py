@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
-from commonplace.errors import ConfigError
 
 Language = Literal["auto", "en", "zh"]
 LANGUAGES = ("auto", "en", "zh")

@@ -26,20 +26,20 @@ from commonplace.agent.store import prefetch
 from commonplace.agent.summarizing import SummaryHook
 from commonplace.agent.tools import TOOLS, Tool
 from commonplace.agent.worker import IndexWorker
-from commonplace.errors import CommonplaceError
-from commonplace.lifecycle import dialogue
-from commonplace.lifecycle.compaction import Compactor
-from commonplace.lifecycle.summaries import Summarizer
-from commonplace.llm.base import Completion, Message, ToolSpec
-from commonplace.refusals import TooLarge
-from commonplace.sessions.transcript import Transcript
+from commonplace.base.errors import CommonplaceError
+from commonplace.providers.llm.base import Completion, Message, ToolSpec
+from commonplace.providers.refusals import TooLarge
+from commonplace.transcripts.session import Transcript
 from commonplace.types import Call, CompactionEvent, MessageEvent, SessionEvent, ToolExecution, Turn
+from commonplace.upkeep import dialogue
+from commonplace.upkeep.compaction import Compactor
+from commonplace.upkeep.summaries import Summarizer
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from commonplace.llm.client import Client
     from commonplace.memory import Memory
+    from commonplace.providers.llm.client import Client
 
 Show = Callable[[str, str], None]  # of what kind it is (text, recall, tool, note), and the words
 PURPOSE = "chat"

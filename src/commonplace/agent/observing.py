@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from commonplace.agent.hooks import AgentHook
-from commonplace.lifecycle.observations import Observer
+from commonplace.upkeep.observations import Observer
 
 if TYPE_CHECKING:
     from commonplace.config import Settings

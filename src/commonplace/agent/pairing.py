@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 INTERRUPTED = "interrupted: there is no result"
 NOT_KEPT = "the result was not kept"  # that of a search is left out of a transcript

@@ -9,14 +9,15 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace import paths
-from commonplace.agent import pieces
+from commonplace.agent import chunks
 from commonplace.agent.context import Context, ContextBuilder
-from commonplace.errors import NoteNotFound, NoteUnreadable
-from commonplace.history import applying
+from commonplace.base import paths
+from commonplace.base.errors import NoteNotFound, NoteUnreadable
+from commonplace.changes import transaction
+from commonplace.markdown.document import Document
 from commonplace.memory import Memory
-from commonplace.notes import files, masks
-from commonplace.types.revisions import About, Change
+from commonplace.redaction import masks
+from commonplace.types.changes import About, Change
 
 if TYPE_CHECKING:
     from commonplace.types import Recall, Written
@@ -45,7 +46,7 @@ class MemoryStore:
         day = now.date() if isinstance(now, datetime) else now or date.today()
         workspace = self.memory.workspace
         try:
-            note = pieces.read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
+            note = chunks.read(self.memory, workspace.daily(day).relative_to(workspace.root).as_posix())
         except NoteNotFound:
             return ""
         return "".join(f"{line}\n" for line in note.lines)
@@ -64,7 +65,7 @@ class MemoryStore:
             data = paths.read_contained(path, [self.memory.workspace.root])
         except NoteNotFound:
             data = b""
-        text = files.decode(path, data)
+        text = Document.read(data, str(path)).checked().text
         with self._lock:
             self._read = _hash(text)
         return masks.mask(_unix(text)).text
@@ -83,17 +84,18 @@ class MemoryStore:
         about = About("write", f"rewrite {place}", "an agent replaced it", "agent", agent, session)
         written = ""
 
-        def compose(read: applying.Read) -> Sequence[Change]:
+        def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal written
             before = read(place)
-            written = self._composed(path, files.decode(path, before or b""), _unix(text))
-            return [Change(place, before, files.encode(before or b"", written))]
+            document = Document.read(before or b"", str(path)).checked()
+            written = self._composed(path, document.text, _unix(text))
+            return [Change(place, before, document.with_text(written).data)]
 
         for attempt in range(_ATTEMPTS):
             try:
-                applying.rewrite(workspace, compose, about, settings=self.memory.settings.history)
+                transaction.rewrite(workspace, compose, about, settings=self.memory.settings.history)
                 break
-            except applying.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
+            except transaction.FileChanged:  # by an editor, which knows of no lock; what it wrote is read now
                 if attempt == _ATTEMPTS - 1:
                     raise
         with self._lock:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from commonplace.agent.hooks import AgentHook
-from commonplace.errors import CommonplaceError
+from commonplace.base.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.lifecycle.summaries import Summarizer
-    from commonplace.types.conversation import MessageEvent, SessionEvent
+    from commonplace.types.events import MessageEvent, SessionEvent
+    from commonplace.upkeep.summaries import Summarizer
 
 _LATER_S = 2.0  # what a manager of hooks waits for this one longer than the hook itself does
 logger = logging.getLogger("commonplace.summaries")

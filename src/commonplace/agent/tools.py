@@ -10,7 +10,7 @@ from commonplace.agent import amending, answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
 from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
-from commonplace.errors import CommonplaceError, ConfigError
+from commonplace.base.errors import CommonplaceError, ConfigError
 
 if TYPE_CHECKING:
     from datetime import date
@@ -83,7 +83,7 @@ def known() -> list[str]:
 
 def _problem(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> str:
     """What does not fit a schema, in the words of whoever gave the arguments."""
-    from commonplace.llm import schemas
+    from commonplace.providers.llm import schemas
 
     return schemas.problem(dict(arguments), schema).removeprefix("$").removeprefix(".").removeprefix(": ")
 
@@ -114,11 +114,11 @@ def _filtered(given: Mapping[str, Any]) -> str:
             filters.append(f'{name}:"{value}"')
     if not filters:
         return str(given["query"])
-    from commonplace.search import documents
+    from commonplace.search import query_document
 
     told, query = " ".join(filters), str(given["query"])
     # Before a question: an open quotation mark in it would take in what follows. A document has lines.
-    return f"{told} {query}" if documents.parse(query) is None else f"{query}\nlex: {told}"
+    return f"{told} {query}" if query_document.parse(query) is None else f"{query}\nlex: {told}"
 
 
 def _get(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:

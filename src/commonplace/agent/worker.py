@@ -19,13 +19,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from commonplace.agent.chores import Chore
-from commonplace.errors import CommonplaceError
-from commonplace.lifecycle.spool import Spool
+from commonplace.base.errors import CommonplaceError
+from commonplace.upkeep.spool import Spool
 
 if TYPE_CHECKING:
-    from commonplace.lifecycle.enrichment import Enricher
     from commonplace.memory import Memory
     from commonplace.types import Entry
+    from commonplace.upkeep.enrichment import Enricher
 
 MEGABYTE = 1_000_000
 _AT_ONCE = 100  # entries that one append to the spool takes
@@ -223,7 +223,7 @@ def _enricher(memory: Memory) -> Enricher | None:
     """Who gives observations types and titles, where the settings ask for it."""
     if not memory.settings.observe.enrich:
         return None
-    from commonplace.lifecycle import enrichment
+    from commonplace.upkeep import enrichment
 
     return enrichment.of_memory(memory)
 

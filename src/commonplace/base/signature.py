@@ -78,7 +78,7 @@ def _read(roots: Sequence[Root]) -> tuple[bytes, ...] | None:
 
 def _make(roots: Sequence[Root]) -> tuple[bytes, ...] | None:
     for root in roots:
-        # Written aside and linked: who reads it while it is made finds the whole key or none.
+        # Written aside and linked: a reader finds the whole key or none.
         beside = f"{KEY_FILE}.{os.urandom(4).hex()}"
         with suppress(OSError):
             root.create(beside, os.urandom(_KEY_BYTES).hex().encode() + b"\n")

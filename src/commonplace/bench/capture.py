@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.bench.grid import grid
 from commonplace.bench.metrics import percentile
+from commonplace.render import screen
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -61,7 +61,7 @@ def as_text(found: Capture) -> str:
     """One row a figure."""
     rows = [[row.name, *(f"{value:.3f} ms" for value in (row.p50, row.p99, row.max))] for row in found.rows]
     head = f"{found.written:,} entries submitted, all in the note {found.written_s:.2f} s after the last"
-    return f"{head}\n\n{grid(('', 'p50', 'p99', 'max'), rows, left=(0,))}"
+    return "\n".join([head, "", *screen.table([["", "p50", "p99", "max"], *rows], right=(1, 2, 3))])
 
 
 def _measured(memory: Memory, count: int) -> Capture:

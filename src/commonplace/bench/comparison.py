@@ -1,21 +1,47 @@
-"""Two result files of one question set side by side: what differs, and whether chance would do the same."""
+"""Two result files of one question set side by side: what differs, and whether chance would do the same.
+
+Chance is asked by paired bootstrap over the questions: Efron and Tibshirani, An Introduction to the
+Bootstrap, 1993, chapter 13 for the percentile interval, chapter 16 for the test, which moves the differences
+to a mean of zero and asks how often chance gives as much.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.bench import bootstrap, metrics
-from commonplace.bench.bootstrap import Difference
-from commonplace.bench.datasets import Answer
-from commonplace.bench.grid import grid
-from commonplace.bench.sets import QuestionSet
-from commonplace.errors import ConfigError
-from commonplace.paths import shown
-from commonplace.render import count
+from commonplace.base.errors import ConfigError
+from commonplace.base.paths import shown
+from commonplace.bench import metrics
+from commonplace.bench.questions import Answer, QuestionSet
+from commonplace.render import count, screen
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+RESAMPLES = 10_000
+SEED = 0
+BLOCK = 4_000_000  # draws made at once: 32 MB
+ROUNDING = 1e-12  # means that should be equal differ by this much
 Figures = Mapping[str, Mapping[str, float]]
+
+
+class Difference(NamedTuple):
+    """A mean difference, its 95 % interval, and the p of no difference."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +73,16 @@ def compare(asked: QuestionSet, first: Mapping[str, Answer], second: Mapping[str
     Raises ConfigError for a missing workspace, and for a file that answers none of the questions.
     """
     both = (first, second)
-    scored = tuple(score(asked, answers) for answers in both)
+    scored = [score(asked, answers) for answers in both]
     for name, figures, answers in zip("AB", scored, both, strict=True):
         if figures and answers.keys().isdisjoint(figures):
-            told = f"answers none of the questions of {shown(asked.path)}; it belongs to another set"
-            raise ConfigError(name, told)
+            other = f"answers none of the questions of {shown(asked.path)}; it belongs to another set"
+            raise ConfigError(name, other)
     known = {question.id for question in asked.questions}
     return Comparison(
         rows=tuple(_rows(*scored)),
-        missing=_pair([len(scored[0].keys() - answers.keys()) for answers in both]),
-        unknown=_pair([len(answers.keys() - known) for answers in both]),
+        missing=(len(scored[0].keys() - first.keys()), len(scored[0].keys() - second.keys())),
+        unknown=(len(first.keys() - known), len(second.keys() - known)),
     )
 
 
@@ -80,53 +106,73 @@ def _rows(first: Figures, second: Figures) -> list[Row]:
 
     rows: dict[str, Row] = {}
     names = list(dict.fromkeys(name for figures in first.values() for name in figures))
-    for group in _same_questions(first, names):
+    counts = {name: sum(name in own for own in first.values()) for name in names}
+    # Figures that the same number of questions have are compared at once: only `fresh1st` is not had by all.
+    for number in sorted(set(counts.values())):
+        group = [name for name in names if counts[name] == number]
         ids = [id_ for id_, figures in first.items() if group[0] in figures]
         tables = [np.array([[one[id_][name] for name in group] for id_ in ids]) for one in (first, second)]
-        found = bootstrap.paired(tables[1] - tables[0])
+        differences = paired(tables[1] - tables[0])
         means = [table.mean(axis=0) for table in tables]
         for place, name in enumerate(group):
             one, other = (float(mean[place]) for mean in means)
-            rows[name] = Row(name, len(ids), one, other, found[place])
+            rows[name] = Row(name, len(ids), one, other, differences[place])
     return [rows[name] for name in names]
 
 
-def _same_questions(figures: Figures, names: Sequence[str]) -> list[list[str]]:
-    """Group figures that the same number of questions have: only `fresh1st` is not had by all."""
-    counts = {name: sum(name in own for own in figures.values()) for name in names}
-    return [[name for name in names if counts[name] == count] for count in sorted(set(counts.values()))]
+def paired(differences: Floats) -> list[Difference]:
+    """Return how sure the mean of each column is; `differences` is (questions, figures), at least one row."""
+    import numpy as np
+
+    observed = differences.mean(axis=0)
+    means = np.concatenate(list(_resampled(differences)))
+    low, high = np.percentile(means, (2.5, 97.5), axis=0)
+    as_far = np.abs(means - observed) >= np.abs(observed) - ROUNDING
+    p = (as_far.sum(axis=0) + 1) / (RESAMPLES + 1)
+    return [Difference(*map(float, row)) for row in zip(observed, low, high, p, strict=True)]
 
 
-def _pair(counts: Sequence[int]) -> tuple[int, int]:
-    return counts[0], counts[1]
+def _resampled(differences: Floats) -> Iterator[Floats]:
+    """Yield the means of samples as large as the set, some samples at a time: (samples, figures)."""
+    import numpy as np
 
-
-# --- as text and as JSON --------------------------------------------------------------------------------
+    chance = np.random.default_rng(SEED)
+    count = len(differences)
+    block = max(1, BLOCK // count)
+    for start in range(0, RESAMPLES, block):
+        samples = min(block, RESAMPLES - start)
+        drawn = chance.integers(count, size=(samples, count))
+        drawn += np.arange(samples)[:, None] * count
+        times = np.bincount(drawn.ravel(), minlength=samples * count).reshape(samples, count)
+        yield times @ differences / count
 
 
 def as_text(comparison: Comparison) -> str:
     """One row a figure; a star where the interval leaves zero out."""
-    head = ("figure", "n", "A", "B", "B - A", "95 % interval", "p", "")
     rows = [
-        [
-            row.figure,
-            str(row.n),
-            f"{row.first:.4f}",
-            f"{row.second:.4f}",
-            f"{row.difference.mean:+.4f}",
-            f"[{row.difference.low:+.4f}, {row.difference.high:+.4f}]",
-            f"{row.difference.p:.4f}",
-            "*" if is_sure(row.difference) else "",
-        ]
-        for row in comparison.rows
+        ["figure", "n", "A", "B", "B - A", "95 % interval", "p", ""],
+        *(
+            [
+                row.figure,
+                str(row.n),
+                f"{row.first:.4f}",
+                f"{row.second:.4f}",
+                f"{row.difference.mean:+.4f}",
+                f"[{row.difference.low:+.4f}, {row.difference.high:+.4f}]",
+                f"{row.difference.p:.4f}",
+                "*" if row.difference.is_sure else "",
+            ]
+            for row in comparison.rows
+        ),
     ]
-    lines = [grid(head, rows), "", f"{bootstrap.RESAMPLES:,} resamples; * the interval leaves out 0"]
+    lines = [*screen.table(rows, range(1, 8)), "", f"{RESAMPLES:,} resamples; * the interval leaves out 0"]
     for name, missing, unknown in zip("AB", comparison.missing, comparison.unknown, strict=True):
         if missing:
             lines.append(f"note     {name} has no line for {count(missing, 'question')}: nothing found")
         if unknown:
-            told = f"{name} has {count(unknown, 'line')} for questions not in the set: left out"
-            lines.append(f"note     {told}")
+            lines.append(
+                f"note     {name} has {count(unknown, 'line')} for questions not in the set: left out"
+            )
     return "\n".join(lines)
 
 
@@ -144,15 +190,9 @@ def as_record(comparison: Comparison) -> dict[str, Any]:
         }
         for row in comparison.rows
     }
-    names = ("a", "b")
     return {
         "figures": figures,
-        "resamples": bootstrap.RESAMPLES,
-        "missing": dict(zip(names, comparison.missing, strict=True)),
-        "unknown": dict(zip(names, comparison.unknown, strict=True)),
+        "resamples": RESAMPLES,
+        "missing": dict(zip("ab", comparison.missing, strict=True)),
+        "unknown": dict(zip("ab", comparison.unknown, strict=True)),
     }
-
-
-def is_sure(difference: Difference) -> bool:
-    """Whether the interval leaves zero out."""
-    return difference.low > 0 or difference.high < 0

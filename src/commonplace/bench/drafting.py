@@ -7,21 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.bench import datasets, gold
-from commonplace.bench.cloze import says_enough
-from commonplace.bench.gold import Draft
+from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.bench import gold, questions
+from commonplace.bench.gold import Draft, says_enough
 from commonplace.bench.metrics import Span
 from commonplace.chunking import passages
-from commonplace.errors import BudgetExceeded, ProviderError
-from commonplace.index.lexicon import CJK
 from commonplace.index.progress import Progress, silent
-from commonplace.llm import prompting
-from commonplace.llm.base import Message, Schema
-from commonplace.notes.redact import MARK, holds_secret
+from commonplace.language.lexicon import CJK
+from commonplace.providers.llm import prompting
+from commonplace.providers.llm.base import Message, Schema
+from commonplace.redaction.redact import MARK, holds_secret
 from commonplace.types import Note
 
 if TYPE_CHECKING:
-    from commonplace.llm.client import Client
+    from commonplace.providers.llm.client import Client
 
 PROMPT = "gold"
 PURPOSE = "eval init"
@@ -32,8 +31,8 @@ MOST_ASKED = 2  # passages asked about for each question wanted: some hold nothi
 QUOTED, QUOTED_CJK = 5, 9  # words, or CJK characters, in a row that are a quotation
 _WORD = re.compile(rf"[{CJK}]|[^\W_]+")
 _LANGUAGES = {
-    datasets.CJK: "the language of the passage (Chinese, Japanese or Korean)",
-    datasets.OTHER: "the language of the passage",
+    questions.CJK: "the language of the passage (Chinese, Japanese or Korean)",
+    questions.OTHER: "the language of the passage",
 }
 _TEXT: Mapping[str, object] = {"type": "string", "maxLength": 400}
 SCHEMA: Schema = {
@@ -71,7 +70,12 @@ class Written:
 def pieces(notes: Iterable[Note], count: int, seed: int) -> list[Piece]:
     """Choose passages that say something, spread over notes and languages."""
     found = [piece for note in notes for piece in _pieces(note)]
-    return gold.spread(found, count * MOST_ASKED, seed, _group)
+    return gold.spread(
+        found,
+        count * MOST_ASKED,
+        seed,
+        lambda piece: (piece.note.path, questions.language(piece.text)),
+    )
 
 
 def write(llm: Client, found: Sequence[Piece], count: int, progress: Progress = silent) -> Written:
@@ -168,12 +172,8 @@ def _messages(piece: Piece) -> tuple[Message, ...]:
         passage=piece.text,
         headings="" if MARK in headings else headings,
         date=piece.note.date or "",
-        language=_LANGUAGES[datasets.language(piece.text)],
+        language=_LANGUAGES[questions.language(piece.text)],
     )
-
-
-def _group(piece: Piece) -> tuple[str, str]:
-    return piece.note.path, datasets.language(piece.text)
 
 
 def _folded(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A question set asked through the search a user gets: one index a workspace, one workspace at a time."""
+"""A question set asked through the search a user gets, one workspace at a time, and its figures."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from commonplace import paths
-from commonplace.bench import datasets, metrics
-from commonplace.bench.datasets import Answer, Question
-from commonplace.bench.embedders import EveryScript
+from commonplace.base import paths
+from commonplace.bench import metrics
+from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
-from commonplace.embedding import automatic
+from commonplace.bench.questions import Answer, Question
 from commonplace.index.progress import Progress, silent
 from commonplace.memory import Memory, sources
 from commonplace.memory import estimate as expected
-from commonplace.types import Mode
+from commonplace.providers import opening
+from commonplace.providers.embedding.base import estimating
+from commonplace.render import screen
+from commonplace.types import LEVEL_NAMES, Estimate, Mode
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.embedding.base import Embedder
-    from commonplace.types import Estimate
+    from commonplace.providers.embedding.base import Embedder, Floats, Kind
 
 # No look at the files between two questions: they are synced once.
 SYNCED: Mapping[str, object] = {"index.sync_on_search": False, "usage.record": False}
@@ -35,6 +36,14 @@ OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "search.expand"
 
 # Workspaces with fewer passages to embed are done before a bar for them could be read.
 WORTH_TELLING = 1000
+ALL = "(all)"
+NDCG = f"ndcg@{max(metrics.KS)}"
+RANKED = (*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", NDCG, "fresh1st")
+BUDGETED = tuple(f"r@{budget}c" for budget in metrics.BUDGETS)
+FIGURES = RANKED + BUDGETED
+LATENCIES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+Rows = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +90,8 @@ def evaluate(
     Raises ConfigError for a workspace that is not there, and whatever opening and syncing raise.
     """
     asked = [question for question in questions if question.evidence]
-    groups = datasets.by_workspace(asked)
-    folders = {name: datasets.workspace_folder(workspaces, name) for name in groups}
+    groups = sets.by_workspace(asked)
+    folders = {name: sets.workspace_folder(workspaces, name) for name in groups}
     run = _Run(options, progress, len(asked))
     for name, group in groups.items():
         run.ask_workspace(folders[name], group)
@@ -97,7 +106,7 @@ def evaluate(
         warnings=tuple(dict.fromkeys(run.warnings)),
         index_s=run.index_s,
         search_s=run.search_s,
-        languages={question.id: datasets.language(question.text) for question in asked},
+        languages={question.id: sets.language(question.text) for question in asked},
     )
 
 
@@ -107,26 +116,20 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     Raises as `evaluate` does.
     """
     asked = [question for question in questions if question.evidence and options.mode != "lexical"]
-    found = []
-    for name, group in datasets.by_workspace(asked).items():
-        with open_workspace(datasets.workspace_folder(workspaces, name), options) as memory:
-            found.append(expected(memory, [question.text for question in group]))
-    return _total(found)
-
-
-def _total(found: Sequence[Estimate]) -> Estimate:
-    from commonplace.types import Estimate
-
-    prices = [one.dollars for one in found]
+    parts = []
+    for name, group in sets.by_workspace(asked).items():
+        with open_workspace(sets.workspace_folder(workspaces, name), options) as memory:
+            parts.append(expected(memory, [question.text for question in group]))
+    prices = [one.dollars for one in parts]
     return Estimate(
-        model=found[0].model if found else "none",
-        texts=sum(one.texts for one in found),
-        known=sum(one.known for one in found),
-        tokens=sum(one.tokens for one in found),
+        model=parts[0].model if parts else "none",
+        texts=sum(one.texts for one in parts),
+        known=sum(one.known for one in parts),
+        tokens=sum(one.tokens for one in parts),
         dollars=None if None in prices else sum(filter(None, prices)),
-        local=all(one.local for one in found),
-        batched=any(one.batched for one in found),
-        warnings=tuple(dict.fromkeys(warning for one in found for warning in one.warnings)),
+        local=all(one.local for one in parts),
+        batched=any(one.batched for one in parts),
+        warnings=tuple(dict.fromkeys(warning for one in parts for warning in one.warnings)),
     )
 
 
@@ -142,7 +145,7 @@ def open_workspace(folder: Path, options: Options) -> Memory:
     """Open a workspace as the options say, its index in the cache; nothing is read yet."""
     overrides = {**(SYNCED if options.own else OVERRIDES), **options.settings}
     memory = Memory.open(folder, overrides=overrides)
-    provider = automatic.choose(memory.settings.embedding).provider
+    provider = opening.choose(memory.settings.embedding).provider
     kept = cache_folder(folder, options, provider)
     if options.fresh:
         shutil.rmtree(kept, ignore_errors=True)
@@ -162,13 +165,34 @@ def _every_script(settings: Settings, kept: Path, options: Options) -> Embedder 
         return None
     if settings.embedding.provider == "none":
         return None
-    from commonplace.costs.accounts import Accounts
-    from commonplace.embedding import configured
+    from commonplace.providers import opening
+    from commonplace.providers.costs.accounts import Accounts
 
-    accounts = Accounts(paths.Workspace(kept), settings.embedding, kept)
-    models = configured.models(settings.embedding, accounts)
+    accounts = Accounts(paths.Workspace(kept), kept)
+    models = opening.models(settings.embedding, accounts)
     model = next((model for model in models if not isinstance(model, str)), None)
     return EveryScript(model) if model else None
+
+
+class EveryScript:
+    """A model that claims to serve every script, as systems do that do not ask.
+
+    It shares the fingerprint of the model inside, whose vectors are the same.
+    """
+
+    scripts = frozenset({"latin", "cjk"})
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.fingerprint = inner.fingerprint
+        self.dimensions = inner.dimensions
+        if estimating(inner):
+            self.estimate = inner.estimate
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        """Embed with the model inside; (n, d) float32."""
+        return self.inner.embed(texts, kind)
 
 
 class _Run:
@@ -188,7 +212,7 @@ class _Run:
     def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
         """Index one workspace and ask its questions."""
         with open_workspace(folder, self.options) as memory:
-            sizes = datasets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
+            sizes = sets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
             self._sync(memory)
             for place, question in enumerate(questions):
                 answer = self._ask(memory, question)
@@ -224,3 +248,96 @@ class _Run:
         self.warnings += found.warnings
         spans = tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
         return Answer(question.id, spans, seconds * 1000)
+
+
+# --- as text and as JSON --------------------------------------------------------------------------------
+
+
+def by_category(evaluation: Evaluation) -> Rows:
+    """Mean figures of all questions, then of each category in the order of their names.
+
+    Each row also has `n`, its number of questions.
+    """
+    everything = {ALL: _means(evaluation.figures.values())} if evaluation.figures else {}
+    return everything | _grouped(evaluation, evaluation.categories)
+
+
+def by_language(evaluation: Evaluation) -> Rows:
+    """Mean figures of the questions in each language: `cjk` where most letters are, `other`."""
+    return _grouped(evaluation, evaluation.languages)
+
+
+def _grouped(evaluation: Evaluation, names: Mapping[str, str]) -> Rows:
+    return {
+        name: _means(evaluation.figures[id_] for id_, own in names.items() if own == name)
+        for name in sorted(set(names.values()))
+    }
+
+
+def _means(figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    rows = list(figures)
+    return {"n": len(rows)} | metrics.mean(rows)
+
+
+def as_text(evaluation: Evaluation) -> str:
+    """Two tables (ranks, characters read) and the lines that say how they came about."""
+    rows, languages = by_category(evaluation), by_language(evaluation)
+    if len(languages) > 1:
+        rows |= {f"({name})": row for name, row in languages.items()}
+    parts = [_table(rows, RANKED), _table(rows, BUDGETED), "\n".join(_facts(evaluation))]
+    return "\n\n".join(filter(None, parts))
+
+
+def as_record(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the same as a JSON object."""
+    return {
+        "figures": by_category(evaluation),
+        "languages": by_language(evaluation),
+        "skipped": evaluation.skipped,
+        "latency_ms": _latency(evaluation),
+        "levels": {str(level): count for level, count in evaluation.levels.items()},
+        "index_s": round(evaluation.index_s, 3),
+        "search_s": round(evaluation.search_s, 3),
+        "warnings": list(evaluation.warnings),
+    }
+
+
+def short_of(evaluation: Evaluation, least: Mapping[str, float]) -> list[str]:
+    """Say which figures of all questions fall short of their least value, a line each."""
+    found = by_category(evaluation).get(ALL, {})
+    told = []
+    for name, value in least.items():
+        if name not in found:
+            told.append(f"{name} was not measured: no question has it")
+        elif found[name] < value:
+            told.append(f"{name} is {found[name]:.4f}, under {value:g}")
+    return told
+
+
+def _table(rows: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -> str:
+    shown = [column for column in columns if any(column in row for row in rows.values())]
+    body = [
+        [name, f"{row['n']:.0f}", *(f"{row[column]:.3f}" if column in row else "-" for column in shown)]
+        for name, row in rows.items()
+    ]
+    table = screen.table([["category", "n", *shown], *body], range(1, 2 + len(shown)))
+    return "\n".join(table) if shown else ""
+
+
+def _latency(evaluation: Evaluation) -> dict[str, float | None]:
+    values = {name: metrics.percentile(evaluation.warm_ms, share) for name, share in LATENCIES.items()}
+    return {name: None if value is None else round(value, 2) for name, value in values.items()}
+
+
+def _facts(evaluation: Evaluation) -> Iterator[str]:
+    latency = _latency(evaluation)
+    if evaluation.warm_ms:
+        told = ", ".join(f"{name} {value:.2f} ms" for name, value in latency.items())
+        yield f"latency  {told} (each index opened before)"
+    yield f"time     {evaluation.index_s:.1f} s indexing, {evaluation.search_s:.1f} s searching"
+    for level, count in evaluation.levels.items():
+        yield f"level {level}  {LEVEL_NAMES[level]}: {count} questions"
+    if evaluation.skipped:
+        yield f"skipped  {evaluation.skipped} questions without evidence"
+    for warning in evaluation.warnings:
+        yield f"note     {warning}"

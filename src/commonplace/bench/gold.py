@@ -1,7 +1,9 @@
 """A first question set from somebody's own notes, for them to look through: cloze questions and headings.
 
-Notes are read as the index reads them, so private parts are never asked about; nor is a line in which a
-secret was redacted. The same notes, the same seed, the same questions.
+A cloze is a sentence with a blank, in two languages and without a model. What is blanked is what people look
+things up for: a date, a number, a name, a term that is set off. A question must hold enough besides its
+blank to be a question. Notes are read as the index reads them, so private parts are never asked about; nor is
+a line in which a secret was redacted. The same notes, the same seed, the same questions.
 """
 
 from __future__ import annotations
@@ -15,23 +17,73 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from commonplace.bench import datasets
-from commonplace.bench.cloze import clozes, says_enough
-from commonplace.bench.datasets import SELF
+from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.paths import shown
+from commonplace.bench import questions
 from commonplace.bench.metrics import Span
-from commonplace.chunking import sections
-from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.bench.questions import SELF
 from commonplace.index.reading import note_of
+from commonplace.language import rules
+from commonplace.language.lexicon import CJK
+from commonplace.language.stopwords import ENGLISH
+from commonplace.markdown import structure
+from commonplace.markdown.structure import plain
 from commonplace.notes import scan
-from commonplace.notes.redact import MARK
 from commonplace.notes.scan import Source
-from commonplace.paths import shown
+from commonplace.redaction.redact import MARK
+from commonplace.search.query import terms
 from commonplace.types import Note, Section
 
+BLANK = "____"
+LEAST_TERMS = 3  # words (for CJK: pairs of characters) that say something, besides the blank
+LEAST_TERMS_CJK = 4
+LONGEST = 240  # characters of a sentence; a longer one is a paragraph, not a fact
+LONGEST_ANSWER = 40
+_MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d{1,3}[.)])?\s*(?:\[[ xX]\]\s+)?(?:\d{1,2}:\d{2}\s+(?:-\s+)?)?")
+_EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"“(A-Z0-9])|(?<=[。！？；])")
+_MONTH = rf"(?:{'|'.join(name[:3].title() for name in rules.listed('en', 'months'))})[a-z]*"
+_NUMBER = r"\d+(?:[.,:/-]\d+)*"
+_ZH_NUMBER = rf"(?:{_NUMBER}|[零一二两三四五六七八九十百千万亿半]+)"
+_ZH_UNIT = r"\s?(?:小时|分钟|公里|公斤|星期|个?月|[年日号点岁元块天周次人层楼分秒米斤克])"
+
+_DATE = (
+    rf"\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}} {_MONTH}(?: \d{{4}})?|{_MONTH} (?:\d{{1,2}}(?:, \d{{4}})?|\d{{4}})"
+)
+_ZH_DATE = (
+    rf"(?:{_ZH_NUMBER}\s?年\s?)?{_ZH_NUMBER}\s?月\s?{_ZH_NUMBER}\s?[日号]|{_ZH_NUMBER}\s?年\s?{_ZH_NUMBER}\s?月"
+    r"|(?:下|上|这)?(?:周|星期)[一二三四五六日天]"
+)
+
+# In the order in which one is preferred to another; a sentence has one blank.
+_ANSWERS = tuple(
+    (kind, re.compile(expression))
+    for kind, expression in (
+        ("date", rf"\b(?:{_DATE})\b"),
+        ("date", _ZH_DATE),
+        ("term", r"(?<=`)[^`\s]{2,40}(?=`)|(?<=《)[^《》]{2,20}(?=》)|(?<=「)[^「」]{2,20}(?=」)"),
+        ("number", rf"(?:{_ZH_NUMBER}{_ZH_UNIT})+"),
+        ("number", rf"(?<![\w.])[$€£]?{_NUMBER}(?:\s?%|\s?(?:ms|s|kg|km|MB|GB|TB|am|pm)\b)?(?![\w])"),
+        ("name", r"(?<=[a-z0-9,;:] )[A-Z][\w'’-]+(?: (?:of |the |van |de )?[A-Z][\w'’-]+){0,3}"),
+        ("name", rf"(?<=[{CJK}])[A-Za-z][\w.+-]{{1,30}}|[A-Za-z][\w.+-]{{1,30}}(?=[{CJK}])"),
+        ("name", rf"(?<=[{CJK}][在叫是])[{CJK}]{{2,4}}(?=[，。！？、的了吃教说买住]|$)"),
+        ("term", r"\b[a-z]+[A-Z]\w+\b|\b\w+_\w+\b|\b[a-z]+(?:-[a-z]+){1,3}\b"),
+        ("term", r"(?<= )[a-z]{8,}(?=[.,;!?]|$)"),
+    )
+)
 _One = TypeVar("_One")
 _DAY = re.compile(r"(?:\d{4}-\d{2}-\d{2}|\d{4}年).{0,12}$|[\d\s:./年月日-]+$")
+
+
+class Cloze(NamedTuple):
+    """A sentence with its answer blanked; `sentence` is the whole of it, `kind` what the answer is."""
+
+    question: str
+    answer: str
+    kind: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +110,38 @@ class Draft:
         }
 
 
+def clozes(line: str) -> Iterator[Cloze]:
+    """Yield a question for each sentence of a line that has something to ask for."""
+    text = _EMPHASIS.sub("", plain(_MARKER.sub("", line, count=1)))
+    for sentence in _ENDS.split(text):
+        blanked = cloze(sentence.strip())
+        if blanked is not None:
+            yield blanked
+
+
+def cloze(sentence: str) -> Cloze | None:
+    """Blank the best answer of a sentence, or return None where what is left would be no question."""
+    if len(sentence) > LONGEST:
+        return None
+    for kind, expression in _ANSWERS:
+        for found in expression.finditer(sentence):
+            answer = found[0].strip()
+            rest = f"{sentence[: found.start()]}{BLANK}{sentence[found.end() :]}".replace("`", "")
+            question = rest.rstrip(" .!。！；;，,:：")
+            if not question.endswith(("?", "？")):
+                question += "？" if re.search(f"[{CJK}]", question) else "?"
+            if len(answer) <= LONGEST_ANSWER and answer not in question and says_enough(question):
+                return Cloze(question, answer, kind, sentence)
+    return None
+
+
+def says_enough(question: str) -> bool:
+    """Whether there are words enough to look for besides the blank."""
+    left = [term for term in terms(question.replace(BLANK, " ")) if term not in ENGLISH]
+    wide = sum(not term.isascii() for term in left)
+    return wide >= LEAST_TERMS_CJK or len(left) - wide >= LEAST_TERMS or (bool(wide) and len(left) > wide + 1)
+
+
 def read_notes(sources: Sequence[Source]) -> Iterator[Note]:
     """Yield the notes of a workspace and its collections, parsed as the index has them, by path.
 
@@ -81,7 +165,10 @@ def drafts(notes: Iterable[Note]) -> list[Draft]:
 
 def chosen(found: Sequence[Draft], count: int, seed: int) -> list[Draft]:
     """Choose `count` drafts spread over notes and languages, in the order of paths and lines."""
-    return sorted(spread(found, count, seed, _group), key=lambda one: (one.evidence, one.question))
+    taken = spread(
+        found, count, seed, lambda draft: (draft.evidence.path, questions.language(draft.question))
+    )
+    return sorted(taken, key=lambda one: (one.evidence, one.question))
 
 
 def spread(found: Sequence[_One], count: int, seed: int, group: Callable[[_One], object]) -> list[_One]:
@@ -126,7 +213,7 @@ def usable_lines(note: Note, section: Section) -> list[int]:
     """The lines of a section that may be asked about: text outside fences, without anything redacted."""
     if note.front_matter and section.start_line <= note.front_matter[1]:
         return []
-    skipped = sections.heading_lines(note, section)
+    skipped = structure.heading_lines(note, section)
     return [
         number
         for number in range(section.start_line, section.end_line + 1)
@@ -138,7 +225,7 @@ def usable_lines(note: Note, section: Section) -> list[int]:
 
 
 def _of_lines(note: Note) -> Iterator[Draft]:
-    for section in sections.split(note):
+    for section in structure.sections(note):
         for number in usable_lines(note, section):
             for one in clozes(note.lines[number - 1]):
                 span = Span(note.path, number, number)
@@ -147,24 +234,17 @@ def _of_lines(note: Note) -> Iterator[Draft]:
 
 def _of_headings(note: Note) -> Iterator[Draft]:
     """Ask what stands under a heading, where it says what it is about."""
-    for section in sections.split(note):
+    for section in structure.sections(note):
         lines = usable_lines(note, section)
         heading = section.headings[-1] if section.headings else ""
         if not lines or not heading or _DAY.match(heading) or MARK in heading:
             continue
         above = section.headings[-2] if len(section.headings) > 1 else note.title
         where = "" if _DAY.match(above) or above == heading or MARK in above else above
-        question = _about(heading, where)
+        if questions.language(heading + where) == questions.CJK:
+            question = f"{where}里关于{heading}记了什么？" if where else f"关于{heading}记了什么？"
+        else:
+            question = f"What do the notes say about {heading}{f' ({where})' if where else ''}?"
         if says_enough(f"{heading} {where}"):
             span = Span(note.path, lines[0], lines[-1])
             yield Draft(question, note.lines[lines[0] - 1].strip(), "heading", span, question.casefold())
-
-
-def _about(heading: str, where: str) -> str:
-    if datasets.language(heading + where) == datasets.CJK:
-        return f"{where}里关于{heading}记了什么？" if where else f"关于{heading}记了什么？"
-    return f"What do the notes say about {heading}{f' ({where})' if where else ''}?"
-
-
-def _group(draft: Draft) -> tuple[str, str]:
-    return draft.evidence.path, datasets.language(draft.question)

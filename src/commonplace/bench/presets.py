@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from commonplace.base.errors import ConfigError
 from commonplace.bench import PRESETS
 from commonplace.chunking import settings as chunking
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import ConfigError
 from commonplace.search import fusion, ranking
 from commonplace.search.ranking import RankSettings
 

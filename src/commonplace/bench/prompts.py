@@ -10,13 +10,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from commonplace import estimates
-from commonplace.agent import pieces
+from commonplace.agent import chunks
 from commonplace.agent.context import Context, ContextBuilder
+from commonplace.base import tokens as estimates
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named
-from commonplace.errors import CommonplaceError, ConfigError
+from commonplace.markdown.document import decode
 from commonplace.memory import Memory
-from commonplace.notes.parse import decode
 
 DAYS = 7  # of notes that a host without a search loads into every prompt
 
@@ -129,12 +129,12 @@ def measure(memory: Memory, asked: Questions, budget: int | None = None) -> Meas
 
 def load(memory: Memory, today: date) -> dict[str, str]:
     """Load what a prompt without a search loads: MEMORY.md and the notes of seven days, whole, by path."""
-    from commonplace import paths
+    from commonplace.base import paths
 
     workspace = memory.workspace
     wanted = [workspace.memory_file.relative_to(workspace.root).as_posix()]
     for back in range(DAYS):
-        wanted += pieces.daily_notes(memory, today - timedelta(days=back))
+        wanted += chunks.daily_notes(memory, today - timedelta(days=back))
     loaded: dict[str, str] = {}
     for path in wanted:
         try:

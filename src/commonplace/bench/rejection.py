@@ -10,16 +10,16 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from commonplace.bench import datasets, evaluation, metrics
-from commonplace.bench.datasets import Question
+from commonplace.base.errors import ConfigError
+from commonplace.bench import evaluation, metrics
+from commonplace.bench import questions as sets_of
 from commonplace.bench.evaluation import Options
-from commonplace.bench.grid import grid
 from commonplace.bench.metrics import Span
-from commonplace.bench.sets import QuestionSet
-from commonplace.errors import ConfigError
+from commonplace.bench.questions import Question, QuestionSet
 from commonplace.index.progress import Progress, silent
+from commonplace.render import screen
 
 QUESTIONS = 200
 SEED = "commonplace"
@@ -83,38 +83,29 @@ def measure(
 
 
 def _plan(sets: Sequence[QuestionSet], place: int, count: int) -> list[_Asked]:
-    """Draw what is asked of one set, the same every time."""
-    own, others = _pool(sets, place)
-    names = list(datasets.by_workspace(own))
+    """Draw what is asked of one set, the same every time. Raises ConfigError for too few questions."""
+    own = [question for question in sets[place].questions if question.evidence]
+    if not own:
+        raise ConfigError(str(sets[place].path), "holds no question with evidence")
+    others = [one for asked in (*sets[:place], *sets[place + 1 :]) for one in asked.questions]
+    names = list(sets_of.by_workspace(own))
+    if not others and len(names) < 2:
+        raise ConfigError(str(sets[place].path), "is about one workspace: name another set beside it")
     chance = Random(f"{SEED}:{len(own)}")  # noqa: S311 - a sample, no secret
-    plan = [_Asked(one, one.workspace, False) for one in _some(own, count, chance)]
-    for at, one in enumerate(_some(others or own, count, chance)):
+    plan = [_Asked(one, one.workspace, False) for one in chance.sample(own, min(count, len(own)))]
+    wrong = others or own
+    for at, one in enumerate(chance.sample(wrong, min(count, len(wrong)))):
         free = names if others else [name for name in names if name != one.workspace]
         plan.append(_Asked(one, free[at % len(free)], True))
     return plan
 
 
-def _pool(sets: Sequence[QuestionSet], place: int) -> tuple[list[Question], list[Question]]:
-    """The questions that one set answers, and those of all others. Raises ConfigError for too few."""
-    own = [question for question in sets[place].questions if question.evidence]
-    if not own:
-        raise ConfigError(str(sets[place].path), "holds no question with evidence")
-    others = [one for asked in (*sets[:place], *sets[place + 1 :]) for one in asked.questions]
-    if not others and len(datasets.by_workspace(own)) < 2:
-        raise ConfigError(str(sets[place].path), "is about one workspace: name another set beside it")
-    return own, others
-
-
-def _some(questions: Sequence[Question], count: int, chance: Random) -> list[Question]:
-    return chance.sample(questions, min(count, len(questions)))
-
-
 def _ask(asked: QuestionSet, plan: Sequence[_Asked], options: Options) -> Iterator[Outcome]:
     """Ask one workspace after the other, each opened once."""
-    scripts = [datasets.language(one.question.text) for one in plan if not one.wrong]
+    scripts = [sets_of.language(one.question.text) for one in plan if not one.wrong]
     script = max(sorted(set(scripts)), key=scripts.count)
     for name in dict.fromkeys(one.workspace for one in plan):
-        folder = datasets.workspace_folder(asked.folder, name)
+        folder = sets_of.workspace_folder(asked.folder, name)
         with evaluation.open_workspace(folder, replace(options, own=asked.own)) as memory:
             memory.sync(embed=options.mode != "lexical")
             for one in plan:
@@ -124,7 +115,7 @@ def _ask(asked: QuestionSet, plan: Sequence[_Asked], options: Options) -> Iterat
                 spans = [Span(hit.path, hit.start_line, hit.end_line) for hit in hits]
                 yield Outcome(
                     wrong=one.wrong,
-                    same_script=datasets.language(one.question.text) == script,
+                    same_script=sets_of.language(one.question.text) == script,
                     empty=not hits,
                     found=not one.wrong and bool(metrics.reached(spans, one.question.evidence)),
                 )
@@ -146,8 +137,8 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> Row:
     )
 
 
-def _share(told: Sequence[bool]) -> float:
-    return sum(told) / len(told)
+def _share(answers: Sequence[bool]) -> float:
+    return sum(answers) / len(answers)
 
 
 def _names(sets: Sequence[QuestionSet]) -> list[str]:
@@ -159,32 +150,11 @@ def _names(sets: Sequence[QuestionSet]) -> list[str]:
     return [os.path.relpath(path, shared) for path in paths]
 
 
-# --- as text and as JSON --------------------------------------------------------------------------------
-
-
 def as_text(rows: Sequence[Row]) -> str:
     """One row a set."""
-    head = ("set", "wrong", "empty", "same script", "empty", "own", "answered", "found")
-    return grid(
-        head,
-        [
-            [
-                row.name,
-                str(row.wrong),
-                f"{row.empty:.3f}",
-                str(row.same),
-                "-" if row.empty_same is None else f"{row.empty_same:.3f}",
-                str(row.own),
-                f"{row.answered:.3f}",
-                f"{row.found:.3f}",
-            ]
-            for row in rows
-        ],
-    )
-
-
-def as_record(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the same as a JSON object."""
-    from dataclasses import asdict
-
-    return {"sets": [asdict(row) for row in rows]}
+    lines = [["set", "wrong", "empty", "same script", "empty", "own", "answered", "found"]]
+    for row in rows:
+        same = "-" if row.empty_same is None else f"{row.empty_same:.3f}"
+        wrong = [str(row.wrong), f"{row.empty:.3f}", str(row.same), same]
+        lines.append([row.name, *wrong, str(row.own), f"{row.answered:.3f}", f"{row.found:.3f}"])
+    return "\n".join(screen.table(lines, range(1, 8)))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from commonplace.base import filetypes
 from commonplace.chunking import breakpoints, outline
 from commonplace.chunking.outline import Lines, Outline
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.notes import languages
 from commonplace.types import Note, Passage, Section
 
 # Generated or minified: a tree of it would say nothing, and take a hundred times its size.
@@ -48,10 +48,10 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
 
 def _outline(note: Note, lines: Lines, settings: ChunkSettings) -> Outline:
-    grammar = languages.of(note.path)
+    grammar = filetypes.of(note.path)
     total = lines.size(0, len(note.lines) - 1) if note.lines else 0
     plain = total > min(_LARGEST, _WIDEST * len(note.lines))
-    if grammar is None or plain or not total or not languages.installed(grammar) or outline.trouble(grammar):
+    if grammar is None or plain or not total or not filetypes.installed(grammar) or outline.trouble(grammar):
         return outline.of_text(lines)
     return outline.of_syntax(lines, grammar, settings.code)
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from commonplace.chunking import breakpoints, statements
-from commonplace.chunking.annotated import Said
+from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.chunking.struck import Strikes, without
-from commonplace.notes.comments import STRUCK
+from commonplace.markdown import statements
+from commonplace.markdown.annotations import Annotations
+from commonplace.markdown.comments import STRUCK
+from commonplace.markdown.struck import Strikes, without
 from commonplace.types import Note, Statement
 
 REPLACED_BY, BESIDE = "replaced-by", "beside"
@@ -30,7 +31,7 @@ class Former(NamedTuple):
 
 def split(note: Note, strikes: Strikes, settings: ChunkSettings) -> Iterator[Former]:
     """Cut what is struck in a note into passages, none of which holds lines of two statements."""
-    said = Said(note)
+    said = Annotations(note)
     stated = statements.read(note)
     owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
     for run in _runs(sorted(strikes), owners, note, settings):

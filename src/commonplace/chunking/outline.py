@@ -12,9 +12,9 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace import screen
+from commonplace.base.filetypes import Grammar
 from commonplace.chunking import kinds
-from commonplace.notes.languages import Grammar
+from commonplace.render import screen
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

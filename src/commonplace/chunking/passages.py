@@ -14,14 +14,15 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from commonplace.chunking import breakpoints, sections, struck, turns
+from commonplace.base import filetypes
+from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.notes import languages
+from commonplace.markdown import struck, structure, turns
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
-    from commonplace.chunking.annotated import Said
-    from commonplace.chunking.struck import Strikes
+    from commonplace.markdown.annotations import Annotations
+    from commonplace.markdown.struck import Strikes
 
 Unit = tuple[int, int, int]  # first line, last line, size
 
@@ -33,7 +34,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     heading; those stand in the sections' heading paths. What is struck is in none of them but the last, which
     say so (`former`). Code is cut by `code`, along its syntax.
     """
-    if languages.of(note.path) is not None:
+    if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
 
         return code.split(note, settings)
@@ -43,8 +44,8 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     passages: list[Passage] = []
     whole = [Section((), 1, len(note.lines))] if note.lines else []
     said = _said(whole_note)  # lines that are gone had comments of their own
-    headings = sections.all_heading_lines(note) if settings.by_heading else set[int]()
-    for section in sections.split(note) if settings.by_heading else whole:
+    headings = structure.heading_lines(note) if settings.by_heading else set[int]()
+    for section in structure.sections(note) if settings.by_heading else whole:
         first, last = section.start_line, section.end_line
         if first in headings and (first == last or (first + 1 == last and last in headings)):
             parts = [(first, last, "\n".join(note.lines[first - 1 : last]))]  # nothing stands below it
@@ -66,7 +67,7 @@ def _add_former(
     """Add what is struck behind all else, in sections of its own: it is beside nothing that stands."""
     from commonplace.chunking import former
 
-    around = sections.split(note) if settings.by_heading else [Section((), 1, len(note.lines))]
+    around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
     last = -1
     for one in former.split(note, strikes, settings):
         place = bisect_right([section.start_line for section in around], one.first) - 1
@@ -76,17 +77,17 @@ def _add_former(
         passages.append(Passage(len(found) - 1, *one))
 
 
-def _said(note: Note) -> Said | None:
+def _said(note: Note) -> Annotations | None:
     """What the note says of its lines; None where it says nothing, as nearly all do."""
     if not (note.annotations or note.metadata):
         return None
-    from commonplace.chunking.annotated import Said
+    from commonplace.markdown.annotations import Annotations
 
-    return Said(note) or None
+    return Annotations(note) or None
 
 
 def _cut(
-    note: Note, section: Section, settings: ChunkSettings, said: Said | None = None
+    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None = None
 ) -> Iterator[tuple[int, int, str]]:
     """Yield (first line, last line, text) of a section's passages."""
     lines = note.lines
@@ -118,7 +119,7 @@ def _runs(units: list[Unit], longest: int) -> Iterator[list[Unit]]:
         yield run
 
 
-def _apart(runs: Iterator[list[Unit]], said: Said) -> Iterator[list[Unit]]:
+def _apart(runs: Iterator[list[Unit]], said: Annotations) -> Iterator[list[Unit]]:
     """Cut runs where the note says of a line what it does not say of the one before."""
     for run in runs:
         start = 0
@@ -131,7 +132,7 @@ def _apart(runs: Iterator[list[Unit]], said: Said) -> Iterator[list[Unit]]:
 
 def _units(note: Note, section: Section, settings: ChunkSettings) -> list[Unit]:
     """The non-blank lines of a section, fences that are short enough as one unit each."""
-    heading_lines = sections.heading_lines(note, section)
+    heading_lines = structure.heading_lines(note, section)
     skip = heading_lines if settings.by_heading else frozenset[int]()
     fences = _whole_fences(note, section, settings.fence)
     wide = settings.wide

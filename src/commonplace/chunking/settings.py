@@ -32,9 +32,9 @@ class ChunkSettings(NamedTuple):
     @property
     def code_fingerprint(self) -> str:
         """Changes whenever the same program would be cut differently: sizes, and what reads the syntax."""
-        from commonplace.notes import languages
+        from commonplace.base import filetypes
 
-        known = {grammar.name for grammar in languages.SUFFIXES.values() if languages.installed(grammar)}
+        known = {grammar.name for grammar in filetypes.SUFFIXES.values() if filetypes.installed(grammar)}
         return f"code-1:{self.code}:{','.join(sorted(known))}"
 
 

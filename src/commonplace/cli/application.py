@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 from commonplace import __version__
 from commonplace.cli import failures
-from commonplace.cli.groups import Group
-from commonplace.cli.options import Option, State
+from commonplace.cli.options import Group, Option, State
 
 PROGRAM = "commonplace"
 
@@ -26,29 +26,29 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Compose all that goes into a prompt, nothing twice.",
         ),
         "get": ("asking:get", "Show lines of a note."),
-        "multi-get": ("listing:multi_get", "Show several notes, also by globs."),
-        "timeline": ("listing:timeline", "Show what surrounds a note or a day in time."),
-        "ls": ("listing:ls", "List notes with date, size and title."),
+        "multi-get": ("notes:multi_get", "Show several notes, also by globs."),
+        "timeline": ("notes:timeline", "Show what surrounds a note or a day in time."),
+        "ls": ("notes:ls", "List notes with date, size and title."),
         "chat": ("chat:chat", "Talk to a language model that has this memory."),
     },
     "Write": {
-        "init": ("writing:init", "Make a workspace; touch nothing that exists."),
-        "remember": ("writing:remember", "Append an entry to today's note or to MEMORY.md."),
-        "summarize": ("summaries:summarize", "Sum up a session in the note of its day."),
+        "init": ("notes:init", "Make a workspace; touch nothing that exists."),
+        "remember": ("notes:remember", "Append an entry to today's note or to MEMORY.md."),
+        "summarize": ("upkeep:summarize", "Sum up a session in the note of its day."),
     },
     "Refine": {
-        "consolidate": ("consolidating:consolidate", "Refine the daily notes into MEMORY.md, checked."),
-        "rollup": ("rollups:rollup", "Turn daily notes that are old into monthly ones."),
-        "schedule": ("scheduling:schedule", "Refine the memory every night, or no longer."),
+        "consolidate": ("upkeep:consolidate", "Refine the daily notes into MEMORY.md, checked."),
+        "rollup": ("upkeep:rollup", "Turn daily notes that are old into monthly ones."),
+        "schedule": ("upkeep:schedule", "Refine the memory every night, or no longer."),
         "correct": (
-            "correcting:correct",
+            "corrections:correct",
             "Strike a statement wherever notes say it; put another beside it.",
         ),
-        "confirm": ("correcting:confirm", "Let a tentative statement hold, or strike it."),
+        "confirm": ("corrections:confirm", "Let a tentative statement hold, or strike it."),
         "forget": ("forgetting:forget", "Remove notes, lines, words, people or sessions for real."),
-        "log": ("revisions:log", "List generated changes of notes, and show them."),
-        "undo": ("revisions:undo", "Take back a generated change, exactly or not at all."),
-        "restore": ("restoring:restore", "Put back lines that another program overwrote."),
+        "log": ("corrections:log", "List generated changes of notes, and show them."),
+        "undo": ("corrections:undo", "Take back a generated change, exactly or not at all."),
+        "restore": ("corrections:restore", "Put back lines that another program overwrote."),
     },
     "Serve": {
         "mcp": ("serving:mcp", "Serve one client over standard input and output (MCP)."),
@@ -56,15 +56,15 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Keep up": {
         "sessions": ("sessions:sessions", "Follow, list and show transcripts of conversations."),
-        "sync": ("syncing:sync", "Bring the index up to the files."),
-        "watch": ("syncing:watch", "Sync whenever a note changes, until Ctrl-C."),
-        "status": ("syncing:status", "Show what the index holds and whether it is fresh."),
-        "trust": ("trusting:trust", "Take back records that are not signed by you."),
+        "sync": ("index:sync", "Bring the index up to the files."),
+        "watch": ("index:watch", "Sync whenever a note changes, until Ctrl-C."),
+        "status": ("index:status", "Show what the index holds and whether it is fresh."),
+        "trust": ("index:trust", "Take back records that are not signed by you."),
         "doctor": ("doctor:doctor", "Examine everything that can be wrong, with the remedies."),
     },
     "Set up": {
         "collection": ("collections:collection", "Add, list, remove and rename further folders of notes."),
-        "context": ("contexts:context", "Describe what stands under a path, for whoever reads a hit."),
+        "context": ("collections:context", "Describe what stands under a path, for whoever reads a hit."),
         "config": ("settings:config", "Show the settings in force and what set each; change them."),
     },
     "Models": {
@@ -73,10 +73,10 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
-        "usage": ("usage:usage", "Show what was asked, found and opened, and what is never found."),
+        "usage": ("index:usage", "Show what was asked, found and opened, and what is never found."),
         "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
-        "eval": ("evaluations:evaluations", "Score the search against questions with known evidence."),
-        "bench": ("benchmarks:bench", "Measure speed, size and memory on your own notes."),
+        "eval": ("measurements:evaluations", "Score the search against questions with known evidence."),
+        "bench": ("measurements:bench", "Measure speed, size and memory on your own notes."),
     },
 }
 
@@ -92,7 +92,9 @@ class Application(Group):
         """Import a command, or return None for an unknown name."""
         for group in COMMANDS.values():
             if cmd_name in group:
-                return _load(group[cmd_name][0])
+                module, _, attribute = group[cmd_name][0].partition(":")
+                loaded: click.Command = getattr(import_module(f"commonplace.cli.{module}"), attribute)
+                return loaded
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -126,14 +128,6 @@ class Application(Group):
         except (click.Abort, Exception) as error:  # noqa: BLE001 - the last place: every error is one line
             code = failures.end(error, debug=state.debug)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _load(entry: str) -> click.Command:
-    from importlib import import_module
-
-    module, _, attribute = entry.partition(":")
-    loaded: click.Command = getattr(import_module(f"commonplace.cli.{module}"), attribute)
-    return loaded
 
 
 def _show_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -20,6 +20,7 @@ from commonplace.cli.options import (
     rerank_option,
 )
 from commonplace.config import keys
+from commonplace.render import hits, reports
 from commonplace.types import Mode
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @rerank_option()
 @expand_option()
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
-@format_option(render.SEARCH_FORMATS)
+@format_option(hits.FORMS)
 @click.pass_context
 def search(
     ctx: click.Context,
@@ -144,10 +145,10 @@ def recall(
     )
     for message in found.warnings:
         failures.warn(message)
-    session.write(found.text if form == "text" else render.to_json(render.recall_data(found)))
+    session.write(found.text if form == "text" else render.to_json(reports.recall_data(found)))
     sys.stdout.flush()
     if form == "text":
-        session.note(render.recall_footer(found))
+        session.note(reports.recall_footer(found))
     if not found.hits:
         ctx.exit(failures.NOTHING_FOUND)
 
@@ -162,11 +163,11 @@ def get(ctx: click.Context, reference: str, no_numbers: bool, form: str) -> None
     memory = session.open_memory(ctx)
     excerpt = memory.get(reference)
     if form == "json":
-        session.write(render.to_json(render.excerpt_data(excerpt)))
+        session.write(render.to_json(excerpt))
         return
     look = session.look(memory.settings)
     if excerpt.lines:
-        sys.stdout.write(render.excerpt_text(excerpt, numbers=not no_numbers, look=look) + "\n")
+        sys.stdout.write(reports.excerpt_text(excerpt, numbers=not no_numbers, look=look) + "\n")
         sys.stdout.flush()
     if len(excerpt.lines) < excerpt.total_lines:
         session.note(f"lines {excerpt.start_line}-{excerpt.end_line} of {excerpt.total_lines}")

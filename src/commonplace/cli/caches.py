@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
+from commonplace import render
 from commonplace.cli import session
-from commonplace.cli.groups import Group
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.render import screen
 
 if TYPE_CHECKING:
-    from commonplace.embedding.cache import VectorCache
-    from commonplace.llm.cache import Cache
+    from commonplace.providers.cache import VectorCache
 
-# `openai-1:text-embedding-3-small:full:0123456789ab`, with `@host:port` behind the provider of some.
-_FINGERPRINT = re.compile(r"(?P<provider>\w+)-\d+(?:@(?P<place>[^\s/]+?:\d+))?:(?P<model>.+):[^:]+:[0-9a-f]+")
 _DAY_S = 86_400
 
 
@@ -59,7 +55,7 @@ def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
     found = [told for told, take in zip((_vectors, _answers), wanted, strict=True) if take]
     kept = [tell(ctx) for tell in found]
     if form == "json":
-        session.write(render.to_json([_data(one) for one in kept]))
+        session.write(render.to_json([asdict(one) for one in kept]))
     else:
         session.write("\n\n".join(map(_shown, kept)))
 
@@ -75,6 +71,8 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
 
     Indexes keep the vectors that they have. A program that uses a cache meanwhile goes on with it.
     """
+    from commonplace.providers.cache import AnswerCache
+
     of_vectors, of_answers = _which(vectors, answers)
     if session.is_terminal(sys.stdin) and not yes:
         kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
@@ -84,7 +82,7 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
     if of_vectors:
         gone["vectors"] = _vector_cache(ctx).clear()
     if of_answers:
-        gone["answers"] = _answer_cache().clear()
+        gone["answers"] = AnswerCache().clear()
     if form == "json":
         session.write(render.to_json(gone))
     else:
@@ -93,57 +91,41 @@ def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str
 
 
 def _vectors(ctx: click.Context) -> Kept:
+    from commonplace.providers.embedding.remote import model_of
+
     cache = _vector_cache(ctx)
-    found = cache.stats()
+    stats = cache.stats()
     cache.close()
-    limit = f"at most {render.count(found.limit, 'entry')}".replace("entrys", "entries")
+    limit = f"at most {render.count(stats.limit, 'entry')}".replace("entrys", "entries")
     models: dict[str, int] = {}
-    for fingerprint, count in found.models.items():
-        name = _model(fingerprint)
+    for fingerprint, count in stats.models.items():
+        name = model_of(fingerprint)
         models[name] = models.get(name, 0) + count
-    return Kept("vectors", cache.path, found.entries, found.bytes, limit, _date(found.oldest_s), models)
+    oldest = _date(stats.oldest_s)
+    return Kept("vectors", str(cache.path), stats.entries, stats.bytes, limit, oldest, models)
 
 
 def _answers(ctx: click.Context) -> Kept:
-    cache = _answer_cache()
-    found = cache.stats()
+    from commonplace.providers.cache import AnswerCache
+
+    cache = AnswerCache()
+    stats = cache.stats()
     cache.close()
-    limit = f"at most {screen.size(found.limit)} and {found.max_age_s / _DAY_S:.0f} days"
-    path = str(cache.path)
-    return Kept("answers", path, found.entries, found.bytes, limit, _date(found.oldest_s), found.models)
+    limit = f"at most {screen.size(stats.limit)} and {stats.max_age_s / _DAY_S:.0f} days"
+    oldest = _date(stats.oldest_s)
+    return Kept("answers", str(cache.path), stats.entries, stats.bytes, limit, oldest, stats.models)
 
 
 def _vector_cache(ctx: click.Context) -> VectorCache:
-    from commonplace import config, paths
-    from commonplace.embedding.cache import VectorCache
+    from commonplace import config
+    from commonplace.providers.cache import VectorCache
 
     settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
-    return VectorCache(str(paths.user_cache_dir() / "vectors.sqlite"), settings.embedding.cache_entries)
-
-
-def _answer_cache() -> Cache:
-    from commonplace.llm.cache import Cache
-
-    return Cache()
-
-
-def _model(fingerprint: str) -> str:
-    """The model that a fingerprint tells of, as settings name it; the fingerprint itself if none."""
-    found = _FINGERPRINT.fullmatch(fingerprint)
-    if found is None:
-        return fingerprint
-    place = f" at {found['place']}" if found["place"] else ""
-    return f"{found['provider']}/{found['model']}{place}"
+    return VectorCache(limit=settings.embedding.cache_entries)
 
 
 def _date(moment: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(moment)) if moment else ""
-
-
-def _data(kept: Kept) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(kept)
 
 
 def _shown(kept: Kept) -> str:
@@ -151,13 +133,10 @@ def _shown(kept: Kept) -> str:
     rows = [(kept.cache, f"{kept.entries:,} in {size}, {kept.limit}"), ("file", screen.one_line(kept.path))]
     if kept.oldest:
         rows.append(("oldest", kept.oldest))
-    rows += [("model" if not n else "", told) for n, told in enumerate(_by_model(kept.models))]
+    ordered = sorted(kept.models.items(), key=lambda pair: (-pair[1], pair[0]))
+    models = screen.table([(screen.one_line(n) or "-", f"{count:,}") for n, count in ordered], right=(1,))
+    rows += [("model" if not n else "", line) for n, line in enumerate(models)]
     return "\n".join(screen.table(rows))
-
-
-def _by_model(models: Mapping[str, int]) -> list[str]:
-    ordered = sorted(models.items(), key=lambda pair: (-pair[1], pair[0]))
-    return screen.table([(screen.one_line(n) or "-", f"{count:,}") for n, count in ordered], right=(1,))
 
 
 cache = Group("cache", commands=(stats, clear), help="Show and clear what is kept of models' answers.")

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from commonplace.base.errors import ConfigError
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, option
 from commonplace.config import AGENT_VARIABLE
-from commonplace.errors import ConfigError
+from commonplace.render import screen
 
 if TYPE_CHECKING:
     from commonplace.agent.loop import AgentLoop
     from commonplace.agent.tools import Tool
     from commonplace.config.settings import Llm
-    from commonplace.llm.client import Client
     from commonplace.memory import Memory
+    from commonplace.providers.llm.client import Client
 
 HELP = "/new begins another session, /quit or the end of input ends the chat; Ctrl-C stops an answer"
 _NO_MODEL = "none is set; name one with --model and --base-url, or set it with `commonplace models use --llm`"
@@ -39,12 +40,22 @@ def chat(
     What is remembered about a message goes with it, the model may search and write further notes, what it
     does is noted, and the session is kept in sessions/ID.jsonl. A message is a line; /help tells the rest.
     """
-    memory = _memory(ctx, model, base_url)
-    llm = _llm(memory)
+    from commonplace import config
+    from commonplace.memory import Memory
+    from commonplace.providers import opening
+    from commonplace.providers.opening import open_llm
+
     agent = session.agent(ctx)
+    settings = config.load(session.root_for_settings(ctx), agent=agent)
+    overrides = _overrides(settings.llm, model, base_url)
+    memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=agent)
+    ctx.call_on_close(memory.close)
+    # No answer of a conversation is kept for others; the transcript has them anyway.
+    llm = open_llm(memory.workspace, memory.settings, breaker=opening.breaker())
+    if llm is None:
+        raise ConfigError("llm.provider", _NO_MODEL)
     talk = _Talk(memory, llm, os.environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    failed = talk.run(name or "", [message] if message is not None else _lines())
-    if failed:
+    if talk.run(name or "", [message] if message is not None else _lines()):
         ctx.exit(failures.ERROR)
 
 
@@ -68,7 +79,13 @@ class _Talk:
                 elif message.startswith("/") and message[1:].isalpha():
                     session.note(HELP if message == "/help" else f"{message} is no command; {HELP}")
                 elif message.strip():
-                    failed = self._answer(loop, message)
+                    reply = loop.respond(message)
+                    self._end_line()
+                    if reply.stopped:
+                        session.note("stopped")
+                    if reply.error:
+                        failures.warn(f"error: {reply.error}")
+                    failed = bool(reply.error)
         finally:
             loop.close()
         return failed
@@ -76,32 +93,20 @@ class _Talk:
     def _begin(self, name: str) -> AgentLoop:
         from commonplace.agent.loop import AgentLoop
 
-        asks = sys.stdin is not None and session.is_terminal(sys.stdin)
         loop = AgentLoop(
             self._memory,
             self._llm,
             session=name,
             agent=self._agent,
             show=self._show,
-            approve=self._approve if asks else None,
+            approve=self._approve if session.can_ask() else None,
         )
         loop.start()
         session.note(f"session {loop.session} · {self._llm.name} · /help")
         return loop
 
-    def _answer(self, loop: AgentLoop, message: str) -> bool:
-        reply = loop.respond(message)
-        self._end_line()
-        if reply.stopped:
-            session.note("stopped")
-        if reply.error:
-            failures.warn(f"error: {reply.error}")
-        return bool(reply.error)
-
     def _show(self, kind: str, text: str) -> None:
         """Print pieces of an answer as they come, and what else happens as dim lines between them."""
-        from commonplace import screen
-
         if kind == "text":
             self._open = True
             sys.stdout.write(screen.clean(text))
@@ -112,8 +117,6 @@ class _Talk:
 
     def _approve(self, tool: Tool, preview: str) -> bool:
         """Show what a model wants done that cannot be taken back, and ask."""
-        from commonplace import screen
-
         self._end_line()
         session.note(screen.clean(preview))
         try:
@@ -149,42 +152,20 @@ def _lines() -> Iterator[str]:
             return
 
 
-def _memory(ctx: click.Context, model: str | None, base_url: str | None) -> Memory:
-    """Open the workspace, with the model that the options name in the place of the one that is set."""
-    from commonplace import config
-    from commonplace.memory import Memory
-
-    settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
-    overrides = _overrides(settings.llm, model, base_url)
-    memory = Memory.open(session.workspace(ctx), overrides=overrides, agent=session.agent(ctx))
-    ctx.call_on_close(memory.close)
-    return memory
-
-
 def _overrides(former: Llm, model: str | None, base_url: str | None) -> Mapping[str, object]:
     """The settings that options stand for; one provider's model, address and key are not another's."""
     if model is None and base_url is None:
         return {}
-    from commonplace.llm import registry, selection
+    from commonplace.providers import selection
+    from commonplace.providers.catalog import LLMS
 
     provider, rest = former.provider, ""
     if base_url is not None:  # whose models may have names with a slash
         provider = "compatible"
-    elif model is not None and model.partition("/")[0] in registry.PROVIDERS:
+    elif model is not None and model.partition("/")[0] in LLMS.rows:
         provider, _, rest = model.partition("/")
     if provider == "none":
         raise ConfigError("llm.provider", f"none is set; say --model PROVIDER/{model} or --base-url")
     flags = {"model": rest or model or former.model, "base_url": base_url}
-    chosen = selection.select(provider, former, flags)
-    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *selection.OWN)}
-
-
-def _llm(memory: Memory) -> Client:
-    """The language model; no answer of a conversation is kept, and the transcript has them anyway."""
-    from commonplace.embedding import configured
-    from commonplace.llm.opening import open_llm
-
-    llm = open_llm(memory.workspace, memory.settings, breaker=configured.breaker())
-    if llm is None:
-        raise ConfigError("llm.provider", _NO_MODEL)
-    return llm
+    chosen = selection.select_llm(provider, former, flags)
+    return {f"llm.{key}": getattr(chosen, key) for key in ("provider", *selection.OWN["llm"])}

@@ -1,16 +1,23 @@
-"""`collection add|list|show|include|exclude|update-cmd|remove|rename`: folders beside the workspace's own."""
+"""`collection …` and `context …`: folders beside the workspace's own, and what describes notes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import join
 
 import click
 
-from commonplace import render, screen
+from commonplace import config
+from commonplace.base.errors import UnknownCollection
 from commonplace.cli import session
-from commonplace.cli.groups import Group
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.config.settings import Collection
+from commonplace.render import count, reports, screen, to_json
+
+
+def _root(ctx: click.Context) -> Path:
+    return Path(session.workspace_root(ctx))
 
 
 @command("add")
@@ -27,10 +34,7 @@ from commonplace.cli.options import command, format_option, option
 @click.pass_context
 def add(ctx: click.Context, folder: str, name: str, globs: tuple[str, ...], ignore: tuple[str, ...]) -> None:
     """Make a folder of Markdown, or of code, searchable beside the workspace's own notes."""
-    from commonplace import config
-
-    root = Path(session.workspace_root(ctx))
-    added = config.add_collection(root, name, folder, glob=globs or ("**/*.md",), ignore=ignore)
+    added = config.add_collection(_root(ctx), name, folder, glob=globs or ("**/*.md",), ignore=ignore)
     session.write(f"added collection {name}: {added.path}; `commonplace sync` reads it")
 
 
@@ -40,11 +44,8 @@ def add(ctx: click.Context, folder: str, name: str, globs: tuple[str, ...], igno
 def list_(ctx: click.Context, form: str) -> None:
     """List the collections and what the index holds of them."""
     memory = session.open_memory(ctx)
-    state = memory.status()
-    if form == "json":
-        session.write(render.to_json(render.status_data(state)["collections"]))
-    else:
-        session.write(render.collections_text(state.collections, session.look(memory.settings)))
+    held = memory.status().collections
+    session.answer(form, held, lambda: reports.collections_text(held, session.look(memory.settings)))
 
 
 @command("show")
@@ -53,43 +54,36 @@ def list_(ctx: click.Context, form: str) -> None:
 @click.pass_context
 def show(ctx: click.Context, name: str, form: str) -> None:
     """Show a collection: its folder, its patterns, what describes it, what the index holds of it."""
-    from dataclasses import asdict
-
-    from commonplace import config
-    from commonplace.config.settings import Collection
-    from commonplace.errors import UnknownCollection
+    from commonplace.types.data import to_data
 
     memory = session.open_memory(ctx)
     size = sum(note.size for note in memory.notes() if note.collection == name)
     known = {one.name: one for one in memory.status().collections}
     if name not in known:
         raise UnknownCollection(name, list(known))
-    found = known[name]
+    held = known[name]
     contexts = config.contexts_for(memory.settings, name, name)
-    noted = memory.settings.collections.get(name, Collection(name, found.root))
-    update = _told(noted.update)
+    noted = memory.settings.collections.get(name, Collection(name, held.root))
+    update = _command_line(noted.update)
     if form == "json":
         more = {"include_by_default": noted.by_default, "update": update, "bytes": size, "contexts": contexts}
-        session.write(render.to_json({**asdict(found), **more}))
+        session.write(to_json({**to_data(held), **more}))
         return
     rows = [
-        ("name", found.name),
-        ("folder", found.root),
-        ("files", " ".join([*found.globs, *(f"!{glob}" for glob in found.ignore)])),
-        ("holds", f"{render.count(found.notes, 'note')}, {render.count(found.passages, 'passage')}, "
-                  f"{screen.size(size)}"),
+        ("name", held.name),
+        ("folder", held.root),
+        ("files", " ".join([*held.globs, *(f"!{glob}" for glob in held.ignore)])),
+        ("holds", f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, {screen.size(size)}"),
         ("searched", "by default" if noted.by_default else f"when it is named: -c {name}, in:{name}"),
         *([("update", update)] if update else []),
         *(("context", text) for text in contexts),
-    ]  # fmt: skip
+    ]
     session.write("\n".join(screen.table([(label, screen.one_line(text)) for label, text in rows])))
 
 
-def _told(update: Sequence[str]) -> str:
+def _command_line(update: Sequence[str]) -> str:
     """A command as a shell would take it, without the secrets in it."""
-    from shlex import join
-
-    from commonplace.notes.redact import redact
+    from commonplace.redaction.redact import redact
 
     return redact(join(update))[0]
 
@@ -112,9 +106,7 @@ def exclude(ctx: click.Context, name: str) -> None:
 
 
 def _set_by_default(ctx: click.Context, name: str, by_default: bool) -> None:
-    from commonplace import config
-
-    config.set_by_default(Path(session.workspace_root(ctx)), name, by_default)
+    config.set_by_default(_root(ctx), name, by_default)
     how = "searched by default" if by_default else f"searched when it is named: -c {name}, in:{name}"
     session.write(f"collection {name} is {how}")
 
@@ -130,21 +122,22 @@ def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: b
     A command that has options of its own stands after --. It is run without a shell and noted in your own
     config.toml.
     """
-    from commonplace import config
-    from commonplace.errors import UnknownCollection
-
     if program and clear:
         raise click.UsageError("--clear takes no command.")
-    root = Path(session.workspace_root(ctx))
+    root = _root(ctx)
     if program or clear:
         config.set_update(root, name, program)
-        told = f"`commonplace sync --pull` runs {_told(program)}" if program else "nothing is run any more"
-        session.write(f"collection {name}: {told}")
+        runs = (
+            f"`commonplace sync --pull` runs {_command_line(program)}"
+            if program
+            else "nothing is run any more"
+        )
+        session.write(f"collection {name}: {runs}")
         return
     collections = config.load(root).collections
     if name not in collections:
         raise UnknownCollection(name, sorted(collections))
-    session.write(screen.one_line(_told(collections[name].update)))
+    session.write(screen.one_line(_command_line(collections[name].update)))
 
 
 @command("remove")
@@ -152,9 +145,7 @@ def update_cmd(ctx: click.Context, name: str, program: tuple[str, ...], clear: b
 @click.pass_context
 def remove(ctx: click.Context, name: str) -> None:
     """Forget a collection; its files are not touched."""
-    from commonplace import config
-
-    config.remove_collection(Path(session.workspace_root(ctx)), name)
+    config.remove_collection(_root(ctx), name)
     session.write(f"removed collection {name}; its files are untouched")
 
 
@@ -164,9 +155,7 @@ def remove(ctx: click.Context, name: str) -> None:
 @click.pass_context
 def rename(ctx: click.Context, old: str, new: str) -> None:
     """Give a collection another name."""
-    from commonplace import config
-
-    config.rename_collection(Path(session.workspace_root(ctx)), old, new)
+    config.rename_collection(_root(ctx), old, new)
     session.write(f"renamed collection {old} to {new}")
 
 
@@ -174,4 +163,79 @@ collection = Group(
     "collection",
     commands=(add, list_, show, include, exclude, update_cmd, remove, rename),
     help="Further folders of notes.",
+)
+
+# --- contexts -------------------------------------------------------------------------------------------
+
+
+@command("add")
+@click.argument("prefix")
+@click.argument("text", nargs=-1, required=True)
+@click.pass_context
+def add_context(ctx: click.Context, prefix: str, text: tuple[str, ...]) -> None:
+    """Describe what stands under PREFIX: / for everything, a collection's name, or a path."""
+    key = config.add_context(_root(ctx), prefix, session.text_argument(text))
+    session.write(f"added context for {key or '/'}")
+    _tell_of_vectors(ctx)
+
+
+@command("list")
+@format_option(("text", "json"))
+@click.pass_context
+def list_contexts(ctx: click.Context, form: str) -> None:
+    """List the contexts."""
+    contexts = dict(session.open_memory(ctx).settings.contexts)
+    rows = (
+        f"{screen.one_line(prefix) or '/'}  {screen.one_line(contexts[prefix])}"
+        for prefix in sorted(contexts)
+    )
+    session.answer(form, contexts, lambda: "\n".join(rows))
+
+
+@command("remove")
+@click.argument("prefix")
+@click.pass_context
+def remove_context(ctx: click.Context, prefix: str) -> None:
+    """Remove the context of PREFIX."""
+    key = config.remove_context(_root(ctx), prefix)
+    session.write(f"removed context for {key or '/'}")
+    _tell_of_vectors(ctx)
+
+
+def _tell_of_vectors(ctx: click.Context) -> None:
+    """Say that a changed context is to be embedded, where contexts are."""
+    if session.open_memory(ctx).settings.embedding.contexts:
+        session.note("`commonplace sync` embeds the passages below it anew; `--estimate` says how many")
+
+
+@command("check")
+@format_option(("text", "json"))
+@click.pass_context
+def check(ctx: click.Context, form: str) -> None:
+    """List the collections and top folders of notes that no context describes."""
+    from commonplace.memory import sources
+
+    memory = session.open_memory(ctx)
+    collections = {source.name for source in sources(memory)[1:]}
+    described = [prefix for prefix in memory.settings.contexts if prefix]
+    # Top folders, collections and their top folders without a context of their own or above; with notes.
+    bare: dict[str, int] = {}
+    for note in memory.notes():
+        above = note.path.split("/")[:-1]
+        for depth in range(1, min(len(above), 2 if note.collection in collections else 1) + 1):
+            prefix = "/".join(above[:depth])
+            if not any(f"{prefix}/".startswith(f"{one}/") for one in described):
+                bare[prefix] = bare.get(prefix, 0) + 1
+    if form == "json":
+        session.write(to_json([{"prefix": prefix, "notes": bare[prefix]} for prefix in sorted(bare)]))
+        return
+    rows = [(screen.one_line(prefix), count(bare[prefix], "note")) for prefix in sorted(bare)]
+    session.write("\n".join(screen.table(rows, right=(1,))))
+    session.note("describe them with `commonplace context add PREFIX TEXT`" if bare else "all are described")
+
+
+context = Group(
+    "context",
+    commands=(add_context, list_contexts, check, remove_context),
+    help="Descriptions of what stands under a path, shown with hits.",
 )

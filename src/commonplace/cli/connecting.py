@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
-    from commonplace.servers.service import Service
+    from commonplace.servers.methods import Service
 
 
 def connect(workspace: str | None = None, agent: str | None = None) -> int:
@@ -22,8 +22,9 @@ def service(workspace: str | None, agent: str | None) -> Service:
 
     Raises WorkspaceNotFound and ConfigError at once: a client shows best what fails at the start.
     """
-    from commonplace import config, paths
-    from commonplace.servers.service import Service
+    from commonplace import config
+    from commonplace.base import paths
+    from commonplace.servers.methods import Service
     from commonplace.servers.stdio import tell
 
     root = paths.resolve_workspace(workspace, os.environ)

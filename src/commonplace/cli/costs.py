@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
+from commonplace import render
 from commonplace.cli import session
 from commonplace.cli.options import command, format_option, option
+from commonplace.render import screen
 
 if TYPE_CHECKING:
-    from commonplace.costs.ledger import By, Costs
+    from commonplace.providers.costs.ledger import By, Costs
 
 _UNITS = {"d": 1, "w": 7}
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
@@ -35,8 +36,8 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show what calls to models took and cost."""
     from dataclasses import asdict
 
-    from commonplace.costs import ledger
-    from commonplace.paths import Workspace
+    from commonplace.base.paths import Workspace
+    from commonplace.providers.costs import ledger
 
     start = _start(since)
     path = ledger.place(Workspace(Path(session.workspace_root(ctx))))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import statistics
-import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, option
+from commonplace.render import count, hits, screen
 
 if TYPE_CHECKING:
     from commonplace.demo.tour import Stop
     from commonplace.memory import Memory
-    from commonplace.screen import Look
+    from commonplace.render.screen import Look
 
 LOG_WIDTH = 100  # where there is no terminal to ask
 PASSAGE_ROWS = 3
@@ -30,8 +30,6 @@ INDENT = "   "
 @click.pass_context
 def demo(ctx: click.Context, keep: str | None) -> None:
     """Index a small bilingual workspace that ships with the package, and ask it eight questions."""
-    import tempfile
-
     if keep is not None:
         code = _show(Path(keep).absolute(), kept=True)
     else:
@@ -51,11 +49,17 @@ def _show(folder: Path, *, kept: bool) -> int:
         _title(f"A workspace of notes, copied to {folder}", look)
         spent = _index(memory)
         stops = []
-        for number, stop in enumerate(tour.walk(memory), 1):
+        for stop in tour.walk(memory):
             stops.append(stop)
-            _stop(number, stop, memory, look)
+            _stop(len(stops), stop, memory, look)
         _costs(stops, spent, tour.everything(folder), look)
-    _next(folder if kept else None, look)
+    _title("Next", look)
+    if kept:
+        session.write(f'  cd {folder}\n  commonplace search "which tea after lunch"')
+    else:
+        session.write("  commonplace demo --keep ~/demo   # the same, left for you to play with")
+    session.write("  commonplace init ~/notes         # a workspace of your own")
+    session.write('  cd ~/notes && commonplace remember "…"')
     silent = [stop.question.text for stop in stops if not stop.result.hits]
     for text in silent:
         failures.warn(f"error: nothing found for {text!r}")
@@ -64,7 +68,6 @@ def _show(folder: Path, *, kept: bool) -> int:
 
 def _title(text: str, look: Look) -> None:
     session.write(look.style(text, "bold"))
-    sys.stdout.flush()
 
 
 def _index(memory: Memory) -> tuple[float, float]:
@@ -79,8 +82,8 @@ def _index(memory: Memory) -> tuple[float, float]:
         failures.warn(message)
     state = memory.status()
     session.write(
-        f"  {render.count(text.added, 'note')} read into {render.count(state.passages, 'passage')} "
-        f"in {spent[0]:.2f} s, {render.count(state.vectors, 'vector')} computed in {spent[1]:.2f} s "
+        f"  {count(text.added, 'note')} read into {count(state.passages, 'passage')} "
+        f"in {spent[0]:.2f} s, {count(state.vectors, 'vector')} computed in {spent[1]:.2f} s "
         f"(model: {state.model})\n"
     )
     return spent
@@ -90,20 +93,19 @@ def _stop(number: int, stop: Stop, memory: Memory, look: Look) -> None:
     question = stop.question
     _title(f"{number}. {question.text}", look)
     session.write(look.style(f"{INDENT}{question.kind}: {question.why}", "dim") + "\n")
-    hits = render.hits_text(
+    text = hits.as_text(
         stop.result,
         look._replace(width=(look.width or LOG_WIDTH) - len(INDENT)),
         words=session.words(question.text),
         rows=PASSAGE_ROWS,
         locate=session.locator(memory),
     )
-    if hits:
-        session.write("\n".join(f"{INDENT}{line}".rstrip() for line in hits.splitlines()) + "\n")
-    found = (
+    if text:
+        session.write("\n".join(f"{INDENT}{line}".rstrip() for line in text.splitlines()) + "\n")
+    rank = (
         f"the expected passage is hit {stop.rank}" if stop.rank else "the expected passage is not among them"
     )
-    session.write(look.style(f"{INDENT}{render.footer(stop.result)} · {found}", "dim") + "\n")
-    sys.stdout.flush()
+    session.write(look.style(f"{INDENT}{hits.footer(stop.result)} · {rank}", "dim") + "\n")
 
 
 def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, look: Look) -> None:
@@ -112,14 +114,14 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
 
     stages = tour.stages(stops)
     _title("Where the time and the tokens went", look)
-    lines = [["ms", *stages, "total", "recall", "of the files"]]
-    for number, stop in enumerate(stops, 1):
-        lines.append(
-            [f"{number}.", *_milliseconds(stop.result.timings_ms, stages), *_tokens(stop.tokens, everything)]
-        )
     tokens = round(statistics.median(stop.tokens for stop in stops))
-    lines.append(["median", *_milliseconds(tour.medians(stops), stages), *_tokens(tokens, everything)])
-    for number, row in enumerate(_aligned(lines)):
+    timed = [(f"{number}.", stop.result.timings_ms, stop.tokens) for number, stop in enumerate(stops, 1)]
+    lines = [["ms", *stages, "total", "recall", "of the files"]]
+    for name, spent_ms, taken in [*timed, ("median", tour.medians(stops), tokens)]:
+        cells = [f"{spent_ms[stage]:.1f}" if stage in spent_ms else "-" for stage in stages]
+        total = f"{sum(spent_ms.values()):.1f}"
+        lines.append([name, *cells, total, f"{taken:,}", f"{taken / everything:.1%}"])
+    for number, row in enumerate(screen.table(lines, range(len(lines[0])))):
         session.write("  " + (look.style(row, "dim") if number == 0 else row))
     session.write(
         f"\n  indexing   {spent[0]:.2f} s for the text, {spent[1]:.2f} s for the vectors, once"
@@ -129,30 +131,3 @@ def _costs(stops: Sequence[Stop], spent: tuple[float, float], everything: int, l
         f"\n  The line below each answer counts the hits as they are shown, and the text of all notes without"
         f"\n  headings and marks: fewer tokens on either side. All of them are estimates.\n"
     )
-
-
-def _milliseconds(spent: Mapping[str, float], stages: Sequence[str]) -> list[str]:
-    return [
-        *(f"{spent[name]:.1f}" if name in spent else "-" for name in stages),
-        f"{sum(spent.values()):.1f}",
-    ]
-
-
-def _tokens(tokens: int, everything: int) -> list[str]:
-    return [f"{tokens:,}", f"{tokens / everything:.1%}"]
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(screen.cells(line[column]) for line in lines) for column in range(len(lines[0]))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-
-
-def _next(kept: Path | None, look: Look) -> None:
-    """Say what to type next."""
-    _title("Next", look)
-    if kept:
-        session.write(f'  cd {kept}\n  commonplace search "which tea after lunch"')
-    else:
-        session.write("  commonplace demo --keep ~/demo   # the same, left for you to play with")
-    session.write("  commonplace init ~/notes         # a workspace of your own")
-    session.write('  cd ~/notes && commonplace remember "…"')

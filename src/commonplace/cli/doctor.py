@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
-from commonplace.cli import session
-from commonplace.cli.failures import ERROR
+from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
+from commonplace.render import count, screen, to_json
 
 if TYPE_CHECKING:
-    from commonplace.screen import Look
+    from commonplace.render.screen import Look
     from commonplace.types import Finding, State
 
 _MARKS: Mapping[State, tuple[str, str]] = {
@@ -25,7 +23,8 @@ _MARKS: Mapping[State, tuple[str, str]] = {
     "wrong": ("✗", "red"),
     "skipped": ("-", "dim"),
 }
-_WORST: tuple[State, ...] = ("wrong", "warning", "ok", "skipped")
+# States with their names, the worst first.
+_NAMED: Mapping[State, str] = {"wrong": "wrong", "warning": "to look at", "ok": "fine", "skipped": "skipped"}
 _TITLE_CELLS = 13
 
 
@@ -53,67 +52,41 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
         findings += found
         if form == "text" and not as_json:
             session.write("\n".join(_group(group, found, look, verbose=verbose)))
+    counts = Counter(finding.state for finding in findings)
     if form == "json" or as_json:
-        session.write(render.to_json(_data(findings, examined.root)))
+        data = {
+            "ok": not counts["wrong"],
+            "workspace": None if examined.root is None else str(examined.root),
+            "counts": {state: counts[state] for state in _MARKS},
+            "findings": findings,
+        }
+        session.write(to_json(data))
     else:
-        session.write("\n" + _sum(findings, look))
-    if any(finding.state == "wrong" for finding in findings):
-        ctx.exit(ERROR)
+        session.write("\n" + _sum(counts, look))
+    if counts["wrong"]:
+        ctx.exit(failures.ERROR)
 
 
-def _data(findings: Sequence[Finding], root: object) -> dict[str, object]:
-    counts = Counter(finding.state for finding in findings)
-    return {
-        "ok": not counts["wrong"],
-        "workspace": None if root is None else str(root),
-        "counts": {state: counts[state] for state in _MARKS},
-        "findings": [asdict(finding) for finding in findings],
-    }
-
-
-def _group(title: str, found: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:
+def _group(title: str, findings: Sequence[Finding], look: Look, *, verbose: bool) -> Iterator[str]:
     """Write a group: one line while all of it is fine, else what is not below it with its remedy."""
-    if not found:
+    if not findings:
         return
-    states = [finding.state for finding in found]
-    worst = next(state for state in _WORST if state in states)
-    mark, colour = _MARKS[worst]
-    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + look.style(_counted(states), "dim")
-    yield f"{look.style(mark, colour)} {head}"
-    for finding in found:
-        if verbose or finding.state in ("warning", "wrong"):
-            yield from _finding(finding, look)
-
-
-def _finding(finding: Finding, look: Look) -> Iterator[str]:
-    mark, colour = _MARKS[finding.state]
-    yield from _wrapped(finding.told, f"  {look.style(mark, colour)} ", look)
-    if finding.remedy:
-        yield from _wrapped(finding.remedy, f"    {look.style('→', 'cyan')} ", look)
-
-
-def _wrapped(text: str, lead: str, look: Look) -> Iterator[str]:
-    """Write a text behind a lead, its further rows under the first."""
-    line = screen.one_line(text)
-    indent = 4 if lead.startswith("  ") and not lead.startswith("    ") else 6
-    if look.width is None:
-        yield lead + line
-        return
-    for number, (start, end) in enumerate(screen.rows(line, look.width - indent)):
-        yield (lead if not number else " " * indent) + line[start:end]
-
-
-def _counted(states: Iterable[State]) -> str:
-    """Say how many findings are of each state, the worst first."""
-    counts = Counter(states)
-    named = {"wrong": "wrong", "warning": "to look at", "ok": "fine", "skipped": "skipped"}
-    return ", ".join(f"{counts[state]} {named[state]}" for state in _WORST if counts[state])
-
-
-def _sum(findings: Sequence[Finding], look: Look) -> str:
     counts = Counter(finding.state for finding in findings)
-    checked = render.count(len(findings) - counts["skipped"], "check")
-    warnings = render.count(counts["warning"], "warning")
+    mark, colour = _MARKS[next(state for state in _NAMED if counts[state])]
+    counted = ", ".join(f"{counts[state]} {name}" for state, name in _NAMED.items() if counts[state])
+    head = look.style(screen.pad(title, _TITLE_CELLS), "bold") + look.style(counted, "dim")
+    yield f"{look.style(mark, colour)} {head}"
+    for finding in findings:
+        if verbose or finding.state in ("warning", "wrong"):
+            mark, colour = _MARKS[finding.state]
+            yield from screen.wrapped(finding.told, look, f"  {look.style(mark, colour)} ", 4)
+            if finding.remedy:
+                yield from screen.wrapped(finding.remedy, look, f"    {look.style('→', 'cyan')} ", 6)
+
+
+def _sum(counts: Mapping[State, int], look: Look) -> str:
+    checked = count(sum(counts.values()) - counts["skipped"], "check")
+    warnings = count(counts["warning"], "warning")
     if counts["wrong"]:
         return look.style(f"{counts['wrong']} wrong, {warnings}, of {checked}", "red")
     if counts["warning"]:

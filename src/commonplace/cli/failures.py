@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from commonplace.errors import CommonplaceError
+from commonplace.base.errors import CommonplaceError
 
 if TYPE_CHECKING:
     import click
@@ -55,8 +55,12 @@ def report(error: BaseException) -> int:
 
 def describe(error: BaseException) -> tuple[str, int]:
     """Return the line and the exit code for an error."""
-    if found := _click(error, "ClickException"):
-        return _usage(found), found.exit_code
+    if wrong := _click(error, "ClickException"):
+        message = wrong.format_message().rstrip(".")
+        context = getattr(wrong, "ctx", None)
+        command = context.command_path if context else "commonplace"
+        first = message[:1].lower() if message[1:2].islower() or message[1:2] == " " else message[:1]
+        return f"{first}{message[1:]} (see `{command} --help`)", wrong.exit_code
     if isinstance(error, CommonplaceError):
         return str(error), ERROR
     if isinstance(error, OSError):
@@ -77,14 +81,6 @@ def _click(error: BaseException, name: str) -> click.ClickException | None:
     return error if kind is not None and isinstance(error, kind) else None
 
 
-def _usage(error: click.ClickException) -> str:
-    message = error.format_message().rstrip(".")
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context else "commonplace"
-    first = message[:1].lower() if message[1:2].islower() or message[1:2] == " " else message[:1]
-    return f"{first}{message[1:]} (see `{command} --help`)"
-
-
 def _silence_stdout() -> None:
     """Let what is still buffered go nowhere, so that Python does not complain at exit."""
     if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
@@ -92,19 +88,14 @@ def _silence_stdout() -> None:
 
 
 def _one_line(text: str) -> str:
-    """Keep a message to one line that a terminal shows rather than obeys."""
-    kept = (
-        c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "\ufffd"
-        for c in _redacted(text)
-    )
-    line = " ".join("".join(kept).split())
+    """Keep a message to one line that a terminal shows rather than obeys, and take keys out of it.
+
+    A message may quote a value, and a key may have been put where another value belongs.
+    """
+    if len(max(text.split(), key=len, default="")) >= _SHORTEST_KEY:
+        from commonplace.redaction import redact
+
+        text = redact.redact(text)[0]
+    shown = (c if c.isprintable() or c in "\n\t" or "\udc80" <= c <= "\udcff" else "\ufffd" for c in text)
+    line = " ".join("".join(shown).split())
     return line if len(line) <= 500 else f"{line[:400]}…{line[-90:]}"
-
-
-def _redacted(text: str) -> str:
-    """Take out keys: a message may quote a value, and a key may have been put where another value belongs."""
-    if len(max(text.split(), key=len, default="")) < _SHORTEST_KEY:
-        return text
-    from commonplace.notes import redact
-
-    return redact.redact(text)[0]

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from commonplace import render, screen
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, format_option, option
+from commonplace.render import count, reports, screen
+from commonplace.types import Erasure, Selection
+from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
-    from commonplace.erasure.offering import Offer
-    from commonplace.erasure.requests import Request
+    from commonplace.edit.forget.offering import Offer
+    from commonplace.edit.forget.requests import Request
     from commonplace.memory import Memory
-    from commonplace.types import Erasure, Selection
 
-WRONG_USAGE = 2
 _RESUME = "commonplace forget --resume"
 _MOST_NAMED, _LONGEST_NAMED = 3, 60  # of what is not done yet; cells of each
 _HITS = 20  # passages that a question finds
@@ -42,7 +41,7 @@ _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside t
 @option("--reject", metavar="CODE", help="Refuse one of these.")
 @format_option(("text", "json"))
 @click.pass_context
-def forget(
+def forget(  # noqa: C901 - one command, from its options to its end
     ctx: click.Context,
     references: tuple[str, ...],
     texts: tuple[str, ...],
@@ -73,106 +72,181 @@ def forget(
         return
     if also and len(people) != 1:
         raise click.UsageError("--also names the one --person once more", ctx)
-    wanted = _selections(references, texts, people, also, sessions)
+    selections = [
+        *map(_referred, references),
+        *(Selection("text", text) for text in texts),
+        *(Selection("person", person, also) for person in people),
+        *(Selection("session", one) for one in sessions),
+    ]
     if query is not None:
-        wanted += _picked(ctx, query, form)
-    if not (wanted or resume):
+        selections += _picked(ctx, query, form)
+    if not (selections or resume):
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
         raise click.UsageError("name what is to be forgotten, or --resume", ctx)
-    _carry_out(ctx, wanted, form, dry_run=dry_run, yes=yes)
-
-
-def _carry_out(
-    ctx: click.Context, wanted: Sequence[Selection], form: str, *, dry_run: bool, yes: bool
-) -> None:
-    """Show what would go, ask, and forget it, after what is not all forgotten yet."""
+    # What was begun and is not all forgotten is carried on first.
     memory = session.open_memory(ctx)
     unfinished = _unfinished(memory)
-    if not (wanted or unfinished):
+    if not (selections or unfinished):
         failures.warn("no forgetting is under way")
         ctx.exit(failures.NOTHING_FOUND)
-    if unfinished and (dry_run or (wanted and not yes)):
+    if unfinished and (dry_run or (selections and not yes)):
         failures.warn(f"not all forgotten yet: {unfinished}; carry on with: {_RESUME}")
-    what: Sequence[Selection] | Erasure = wanted
-    if wanted and (dry_run or not yes):
-        what = _previewed(ctx, memory, wanted, form)
+    what: Sequence[Selection] | Erasure = selections
+    if selections and (dry_run or not yes):
+        what = _previewed(ctx, memory, selections, form, selections)
         if not dry_run:
             _ask(ctx, what)
     if dry_run:
         return
     if unfinished:
         session.note(f"carrying on what is not all forgotten yet: {unfinished}")
-    _tell(ctx, _forgotten(memory, what), form, resumed=bool(unfinished))
+    _report(ctx, _forgotten(memory, what), form, resumed=bool(unfinished))
+
+
+# --- what agents ask for --------------------------------------------------------------------------------
 
 
 def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> None:
     """List what agents ask to have forgotten, refuse one, or do it once a person at a terminal agrees."""
-    from commonplace.erasure import requests
-    from commonplace.types.entries import UNNAMED
+    from commonplace.edit.forget import requests
 
     memory = session.open_memory(ctx)
     if not (approve or reject):
-        _list_requests(ctx, requests.listed(memory.workspace), form)
+        waiting = requests.listed(memory.workspace)
+        rows = [
+            {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
+            | {"kind": one.selection.kind, "value": _redacted(one.selection.value)}
+            for one in waiting
+        ]
+        lines = (f"{number:>3}  {_described(one)}" for number, one in enumerate(waiting, 1))
+        session.answer(form, rows, lambda: "\n".join(lines))
+        if not waiting:
+            if form == "text":
+                session.note("no agent asks to have anything forgotten")
+            ctx.exit(failures.NOTHING_FOUND)
         return
     request = requests.find(memory.workspace, approve or reject)
     if reject:
         requests.remove(memory.workspace, request)
-        session.note(f"{_asked(request)}: refused; nothing was changed")
+        session.note(f"{_described(request)}: refused; nothing was changed")
         return
-    if not session.is_terminal(sys.stdin):
+    if not session.can_ask():
         failures.warn("nothing was changed; a person approves, at a terminal")
-        ctx.exit(WRONG_USAGE)
-    session.note(_asked(request))
-    planned = _previewed(ctx, memory, request.preview, form, request.selection)
+        ctx.exit(failures.USAGE)
+    session.note(_described(request))
+    planned = _previewed(ctx, memory, request.preview, form, [request.selection])
     _ask(ctx, planned)
-    _tell(ctx, _forgotten(memory, planned, request.agent or UNNAMED, request.session), form, resumed=False)
+    _report(ctx, _forgotten(memory, planned, request.agent or UNNAMED, request.session), form)
     requests.remove(memory.workspace, request)
 
 
-def _asked(request: Request) -> str:
+def _described(request: Request) -> str:
     """Who asked for what, and when."""
-    from commonplace.types.entries import UNNAMED
-
-    kind, value = request.selection.kind, screen.one_line(_shown(request.selection.value))
+    kind, value = request.selection.kind, screen.one_line(_redacted(request.selection.value))
     who = "an agent" if request.agent in ("", UNNAMED) else f"the agent {screen.one_line(request.agent)}"
     return f"{request.code}  {request.at:%Y-%m-%d %H:%M}  {who} asks to forget by {kind}: {value}"
 
 
-def _shown(words: str) -> str:
+def _redacted(words: str) -> str:
     """Words of who asked as they may be shown: hosts of agents record what a terminal shows."""
-    from commonplace.notes.redact import redact, strip_private
+    from commonplace.redaction.redact import redact, strip_private
 
     return redact(strip_private(words))[0]
 
 
-def _list_requests(ctx: click.Context, waiting: Sequence[Request], form: str) -> None:
-    if form == "json":
-        rows = [
-            {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
-            | {"kind": one.selection.kind, "value": _shown(one.selection.value)}
-            for one in waiting
-        ]
-        session.write(render.to_json(rows))
-    else:
-        session.write("\n".join(f"{number:>3}  {_asked(one)}" for number, one in enumerate(waiting, 1)))
-    if not waiting:
-        if form == "text":
-            session.note("no agent asks to have anything forgotten")
-        ctx.exit(failures.NOTHING_FOUND)
+# --- what is picked -------------------------------------------------------------------------------------
+
+
+def _referred(reference: str, lines: tuple[str, ...] = ()) -> Selection:
+    """A whole note, or lines of one, which may have been seen."""
+    from commonplace.markdown.references import parse_reference
+
+    named = parse_reference(reference)
+    plain = reference.strip().removeprefix("./").lower()
+    whole = plain in (named.path.lower(), f"#{named.docid}")
+    return Selection("note" if whole else "lines", reference, lines=lines)
+
+
+def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
+    """Show the lines that hold words of a question, and return what the owner picks."""
+    offers = _offers(ctx, query)
+    if not offers:
+        failures.warn("no line of the notes was found that holds a word of it")
+        return []
+    shown = offers[:_MOST_OFFERED]
+    pattern = screen.matcher(session.words(query))
+    for number, one in enumerate(shown, 1):
+        lead = f"{number:>3}  {one.citation}  "
+        width = (session.look().width or 0) - screen.cells(lead)
+        width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
+        line = screen.one_line(one.text)
+        spans = screen.matches(line, pattern)
+        if spans and screen.cells(line[: spans[0][1]]) > width:  # cut so that a word of it is in sight
+            line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
+        click.echo(lead + screen.shorten(line, width), err=form == "json")
+    if (more := len(offers) - len(shown)) > 0:
+        session.note(f"and {more} more, which hold no more of it; ask more exactly for those")
+    if not session.can_ask():
+        first = shlex.quote(shown[0].citation)
+        failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
+        ctx.exit(failures.USAGE)
+    answer = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
+    picked = (shown[number - 1] for number in dict.fromkeys(_numbers(answer, len(shown))))
+    return [_referred(one.citation, one.lines) for one in picked]
+
+
+def _offers(ctx: click.Context, query: str) -> list[Offer]:
+    """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
+    from commonplace.changes import transaction
+    from commonplace.config.settings import WORKSPACE_COLLECTION
+    from commonplace.edit.forget import offering
+    from commonplace.memory import Memory
+
+    unrecorded = {"usage.record": False}
+    with Memory.open(session.workspace(ctx), overrides=unrecorded, agent=session.agent(ctx)) as memory:
+        result = memory.search(
+            query,
+            limit=_HITS,
+            mode="lexical",
+            collections=[WORKSPACE_COLLECTION],
+            min_score=0.0,
+            rerank="off",
+            expand=False,
+            history=True,
+        )
+        return offering.offers(query, result.hits, lambda path: transaction.read(memory.workspace, path))
+
+
+def _numbers(answer: str, most: int) -> Iterator[int]:
+    """The numbers that a list such as 1,3-5 names. Raises UsageError for one that is none."""
+    for part in filter(None, answer.replace(" ", ",").split(",")):
+        first, _, last = part.partition("-")
+        last = last or first
+        if not (first.isdigit() and last.isdigit() and 1 <= int(first) <= int(last) <= most):
+            raise click.UsageError(f"{part!r} is none of 1 to {most}")
+        yield from range(int(first), int(last) + 1)
+
+
+# --- shown, asked, done ---------------------------------------------------------------------------------
 
 
 def _previewed(
     ctx: click.Context,
     memory: Memory,
-    wanted: Sequence[Selection] | Erasure,
+    what: Sequence[Selection] | Erasure,
     form: str,
-    *selections: Selection,
+    selections: Sequence[Selection],
 ) -> Erasure:
     """Show what would go; end where nothing would. A preview is shown as it is by now."""
-    planned = memory.forget(wanted, dry_run=True)
-    _show(planned, form)
-    _say_longer_names(selections if not isinstance(wanted, Sequence) else wanted, planned)
+    from commonplace.edit.forget import words
+
+    planned = memory.forget(what, dry_run=True)
+    session.answer(form, planned, lambda: reports.erasure_text(planned, session.look()))
+    names = [name for one in selections if one.kind == "person" for name in (one.value, *one.also)]
+    # In whose longer names a name was found.
+    if longer := words.name_longer(names, (place.text for place in planned.places if place.where == "notes")):
+        failures.warn(longer)
     if not planned.places:
         _end_with_nothing(ctx, planned)
     return planned
@@ -187,131 +261,28 @@ def _end_with_nothing(ctx: click.Context, erasure: Erasure) -> NoReturn:
     ctx.exit(failures.NOTHING_FOUND)
 
 
-def _selections(
-    references: Sequence[str],
-    texts: Sequence[str],
-    people: Sequence[str],
-    also: tuple[str, ...],
-    sessions: Sequence[str],
-) -> list[Selection]:
-    from commonplace.types import Selection
-
-    return [
-        *map(_referred, references),
-        *(Selection("text", text) for text in texts),
-        *(Selection("person", person, also) for person in people),
-        *(Selection("session", one) for one in sessions),
-    ]
-
-
-def _referred(reference: str, lines: tuple[str, ...] = ()) -> Selection:
-    """A whole note, or lines of one, which may have been seen."""
-    from commonplace.notes.excerpt import parse_reference
-    from commonplace.types import Selection
-
-    found = parse_reference(reference)
-    plain = reference.strip().removeprefix("./").lower()
-    whole = plain in (found.path.lower(), f"#{found.docid}")
-    return Selection("note" if whole else "lines", reference, lines=lines)
-
-
-def _picked(ctx: click.Context, query: str, form: str) -> list[Selection]:
-    """Show the lines that hold words of a question, and return what the owner picks."""
-    found = _found(ctx, query)
-    if not found:
-        failures.warn("no line of the notes was found that holds a word of it")
-        return []
-    shown = found[:_MOST_OFFERED]
-    for number, one in enumerate(shown, 1):
-        click.echo(_row(number, one, query), err=form == "json")
-    if len(found) > len(shown):
-        session.note(
-            f"and {len(found) - len(shown)} more, which hold no more of it; ask more exactly for those"
-        )
-    if not session.is_terminal(sys.stdin):
-        first = shlex.quote(shown[0].citation)
-        failures.warn(f"pick some by their lines: commonplace forget {first} --yes")
-        ctx.exit(WRONG_USAGE)
-    told = click.prompt("Which of them (1,3-5; nothing: none)", default="", show_default=False, err=True)
-    picked = (shown[place - 1] for place in _numbers(told, len(shown)))
-    return [_referred(one.citation, one.lines) for one in picked]
-
-
-def _row(number: int, one: Offer, query: str) -> str:
-    """One line of what may be picked, cut so that a word of the question is in sight."""
-    lead = f"{number:>3}  {one.citation}  "
-    width = (session.look().width or 0) - screen.cells(lead)
-    width = min(_OFFERED, width) if width >= _LEAST_OFFERED else _OFFERED
-    line = screen.one_line(one.text)
-    spans = screen.matches(line, screen.matcher(session.words(query)))
-    if spans and screen.cells(line[: spans[0][1]]) > width:
-        line = screen.ELLIPSIS + line[max(0, spans[0][0] - width // 4) :]
-    return lead + screen.shorten(line, width)
-
-
-def _found(ctx: click.Context, query: str) -> list[Offer]:
-    """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
-    from commonplace.config.settings import WORKSPACE_COLLECTION
-    from commonplace.erasure import offering
-    from commonplace.history import applying
-    from commonplace.memory import Memory
-
-    unrecorded = {"usage.record": False}
-    with Memory.open(session.workspace(ctx), overrides=unrecorded, agent=session.agent(ctx)) as memory:
-        found = memory.search(
-            query,
-            limit=_HITS,
-            mode="lexical",
-            collections=[WORKSPACE_COLLECTION],
-            min_score=0.0,
-            rerank="off",
-            expand=False,
-            history=True,
-        )
-        return offering.offers(query, found.hits, lambda path: applying.read(memory.workspace, path))
-
-
-def _numbers(told: str, most: int) -> list[int]:
-    """The numbers that a list such as 1,3-5 names. Raises UsageError for one that is none."""
-    found: dict[int, None] = {}
-    for part in filter(None, told.replace(" ", ",").split(",")):
-        first, _, last = part.partition("-")
-        if not (
-            first.isdigit() and (last or first).isdigit() and 1 <= int(first) <= int(last or first) <= most
-        ):
-            raise click.UsageError(f"{part!r} is none of 1 to {most}")
-        found.update(dict.fromkeys(range(int(first), int(last or first) + 1)))
-    return list(found)
-
-
 def _ask(ctx: click.Context, planned: Erasure) -> None:
     """Ask on a terminal; elsewhere say what to type, and end."""
-    from commonplace.render import erasures
-
-    if session.is_terminal(sys.stdin):
-        count = erasures.erasure_count(planned.places)
-        click.confirm(f"Forget {count} for good? It cannot be undone.", abort=True, err=True)
+    if session.can_ask():
+        amount = reports.erasure_count(planned.places)
+        session.confirm(f"Forget {amount} for good? It cannot be undone.")
         return
-    failures.warn(f"nothing was changed; to forget it: {_line(ctx)}")
-    ctx.exit(WRONG_USAGE)
-
-
-def _line(ctx: click.Context) -> str:
-    """The command once more, without the question that it would ask."""
+    # The command once more, without the question that it would ask.
     words = ["commonplace", "forget", *ctx.params["references"]]
     for name in ("texts", "people", "also", "sessions"):
-        option = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
-        words += [word for value in ctx.params[name] for word in (option, value)]
-    return shlex.join([*words, "--yes"])
+        flag = next(parameter.opts[0] for parameter in ctx.command.params if parameter.name == name)
+        words += [word for value in ctx.params[name] for word in (flag, value)]
+    failures.warn(f"nothing was changed; to forget it: {shlex.join([*words, '--yes'])}")
+    ctx.exit(failures.USAGE)
 
 
 def _unfinished(memory: Memory) -> str:
     """What was begun and is not done, in the words of who asked; empty for nothing."""
-    from commonplace.erasure import begun
+    from commonplace.edit.forget import journal
 
-    found = list(map(_shown, begun.told(memory.workspace)))
-    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in found[:_MOST_NAMED])
-    return f"{shown} and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else shown
+    asked = list(map(_redacted, journal.describe(memory.workspace)))
+    shown = ", ".join(screen.shorten(screen.one_line(one), _LONGEST_NAMED) for one in asked[:_MOST_NAMED])
+    return f"{shown} and {len(asked) - _MOST_NAMED} more" if len(asked) > _MOST_NAMED else shown
 
 
 def _forgotten(
@@ -328,36 +299,15 @@ def _forgotten(
         raise
 
 
-def _say_longer_names(wanted: Sequence[Selection], planned: Erasure) -> None:
-    """Say in whose longer names a name was found."""
-    from commonplace.erasure import naming
-
-    names = [name for one in wanted if one.kind == "person" for name in (one.value, *one.also)]
-    if told := naming.told(names, (place.text for place in planned.places if place.where == "notes")):
-        failures.warn(told)
-
-
-def _show(erasure: Erasure, form: str) -> None:
-    from commonplace.render import erasures
-
-    if form == "json":
-        session.write(render.to_json(erasures.erasure_data(erasure)))
-    else:
-        session.write(erasures.erasure_text(erasure, session.look()))
-
-
-def _tell(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool) -> None:
+def _report(ctx: click.Context, erasure: Erasure, form: str, *, resumed: bool = False) -> None:
     """Print what was done; end with 1 where something is left, 3 where there was nothing to do."""
-    from commonplace.render import erasures
-
-    _show(erasure, form)
+    session.answer(form, erasure, lambda: reports.erasure_text(erasure, session.look()))
     if erasure.left:
-        files = render.count(len(erasure.left), "file")
-        failures.warn(f"forgotten, but still found in {files}, see above")
+        failures.warn(f"forgotten, but still found in {count(len(erasure.left), 'file')}, see above")
         ctx.exit(failures.ERROR)
     if not (erasure.places or resumed):
         _end_with_nothing(ctx, erasure)
     if form == "text":
-        done = f"forgot {erasures.erasure_count(erasure.places)}" if erasure.places else "carried it on"
+        done = f"forgot {reports.erasure_count(erasure.places)}" if erasure.places else "carried it on"
         here = " here" if any(one.what.startswith("collection ") for one in erasure.unreachable) else ""
         session.note(f"{done}; nothing of it is found{here} any more")

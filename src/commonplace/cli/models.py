@@ -8,31 +8,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
-from commonplace.cli import rerankers, selecting, session
+from commonplace import render
+from commonplace.base.errors import ConfigError
+from commonplace.cli import selecting, session
 from commonplace.cli.failures import ERROR
-from commonplace.cli.groups import Group
-from commonplace.cli.options import command, format_option, option
-from commonplace.errors import ConfigError
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.render import screen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Sequence
 
     from commonplace.cli.providers import Listed
     from commonplace.config import Settings
-    from commonplace.embedding.base import Spec
-    from commonplace.embedding.downloads import Fetched
-    from commonplace.embedding.offers import Offer
-    from commonplace.embedding.trial import Trial
-    from commonplace.llm.trial import Trial as LlmTrial
-    from commonplace.reranking.trial import Trial as RerankerTrial
-    from commonplace.screen import Look
+    from commonplace.providers.offers import Offer
+    from commonplace.providers.probe import Trial
+    from commonplace.render.screen import Look
 
 _WIDE = 100  # cells; below this, how long vectors are is left out
 _MARKS = {"active": "*", "stands in": "+", "": " "}
 _STATE_CELLS = 34
 _FIGURES_CELLS = 46  # beside the name of a model that was tried
+_BEST_CELLS = 60  # of the text that won
 _CODES = {"multi": "many", "chinese": "zh", "english": "en"}
+# What is shown of a trial as JSON, by kind.
+_FIELDS = {
+    "embedding": "provider model dimensions scripts seconds texts_per_s trouble remedy",
+    "llm": "provider model seconds tokens_in tokens_out trouble remedy",
+    "reranking": "provider model seconds scores best trouble remedy",
+}
 
 
 @command("list")
@@ -53,21 +56,24 @@ def list_(ctx: click.Context, provider: str | None, llm: bool, form: str) -> Non
     if provider is not None:
         _list_models(provider, settings, form, look, llm=llm)
         return
-    found = [row for row in providers.listed(settings) if not llm or row.kind == "llm"]
+    rows = [row for row in providers.listed(settings) if not llm or row.kind == "llm"]
     if form == "json":
-        session.write(render.to_json([asdict(row) for row in found]))
+        session.write(render.to_json([asdict(row) for row in rows]))
         return
     titles = {"embedding": "embedding", "reranking": "rerankers", "llm": "language models"}
     kinds = ("llm",) if llm else tuple(titles)
-    blocks = [_providers(titles[kind], [row for row in found if row.kind == kind], look) for kind in kinds]
+    blocks = [_providers(titles[kind], [row for row in rows if row.kind == kind], look) for kind in kinds]
     session.write("\n\n".join(blocks))
     session.note("\n* active  + stands in; `commonplace models list PROVIDER` lists its models")
 
 
 def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
-    lines = screen.table([(f"{_MARKS[row.role]} {row.name}", _state(row, look), row.about) for row in rows])
+    states = [screen.one_line(row.state) for row in rows]
+    if look.width is not None:
+        states = [screen.shorten(state, _STATE_CELLS) for state in states]
+    cells = [(f"{_MARKS[r.role]} {r.name}", state, r.about) for r, state in zip(rows, states, strict=True)]
     shown = [look.style(title, "bold")]
-    for row, line in zip(rows, lines, strict=True):
+    for row, line in zip(rows, screen.table(cells), strict=True):
         cut = line if look.width is None else screen.shorten(line, look.width)
         shown.append(look.style(cut, "green") if row.role == "active" and row.ready else cut)
         if row.role and row.remedy:
@@ -75,69 +81,48 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
     return "\n".join(shown)
 
 
-def _state(row: Listed, look: Look) -> str:
-    state = screen.one_line(row.state)
-    return state if look.width is None else screen.shorten(state, _STATE_CELLS)
-
-
 def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
     from commonplace.config import keys
-    from commonplace.embedding import registry
-    from commonplace.llm import registry as llms
+    from commonplace.providers import offers, opening
+    from commonplace.providers.catalog import EMBEDDERS, LLMS
 
-    if provider not in registry.PROVIDERS and provider not in llms.PROVIDERS:
-        near = keys.near(provider, {*registry.PROVIDERS, *llms.PROVIDERS})
+    if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
+        near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
         raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
-    if llm or provider not in registry.PROVIDERS:
-        _list_language_models(provider, settings, form)
-        return
-    from commonplace.embedding import configured, offers
-
-    spec = selecting.spec_of(provider, settings.embedding)
-    found = offers.offers(spec)
-    active = configured.specs(settings.embedding._replace(key_file="", keyring=""))[0]
-    chosen = (active.model or registry.PROVIDERS[provider].model) if active.provider == provider else ""
-    if form == "json":
-        session.write(render.to_json([{**asdict(one), "active": one.model == chosen} for one in found]))
-    elif not found:
-        session.write(f"{provider} has no models to choose from")
+    if llm or provider not in EMBEDDERS.rows:
+        names = offers.llm_offers(selecting.llm_spec_of(provider, settings.llm))
+        chosen = settings.llm.model if settings.llm.provider == provider else ""
+        data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
+        lines = [f"{'*' if name == chosen else ' '} {screen.one_line(name)}" for name in names]
     else:
-        session.write(_offers(found, chosen, look))
-        session.note("\n* active  + suggested  = here; `commonplace models use " + provider + "/MODEL`")
-
-
-def _list_language_models(provider: str, settings: Settings, form: str) -> None:
-    from commonplace.llm.offers import offers
-
-    found = offers(selecting.llm_spec_of(provider, settings.llm))
-    chosen = settings.llm.model if settings.llm.provider == provider else ""
+        models = offers.offers(selecting.spec_of(provider, settings.embedding))
+        active = opening.specs(settings.embedding._replace(key_file="", keyring=""))[0]
+        chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
+        data = [{**asdict(one), "active": one.model == chosen} for one in models]
+        wide = look.width is None or look.width >= _WIDE
+        cells = [_offer(one, chosen, wide=wide) for one in models]
+        lines = screen.table(cells, right=(1, 2) if wide else (1,))
+        lines = [line if look.width is None else screen.shorten(line, look.width) for line in lines]
     if form == "json":
-        session.write(render.to_json([{"model": name, "active": name == chosen} for name in found]))
-    elif not found:
+        session.write(render.to_json(data))
+    elif not lines:
         session.write(f"{screen.one_line(provider)} has no models to choose from")
     else:
-        session.write("\n".join(f"{'*' if n == chosen else ' '} {screen.one_line(n)}" for n in found))
-
-
-def _offers(found: Iterable[Offer], chosen: str, look: Look) -> str:
-    wide = look.width is None or look.width >= _WIDE
-    lines = screen.table([_offer(one, chosen, wide=wide) for one in found], right=(1, 2) if wide else (1,))
-    return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+        session.write("\n".join(lines))
+        if not llm and provider in EMBEDDERS.rows:
+            use = f"`commonplace models use {provider}/MODEL`"
+            session.note(f"\n* active  + suggested  = here; {use}")
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
     flags = ((one.model == chosen, "*"), (one.suggested, "+"), (one.here, "="))
-    marks = "".join(mark if flag else " " for flag, mark in flags)
-    name = f"{marks} {screen.one_line(one.model)}"
+    name = f"{''.join(mark if flag else ' ' for flag, mark in flags)} {screen.one_line(one.model)}"
     size = screen.size(one.bytes) if one.bytes else ""
     about = screen.one_line(one.languages or one.about)
-    return (name, size, str(one.dimensions or ""), about) if wide else (name, size, _brief(about))
-
-
-def _brief(languages: str) -> str:
-    """The languages of a model in a few cells, for a narrow terminal."""
-    found = [code for word, code in _CODES.items() if word in languages.lower()]
-    return " ".join(found) or languages
+    if wide:
+        return name, size, str(one.dimensions or ""), about
+    # The languages in a few cells, for a narrow terminal.
+    return name, size, " ".join(code for word, code in _CODES.items() if word in about.lower()) or about
 
 
 @command("pull")
@@ -148,32 +133,25 @@ def pull(ctx: click.Context, name: str) -> None:
 
     Stopped with Ctrl-C, it goes on from there the next time. This is the one command that downloads models.
     """
+    from commonplace.providers.catalog import EMBEDDERS
+    from commonplace.providers.spec import Spec
+
     settings = _settings(ctx)
-    spec = _pullable(name, settings)
-    session.write(_fetched(rerankers.pulled(spec) or selecting.fetch(spec)))
-
-
-def _pullable(name: str, settings: Settings) -> Spec:
-    """What a name to pull means: the model of a provider, or one of fastembed's by itself."""
-    from commonplace.embedding import registry
-    from commonplace.embedding.base import Spec
-
+    # The model of a provider, or one of fastembed's by itself.
     provider, _, model = name.partition("/")
-    if provider not in registry.PROVIDERS:
-        return Spec("fastembed", name)
-    model = model or registry.PROVIDERS[provider].model
-    if provider != "ollama":
-        return Spec(provider, model)
-    address = settings.llm.base_url if settings.llm.provider == "ollama" else ""
-    spec = selecting.spec_of(f"ollama/{model}", settings.embedding)
-    return spec if spec.base_url else Spec("ollama", model, base_url=address)
-
-
-def _fetched(fetched: Fetched) -> str:
+    spec = Spec("fastembed", name)
+    if provider in EMBEDDERS.rows:
+        spec = Spec(provider, model or EMBEDDERS.rows[provider].model)
+    if provider == "ollama":
+        named = selecting.spec_of(f"ollama/{spec.model}", settings.embedding)
+        address = settings.llm.base_url if settings.llm.provider == "ollama" else ""
+        spec = named if named.base_url else Spec("ollama", spec.model, address)
+    fetched = selecting.fetch(spec)
     size = f"{screen.size(fetched.bytes)} " if fetched.bytes else ""
     done = "is there already:" if fetched.before else "fetched:"
     where = "on" if "://" in fetched.place else "in"
-    return f"{screen.one_line(fetched.model)} {done} {size}{where} {screen.one_line(fetched.place)}"
+    place = screen.one_line(fetched.place)
+    session.write(f"{screen.one_line(fetched.model)} {done} {size}{where} {place}")
 
 
 @command("test")
@@ -196,97 +174,89 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     tried, asked = ((), None) if reranker else _tried(ctx, name, settings, llm=llm)
     ranked = None
     if reranker or not (name or llm):
-        ranked = rerankers.tried(session.root_for_settings(ctx), settings, needed=reranker)
+        from commonplace.providers import probe
+
+        with selecting.accounts(session.root_for_settings(ctx)) as accounts:
+            ranked = probe.reranker(settings, accounts)
+        if ranked is None and reranker:
+            remedy = "`commonplace config set reranking.provider NAME` sets one"
+            raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
     if form == "json":
-        session.write(_all_data(tried, asked, ranked))
+        data = {
+            "embedding": [_data(one, "embedding") for one in tried],
+            "llm": _data(asked, "llm") if asked else None,
+            "reranking": _data(ranked, "reranking") if ranked else None,
+        }
+        session.write(render.to_json(data))
     else:
-        session.write(_all_told(tried, asked, ranked, session.look(settings)))
+        look = session.look(settings)
+        shown = [_table(tried, asked, look), _ranked(ranked, look) if ranked else ""]
+        session.write("\n".join(filter(None, shown)) or "no model is set, and nothing needs one")
     if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
         ctx.exit(ERROR)
 
 
-def _all_data(tried: Sequence[Trial], asked: LlmTrial | None, ranked: RerankerTrial | None) -> str:
-    data = {
-        "embedding": [_data(one) for one in tried],
-        "llm": _data(asked) if asked else None,
-        "reranking": rerankers.data(ranked) if ranked else None,
-    }
-    return render.to_json(data)
-
-
-def _all_told(
-    tried: Sequence[Trial], asked: LlmTrial | None, ranked: RerankerTrial | None, look: Look
-) -> str:
-    shown = [_table(tried, asked, look), rerankers.told(ranked, look) if ranked else ""]
-    return "\n".join(filter(None, shown)) or "no model is set, and nothing needs one"
-
-
 def _tried(
     ctx: click.Context, name: str | None, settings: Settings, *, llm: bool
-) -> tuple[Sequence[Trial], LlmTrial | None]:
-    from commonplace.embedding import trial
+) -> tuple[Sequence[Trial], Trial | None]:
+    from commonplace.providers import probe, selection
 
     root = session.root_for_settings(ctx)
     if llm:
-        from commonplace.llm.selection import select as select_llm
-
-        chosen = select_llm(name, settings.llm) if name else settings.llm
+        chosen = selection.select_llm(name, settings.llm) if name else settings.llm
         if chosen.provider == "none":
             raise ConfigError("llm.provider", "no language model is set; `commonplace models use --llm` does")
         return (), selecting.try_llm(root, settings._replace(llm=chosen))
-    accounts = selecting.accounts(root, settings.embedding)
-    if name is None:
-        tried = trial.attempts(settings.embedding, accounts, measure=True)
-        return tried, selecting.try_llm(root, settings)
-    from commonplace.embedding.selection import select
-
-    chosen_one = select(name, settings.embedding)._replace(fallback=())
-    return trial.attempts(chosen_one, accounts, measure=True)[:1], None
+    with selecting.accounts(root) as accounts:
+        if name is None:
+            tried = probe.embedders(settings.embedding, accounts, measure=True)
+            return tried, selecting.try_llm(root, settings)
+        other = selection.select(name, settings.embedding)._replace(fallback=())
+        return probe.embedders(other, accounts, measure=True)[:1], None
 
 
-def _data(one: Trial | LlmTrial) -> dict[str, object]:
-    data = {**asdict(one), "answered": one.answered, "seconds": round(one.seconds, 4)}
-    if "scripts" in data:
-        data["scripts"] = sorted(data["scripts"], reverse=True)
-        data["texts_per_s"] = round(data["texts_per_s"], 1)
+def _data(one: Trial, kind: str) -> dict[str, object]:
+    data = {name: getattr(one, name) for name in _FIELDS[kind].split()}
+    data |= {"answered": one.answered, "seconds": round(one.seconds, 4)}
+    if kind == "embedding":
+        data |= {"scripts": sorted(one.scripts, reverse=True), "texts_per_s": round(one.texts_per_s, 1)}
+    if kind == "reranking":
+        data["scores"] = [round(score, 4) for score in one.scores]
     return data
 
 
-def _table(tried: Sequence[Trial], asked: LlmTrial | None, look: Look) -> str:
+def _table(tried: Sequence[Trial], asked: Trial | None, look: Look) -> str:
     """A line a model; what went wrong below it, with its remedy."""
-    width = None if look.width is None else look.width - _FIGURES_CELLS
-    rows = [_row(one, width, str(one.dimensions or ""), one.scripts, one.texts_per_s) for one in tried]
-    rows += [_row(asked, width)] if asked else []
-    if not rows:
+    everyone = [*tried, *([asked] if asked else [])]
+    if not everyone:
         return ""
-    head = ("model", "answered", "dims", "scripts", "ms", "texts/s")
-    lines = screen.table([head, *rows], right=(2, 4, 5))
+    rows = [("model", "answered", "dims", "scripts", "ms", "texts/s")]
+    for one in everyone:
+        name = screen.one_line("/".join(filter(None, (one.provider, one.model))))
+        name = name if look.width is None else screen.shorten(name, look.width - _FIGURES_CELLS)
+        answered = "yes" if one.answered else "no"
+        speed = f"{one.texts_per_s:,.0f}" if one.texts_per_s else ""
+        about = (str(one.dimensions or ""), selecting.scripts(one.scripts), f"{one.seconds * 1000:,.0f}")
+        rows.append((name, answered, *about, speed))
+    lines = screen.table(rows, right=(2, 4, 5))
     shown = [look.style(lines[0], "dim")]
-    everyone: list[Trial | LlmTrial] = [*tried, *([asked] if asked else [])]
     for one, line in zip(everyone, lines[1:], strict=True):
         shown.append(look.style(line, "green" if one.answered else "red"))
-        shown += selecting.told_trouble(one.trouble, one.remedy, look)
+        shown += selecting.trouble_lines(one.trouble, one.remedy, look)
     return "\n".join(shown)
 
 
-def _row(
-    one: Trial | LlmTrial,
-    width: int | None,
-    dimensions: str = "",
-    scripts: Collection[str] = (),
-    speed: float = 0.0,
-) -> tuple[str, ...]:
-    answered = "yes" if one.answered else "no"
-    told = f"{one.seconds * 1000:,.0f}"
+def _ranked(one: Trial, look: Look) -> str:
+    """A few lines on a reranker that was tried: the scores, and the text that won."""
     name = screen.one_line("/".join(filter(None, (one.provider, one.model))))
-    return (
-        name if width is None else screen.shorten(name, width),
-        answered,
-        dimensions,
-        selecting.scripts(scripts),
-        told,
-        f"{speed:,.0f}" if speed else "",
-    )
+    if not one.answered:
+        lines = [look.style(f"reranker {name} does not answer", "red")]
+        return "\n".join(lines + selecting.trouble_lines(one.trouble, one.remedy, look))
+    scores = " ".join(f"{score:.2f}" for score in one.scores)
+    line = f"reranker {name} answers in {one.seconds * 1000:,.0f} ms: {scores}"
+    best = f'    best: "{screen.shorten(one.best, _BEST_CELLS)}"'
+    shown = [part if look.width is None else screen.shorten(part, look.width) for part in (line, best)]
+    return "\n".join([look.style(shown[0], "green"), shown[1]])
 
 
 def _settings(ctx: click.Context) -> Settings:

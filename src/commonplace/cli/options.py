@@ -1,4 +1,4 @@
-"""Options that commands share, and commands and options that do not cost an import of `inspect`."""
+"""Commands, groups and options without an import of `inspect`, and the options that commands share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.config.table import READERS
+from commonplace.config.settings import READERS
 
 if TYPE_CHECKING:
     from datetime import date
 
 WIDEST_HELP = 100
+_WHOLE = 1000  # characters of what a command does: the first sentence of its help
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
@@ -54,20 +55,25 @@ def shared() -> list[click.Parameter]:
             ["-w", "--workspace"],
             metavar="DIR",
             expose_value=False,
-            callback=_workspace,
+            callback=_keep,
             help="The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
         ),
         Option(
             ["--agent"],
             metavar="NAME",
             expose_value=False,
-            callback=_agent,
+            callback=_keep,
             help="Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",
         ),
         Option(
-            ["--debug"], is_flag=True, expose_value=False, callback=_debug, help="Show a traceback on errors."
+            ["--debug"], is_flag=True, expose_value=False, callback=_keep, help="Show a traceback on errors."
         ),
     ]
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | None) -> None:
+    if value not in (None, False):
+        setattr(ctx.ensure_object(State), parameter.name or "", value)
 
 
 def help_option() -> Option:
@@ -86,21 +92,6 @@ def _show_help(ctx: click.Context, parameter: click.Parameter, value: bool) -> N
     if value and not ctx.resilient_parsing:
         click.echo(ctx.get_help(), color=ctx.color)
         ctx.exit()
-
-
-def _workspace(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.ensure_object(State).workspace = value
-
-
-def _agent(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.ensure_object(State).agent = value
-
-
-def _debug(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.ensure_object(State).debug = True
 
 
 def option(*names: str, **attributes: object) -> Callable[[_Decorated], _Decorated]:
@@ -178,3 +169,61 @@ def _day(ctx: click.Context, parameter: click.Parameter, value: str | None) -> d
 def command(name: str) -> Callable[[Callable[..., None]], Command]:
     """Declare a command; its docstring is its help."""
     return click.command(name, cls=Command, context_settings={"max_content_width": WIDEST_HELP})
+
+
+class Group(click.Group):
+    """A group whose options and whose answer to an unknown name are the same everywhere."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        commands: Sequence[click.Command] = (),
+        help: str = "",
+        alone: click.Command | None = None,
+    ) -> None:
+        """Make a group of commands; called alone, it runs `alone` or shows its help."""
+        self.alone = alone
+        super().__init__(
+            name,
+            commands=list(commands),
+            help=help,
+            params=shared(),
+            callback=click.pass_context(_run_alone),
+            invoke_without_command=True,
+            context_settings={"max_content_width": WIDEST_HELP},
+        )
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        """Return `--help`."""
+        return help_option()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with what each does, whole: half a sentence may say the opposite."""
+        rows = [(name, self.commands[name].get_short_help_str(_WHOLE)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command called; an unknown name suggests the nearest."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            names = self.list_commands(ctx)
+            close = get_close_matches(args[0], names, 1)
+            known = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+            raise click.UsageError(f"no such command {args[0]!r}; {known}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _run_alone(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is not None:
+        return
+    alone = ctx.command.alone if isinstance(ctx.command, Group) else None
+    if alone is None:
+        click.echo(ctx.get_help())
+    else:
+        with alone.make_context(alone.name, [], parent=ctx) as own:
+            alone.invoke(own)

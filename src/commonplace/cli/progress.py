@@ -6,15 +6,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from commonplace.cli.session import is_terminal
-
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
-
-    from commonplace.index.progress import Progress
+from commonplace.index.progress import Progress, silent
 
 LINE_EVERY_S = 10.0  # how often a log without a terminal is told
 
@@ -26,51 +21,34 @@ def shown(stream: IO[str] | None = None, *, lines: bool = False) -> Iterator[Pro
     Where that is no terminal nothing is drawn, or, with `lines`, a line now and then.
     """
     out = sys.stderr if stream is None else stream
-    if is_terminal(out):
-        with _bar(out) as bar:
-            yield _Drawn(bar)
-    else:
-        yield _Lines(out) if lines else _Silent()
-
-
-def _bar(stream: IO[str]) -> Bar:
+    if not is_terminal(out):
+        yield _lines(out) if lines else silent
+        return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description:>9}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(file=stream), transient=True)
+    with Bars(*columns, console=Console(file=out), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}  # a bar a stage
+
+        def draw(stage: str, done: int, total: int) -> None:
+            if total:
+                if stage not in tasks:
+                    tasks[stage] = bar.add_task(stage, total=total)
+                bar.update(tasks[stage], completed=done, total=total)
+
+        yield draw
 
 
-class _Drawn:
-    """One bar a stage."""
+def _lines(stream: IO[str]) -> Progress:
+    """Write a line when a stage ends, and every few seconds while it lasts."""
+    due = time.monotonic() + LINE_EVERY_S
 
-    def __init__(self, bar: Bar) -> None:
-        self.bar = bar
-        self.tasks: dict[str, TaskID] = {}
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal due
+        if total and (done >= total or time.monotonic() >= due):
+            due = time.monotonic() + LINE_EVERY_S
+            print(f"  {stage}: {done:,} of {total:,}", file=stream, flush=True)
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if not total:
-            return
-        if stage not in self.tasks:
-            self.tasks[stage] = self.bar.add_task(stage, total=total)
-        self.bar.update(self.tasks[stage], completed=done, total=total)
-
-
-class _Lines:
-    """A line when a stage ends, and every few seconds while it lasts."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
-        self.due = time.monotonic() + LINE_EVERY_S
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if total and (done >= total or time.monotonic() >= self.due):
-            self.due = time.monotonic() + LINE_EVERY_S
-            print(f"  {stage}: {done:,} of {total:,}", file=self.stream, flush=True)
-
-
-class _Silent:
-    """Nothing."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Ignore it."""
+    return tell

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render
+from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, session
 from commonplace.cli.options import command, now_option, option
 from commonplace.config import keys
+from commonplace.render import count, to_json
 
 if TYPE_CHECKING:
     from datetime import date
@@ -45,7 +46,7 @@ _BUDGET = keys.find("prompt.budget", "as a flag")
     help="Print the text for a system prompt instead: when to recall, when to write. auto: as MEMORY.md.",
 )
 @click.pass_context
-def prompt(
+def prompt(  # noqa: C901 - one command, from its options to its end
     ctx: click.Context,
     message: tuple[str, ...],
     budget: int | None,
@@ -66,9 +67,12 @@ def prompt(
     if instructions is not None:
         session.write(_instructions(ctx, instructions))
         return
-    _check(message, session_id, forget)
+    if forget and not session_id:
+        raise click.UsageError("--forget needs --session.")
+    if not message and not forget:
+        raise click.UsageError("Missing argument 'MESSAGE...'.")
     from commonplace.agent.context import ContextBuilder
-    from commonplace.agent.injected import Injected
+    from commonplace.agent.seen import Injected
 
     memory = session.open_memory(ctx)
     injected = Injected(memory.workspace) if session_id else None
@@ -78,68 +82,45 @@ def prompt(
             return
     builder = ContextBuilder(memory, injected=injected)
     text = session.text_argument(message)
-    found = builder.build(text, session=session_id, now=now, files=files, budget=budget)
-    _show(found, as_json=as_json, report=report)
-    if not found.text:
+    context = builder.build(text, session=session_id, now=now, files=files, budget=budget)
+    for warning in context.warnings:
+        failures.warn(warning)
+    if as_json:
+        session.write(to_json(_data(context)))
+    else:
+        session.write(context.text)
+        for part in context.parts if report else ():
+            session.note(f"{part.name:<10} {part.tokens:>6,}  {part.citation}")
+        for left in context.left_out if report else ():
+            session.note(f"{'left out':<10} {left.tokens:>6,}  {left.what}: {left.why}")
+        places = count(len(context.parts), "place")
+        size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
+        session.note(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")
+    if not context.text:
         ctx.exit(failures.NOTHING_FOUND)
-
-
-def _check(message: tuple[str, ...], session_id: str, forget: bool) -> None:
-    if forget and not session_id:
-        raise click.UsageError("--forget needs --session.")
-    if not message and not forget:
-        raise click.UsageError("Missing argument 'MESSAGE...'.")
 
 
 def _instructions(ctx: click.Context, language: Language) -> str:
     """The text for a system prompt, in the language of long-term memory where nothing else is said."""
     from commonplace.agent import instructions
-    from commonplace.errors import CommonplaceError
 
     like = ""
     if language == "auto":
         from commonplace.agent.store import MemoryStore
 
-        try:
+        with suppress(CommonplaceError):  # no workspace, or none that can be read: the environment says it
             like = MemoryStore(session.open_memory(ctx)).read_long_term()
-        except CommonplaceError:  # no workspace, or none that can be read: the environment says it
-            like = ""
     return instructions.text(language, like)
 
 
-def _show(found: Context, *, as_json: bool, report: bool) -> None:
-    for warning in found.warnings:
-        failures.warn(warning)
-    session.write(render.to_json(_data(found)) if as_json else found.text)
-    sys.stdout.flush()
-    if as_json:
-        return
-    if report:
-        for row in _rows(found):
-            session.note(row)
-    places = render.count(len(found.parts), "place")
-    told = f"{render.count(found.tokens, 'token')} of {found.budget:,} from {places}"
-    session.note(f"{told if found.text else 'nothing new to say'} · {len(found.left_out)} left out")
-
-
-def _rows(found: Context) -> list[str]:
-    rows = [f"{part.name:<10} {part.tokens:>6,}  {part.citation}" for part in found.parts]
-    rows += [f"{'left out':<10} {left.tokens:>6,}  {left.what}: {left.why}" for left in found.left_out]
-    return rows
-
-
-def _data(found: Context) -> dict[str, object]:
-    return {
-        "text": found.text,
-        "tokens": found.tokens,
-        "budget": found.budget,
-        "session": found.session,
-        "level": found.level,
-        "stale": found.stale,
-        "warnings": list(found.warnings),
+def _data(context: Context) -> dict[str, object]:
+    names = ("text", "tokens", "budget", "session", "level", "stale", "warnings")
+    return {name: getattr(context, name) for name in names} | {
         "parts": [
             {"name": part.name, "citation": part.citation, "tokens": part.tokens, "text": part.text}
-            for part in found.parts
+            for part in context.parts
         ],
-        "left_out": [{"what": left.what, "why": left.why, "tokens": left.tokens} for left in found.left_out],
+        "left_out": [
+            {"what": left.what, "why": left.why, "tokens": left.tokens} for left in context.left_out
+        ],
     }

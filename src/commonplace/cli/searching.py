@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.cli import failures, session
-from commonplace.config.table import READERS
+from commonplace.config.settings import READERS
 
 if TYPE_CHECKING:
     from datetime import date
@@ -51,16 +51,16 @@ def is_valid(ask: Search) -> bool:
 
 
 def _is_format(form: str) -> bool:
-    from commonplace import render
+    from commonplace.render import hits
 
-    return form in render.SEARCH_FORMATS
+    return form in hits.FORMS
 
 
 def search(ask: Search) -> int:
     """Search, print, and return the exit code."""
     question = session.text_argument(ask.query)
     with session.memory_to_search(ask.workspace, ask.agent) as memory:
-        from commonplace import render  # not before there is a memory: its files are looked at meanwhile
+        from commonplace.render import hits  # not before there is a memory: its files are looked at meanwhile
 
         result = memory.search(
             question,
@@ -76,9 +76,9 @@ def search(ask: Search) -> int:
         )
         session.tell(result, stale=ask.form != "text")
         if ask.layer == "index":
-            session.write(render.rows(result.hits, ask.form, session.look(memory.settings)))
+            session.write(hits.rows(result.hits, ask.form, session.look(memory.settings)))
         elif ask.form != "text":
-            session.write(render.hits(result, ask.form, explain=ask.explain))
+            session.write(hits.in_form(result.hits, ask.form, explain=ask.explain))
         elif result.hits:
             session.write(_passages(memory, result, ask, question))
     _close(result, ask)
@@ -98,24 +98,24 @@ def day(told: str | None, now: date | None) -> date | None:
 
 def _passages(memory: Memory, result: SearchResult, ask: Search, question: str) -> str:
     """Hits as text: a few rows of each passage, or all of them."""
-    from commonplace import render
+    from commonplace.render import hits
 
     look = session.look(memory.settings)
-    rows = None if ask.full or ask.layer == "full" else render.PASSAGE_ROWS
+    rows = None if ask.full or ask.layer == "full" else hits.PASSAGE_ROWS
     words = session.words(question) if look.color or rows else ()
-    locate = session.locator(memory) if look.links else render.nowhere
-    return render.hits_text(result, look, words=words, rows=rows, explain=ask.explain, locate=locate)
+    locate = session.locator(memory) if look.links else None
+    return hits.as_text(result, look, words=words, rows=rows, explain=ask.explain, locate=locate)
 
 
 def _close(result: SearchResult, ask: Search) -> None:
     """Say beside the result which level answered, and where the time went if that was asked."""
-    from commonplace import render
+    from commonplace.render import hits
 
     sys.stdout.flush()
     if ask.form == "text":
-        tokens = sum(render.row(hit).tokens for hit in result.hits) if ask.layer == "index" else 0
-        session.note(("\n" if result.hits else "") + render.footer(result, tokens))
+        tokens = sum(hits.row(hit).tokens for hit in result.hits) if ask.layer == "index" else 0
+        session.note(("\n" if result.hits else "") + hits.footer(result, tokens))
     elif ask.form == "md" and not result.hits:
-        session.note(render.footer(result))
+        session.note(hits.footer(result))
     if ask.explain:
-        session.note("\n".join([*(f"+ {line}" for line in result.expanded), render.timings(result)]))
+        session.note("\n".join([*(f"+ {line}" for line in result.expanded), hits.timings(result)]))

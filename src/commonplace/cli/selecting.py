@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
+from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, option
-from commonplace.errors import CommonplaceError, ConfigError
+from commonplace.render import reports, screen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from commonplace.config import Loaded, Settings
+    from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm
-    from commonplace.costs.accounts import Accounts
-    from commonplace.embedding.base import Spec
-    from commonplace.embedding.downloads import Fetched, Told
-    from commonplace.llm.base import Spec as LlmSpec
-    from commonplace.llm.trial import Trial as LlmTrial
-    from commonplace.memory import Memory
-    from commonplace.screen import Look
-
+    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.downloads import Fetched
+    from commonplace.providers.probe import Trial
+    from commonplace.providers.spec import Spec
+    from commonplace.render.screen import Look
 
 NONE = "none"
 
@@ -67,58 +65,47 @@ def use(
             raise click.UsageError("--llm goes with neither --sync nor --dimensions", ctx)
         _use_llm(ctx, name, flags, trying=not no_test)
         return
-    chosen = _use(ctx, name, {**flags, "dimensions": dimensions}, trying=not no_test)
-    _say_what_follows(ctx, chosen, sync=sync)
+    from commonplace.providers import selection
 
-
-def _use(
-    ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool
-) -> tuple[Embedding, str]:
-    """Try and set an embedding model; return the settings and what answers until a sync."""
-    from commonplace.embedding import selection
-
-    root = session.root_for_settings(ctx)
     settings = _of_files(ctx, "EMBEDDING")
-    chosen = selection.select(name, settings.embedding, flags)
+    chosen = selection.select(name, settings.embedding, {**flags, "dimensions": dimensions})
     if chosen.provider != NONE:
-        session.write(_try(root, chosen) if trying else _lacking(chosen))
+        session.write(_lacking(chosen) if no_test else _try(session.root_for_settings(ctx), chosen))
         if host := _elsewhere(chosen):
             session.write(f"the text of your notes goes to {host}, secrets redacted")
     chosen, meanwhile = selection.keep_former(settings.embedding, chosen)
-    _write(ctx, "embedding", settings.embedding, chosen, ("provider", *selection.OWN, "fallback"))
-    return chosen, meanwhile
+    names = ("provider", *selection.OWN["embedding"], "fallback")
+    _write(ctx, "embedding", settings.embedding, chosen, names)
+    _say_what_follows(ctx, chosen, meanwhile, sync=sync)
 
 
 def _use_llm(ctx: click.Context, name: str, flags: Mapping[str, object], *, trying: bool) -> None:
-    from commonplace.llm import selection
+    from commonplace.providers import selection
 
     settings = _of_files(ctx, "LLM")
-    chosen = selection.select(name, settings.llm, flags)
+    chosen = selection.select_llm(name, settings.llm, flags)
     if trying:
         tried = try_llm(session.root_for_settings(ctx), settings._replace(llm=chosen))
         if tried is not None and tried.trouble:
-            raise _refused("llm", tried.trouble, tried.remedy)
+            raise _refused("llm", tried)
         if tried is not None:
             shown = screen.one_line(f"{tried.provider}/{tried.model}")
             session.write(f"{shown} answers in {tried.seconds * 1000:,.0f} ms")
-    _write(ctx, "llm", settings.llm, chosen, ("provider", *selection.OWN))
+    _write(ctx, "llm", settings.llm, chosen, ("provider", *selection.OWN["llm"]))
 
 
 def _try(root: Path, chosen: Embedding) -> str:
     """Fetch a model if it is missing and try it; say how it did. Raises ConfigError if it does not answer."""
-    from commonplace.embedding import configured, downloads, trial
+    from commonplace.providers import downloads, opening, probe
 
-    spec = configured.specs(chosen)[0]
+    spec = opening.specs(chosen)[0]
     if downloads.is_missing(spec):
         fetched = fetch(spec)
         session.write(f"fetched {screen.size(fetched.bytes)} into {screen.one_line(fetched.place)}")
-    found = accounts(root, chosen)
-    try:
-        tried = trial.attempt(spec, chosen, found)
-    finally:
-        found.close()
+    with accounts(root) as own:
+        tried = probe.embedder(spec, chosen, own)
     if tried.trouble:
-        raise _refused("embedding", tried.trouble, tried.remedy)
+        raise _refused("embedding", tried)
     name = screen.one_line("/".join(filter(None, (tried.provider, tried.model))))
     about = f"{tried.dimensions} dimensions, {scripts(tried.scripts)}"
     return f"{name} answers in {tried.seconds * 1000:,.0f} ms: {about}"
@@ -128,28 +115,29 @@ def _elsewhere(chosen: Embedding) -> str:
     """The host that texts are sent to, empty if they stay on this machine."""
     from urllib.parse import urlsplit
 
-    from commonplace import addresses
-    from commonplace.embedding import automatic, registry
+    from commonplace.providers import addresses, opening
+    from commonplace.providers.catalog import EMBEDDERS
 
-    row = registry.find(automatic.choose(chosen).provider)
+    row = EMBEDDERS.find(opening.choose(chosen).provider)
     host = urlsplit(chosen.base_url or row.base_url).hostname or ""
     return "" if not host or addresses.is_loopback(host) else screen.one_line(host)
 
 
 def _lacking(chosen: Embedding) -> str:
     """Say what a model that was not tried still needs; empty where it can be made."""
-    from commonplace.embedding import configured, registry
+    from commonplace.providers import opening
+    from commonplace.providers.catalog import EMBEDDERS
 
     try:
-        registry.create(configured.specs(chosen)[0])
+        EMBEDDERS.create(opening.specs(chosen)[0])
     except CommonplaceError as error:
         failures.warn(f"it cannot be used yet: {error}")
     return ""
 
 
-def _refused(table: str, trouble: str, remedy: str) -> ConfigError:
-    mends = f"; {remedy}" if remedy and remedy not in trouble else ""
-    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {trouble}{mends}")
+def _refused(table: str, tried: Trial) -> ConfigError:
+    mends = f"; {tried.remedy}" if tried.remedy and tried.remedy not in tried.trouble else ""
+    return ConfigError(f"{table}.provider", f"not changed, since it does not answer: {tried.trouble}{mends}")
 
 
 def _of_files(ctx: click.Context, table: str) -> Settings:
@@ -171,7 +159,7 @@ def _write(
     from commonplace import config
     from commonplace.config import keys, loading
 
-    values, told = {}, []
+    values, changes = {}, []
     agent = session.agent(ctx) or ""
     for name in names:
         key, value = keys.find(f"{table}.{name}", "as a flag"), getattr(chosen, name)
@@ -180,74 +168,60 @@ def _write(
         unset = value == key.default and name != "provider"
         values[key.name] = None if unset and not agent else value
         shown = ", ".join(value) if isinstance(value, tuple) else value
-        told.append(f"no {name}" if unset else f"{name} {shown}")
+        changes.append(f"no {name}" if unset else f"{name} {shown}")
     place = loading.origin(config.set_values(values, agent=agent), agent)
-    session.write(screen.one_line(f"set in {place}: {', '.join(told)}"))
+    session.write(screen.one_line(f"set in {place}: {', '.join(changes)}"))
     loaded = config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
     for name in names:
         stronger = loaded.origins.get(f"{table}.{name}", "")
-        if stronger not in ("", place) and (not agent or _differs(loaded, table, name, chosen)):
+        differs = getattr(getattr(loaded.settings, table), name) != getattr(chosen, name)
+        if stronger not in ("", place) and (not agent or differs):
             failures.warn(f"{table}.{name} is set by {stronger} all the same, which is stronger")
 
 
-def _differs(loaded: Loaded, table: str, name: str, chosen: Embedding | Llm) -> bool:
-    return bool(getattr(getattr(loaded.settings, table), name) != getattr(chosen, name))
-
-
-def _say_what_follows(ctx: click.Context, chosen: tuple[Embedding, str], *, sync: bool) -> None:
+def _say_what_follows(ctx: click.Context, settings: Embedding, meanwhile: str, *, sync: bool) -> None:
     """Say what a sync will take and what answers until then, or do it."""
-    from commonplace.errors import WorkspaceNotFound
+    from commonplace.base.errors import WorkspaceNotFound
 
-    settings, meanwhile = chosen
     try:
         memory = session.open_memory(ctx)
     except WorkspaceNotFound:
         return
     if settings.provider == NONE and not sync:
         session.write("full text alone answers from now on; vectors that are there stay")
-    elif sync:
+        return
+    if sync:
         if meanwhile:
             session.note(meanwhile)
-        from commonplace.cli import syncing
+        from commonplace.cli import index
 
-        syncing.tell(syncing.run(memory), "text")
-    else:
-        _say_what_a_sync_takes(memory, meanwhile)
-
-
-def _say_what_a_sync_takes(memory: Memory, meanwhile: str) -> None:
+        index.tell(index.run(memory), "text")
+        return
     from commonplace.memory import estimate
 
     try:
-        with progress.shown() as told:
-            found = estimate(memory, progress=told)
+        with progress.shown() as shown:
+            found = estimate(memory, progress=shown)
     except CommonplaceError as error:
         failures.warn(f"what a sync takes is not known ({error})")
         return
     for message in found.warnings:
         failures.warn(message)
-    if found.model == NONE:
-        return
-    if found.texts:
-        session.write(f"next: `commonplace sync`: {render.estimate_text(found)}")
+    if found.model != NONE and not found.texts:
+        session.write("every passage has its vector; there is nothing to embed")
+    elif found.model != NONE:
+        session.write(f"next: `commonplace sync`: {reports.estimate_text(found)}")
         if meanwhile:
             session.write(f"meanwhile: {screen.one_line(meanwhile)}")
-    else:
-        session.write("every passage has its vector; there is nothing to embed")
 
 
 def fetch(spec: Spec) -> Fetched:
-    """Fetch a model as `with_a_bar` does."""
-    from commonplace.embedding import downloads
+    """Fetch a model with a bar on the terminal; stopped, say that another attempt goes on from there."""
+    from commonplace.providers import downloads
 
-    return with_a_bar(lambda tell: downloads.fetch(spec, tell))
-
-
-def with_a_bar(work: Callable[[Told], Fetched]) -> Fetched:
-    """Fetch with a bar on the terminal; stopped, say that another attempt goes on from there."""
     try:
-        with progress.shown() as told:
-            return work(lambda done, total: told("MB", done // 10**6, total // 10**6))
+        with progress.shown() as shown:
+            return downloads.fetch(spec, lambda done, total: shown("MB", done // 10**6, total // 10**6))
     except KeyboardInterrupt:
         failures.warn("interrupted; run it again, it goes on from there")
         raise
@@ -255,20 +229,20 @@ def with_a_bar(work: Callable[[Told], Fetched]) -> Fetched:
 
 def spec_of(name: str, settings: Embedding) -> Spec:
     """Return the specification of `PROVIDER[/MODEL]`, with address and key of settings that name it."""
-    from commonplace.embedding import configured
-    from commonplace.embedding.base import Spec
+    from commonplace.providers import opening
+    from commonplace.providers.spec import Spec
 
     provider, _, model = name.partition("/")
-    active = configured.specs(settings)[0]
+    active = opening.specs(settings)[0]
     if active.provider == provider:
         return replace(active, model=model or active.model)
     return Spec(provider, model)
 
 
-def llm_spec_of(provider: str, settings: Llm) -> LlmSpec:
+def llm_spec_of(provider: str, settings: Llm) -> Spec:
     """Return the specification of a provider of language models, as `spec_of` does."""
     from commonplace.config import credentials
-    from commonplace.llm.base import Spec
+    from commonplace.providers.spec import Spec
 
     if provider != settings.provider:
         return Spec(provider)
@@ -276,21 +250,22 @@ def llm_spec_of(provider: str, settings: Llm) -> LlmSpec:
     return Spec(provider, settings.model, settings.base_url, key=key)
 
 
-def accounts(root: Path, settings: Embedding) -> Accounts:
-    """Return what records and caps the calls of a trial."""
-    from commonplace.costs.accounts import Accounts
-    from commonplace.paths import Workspace
+@contextmanager
+def accounts(root: Path) -> Iterator[Accounts]:
+    """Lend what records and caps the calls of a trial."""
+    from commonplace.base.paths import Workspace
+    from commonplace.providers.costs.accounts import Accounts
 
-    return Accounts(Workspace(root), settings)
+    with closing(Accounts(Workspace(root))) as found:
+        yield found
 
 
-def try_llm(root: Path, settings: Settings) -> LlmTrial | None:
+def try_llm(root: Path, settings: Settings) -> Trial | None:
     """Try the language model of the settings, if there is one."""
-    from commonplace.embedding import configured
-    from commonplace.llm import trial
-    from commonplace.paths import Workspace
+    from commonplace.base.paths import Workspace
+    from commonplace.providers import probe
 
-    return trial.attempt(Workspace(root), settings, breaker=configured.breaker())
+    return probe.llm(Workspace(root), settings)
 
 
 def scripts(names: Collection[str]) -> str:
@@ -298,7 +273,7 @@ def scripts(names: Collection[str]) -> str:
     return ", ".join(sorted(names, reverse=True))
 
 
-def told_trouble(trouble: str, remedy: str, look: Look) -> list[str]:
+def trouble_lines(trouble: str, remedy: str, look: Look) -> list[str]:
     """Return the lines below a model that did not answer: why, and what mends it."""
     lines = [("    ", trouble)] if trouble else []
     if remedy and remedy not in trouble:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import paths
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
 from commonplace.cli import connecting, failures, session
-from commonplace.cli.groups import Group
-from commonplace.cli.options import Option, command, option
-from commonplace.errors import ConfigError
+from commonplace.cli.options import Group, Option, command, option
 
 if TYPE_CHECKING:
     from commonplace.servers.daemon import Running
@@ -50,43 +49,37 @@ def status(ctx: click.Context, show_token: bool) -> None:
     """Show whether this workspace is served, where, whether the server answers, and where its token is."""
     from commonplace.servers import daemon
 
-    found = daemon.find(_folder(ctx))
-    if found is None:
+    running = daemon.find(_folder(ctx))
+    if running is None:
         failures.warn("this workspace is not served")
         ctx.exit(failures.NOTHING_FOUND)
-    well = "answers" if daemon.is_well(found) else "does not answer"
-    session.write(f"{found.url}/mcp · process {found.pid} · since {found.since} · {well}")
-    _tell_token(found, show_token)
-
-
-def _workspace(ctx: click.Context) -> paths.Workspace:
-    return paths.Workspace(Path(session.workspace_root(ctx)))
+    well = "answers" if daemon.is_well(running) else "does not answer"
+    session.write(f"{running.url}/mcp · process {running.pid} · since {running.since} · {well}")
+    _tell_token(running, show_token)
 
 
 def _folder(ctx: click.Context) -> Path:
-    return paths.server_folder(_workspace(ctx))
+    return paths.server_folder(session.workspace_of(ctx))
 
 
-def _options() -> Sequence[click.Parameter]:
-    """The options of `serve` itself."""
-    return [
-        Option(["--host"], metavar="HOST", help="Where to listen; otherwise server.host."),
-        Option(
-            ["--port"],
-            type=click.IntRange(0, 65_535),
-            metavar="N",
-            help="On which port, 0 for any; otherwise server.port.",
-        ),
-        Option(
-            ["--token-file"],
-            metavar="FILE",
-            help="A file with the token that clients must send; otherwise one is made and kept for you.",
-        ),
-        Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
-        Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
-        Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
-        Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
-    ]
+_OPTIONS = (
+    Option(["--host"], metavar="HOST", help="Where to listen; otherwise server.host."),
+    Option(
+        ["--port"],
+        type=click.IntRange(0, 65_535),
+        metavar="N",
+        help="On which port, 0 for any; otherwise server.port.",
+    ),
+    Option(
+        ["--token-file"],
+        metavar="FILE",
+        help="A file with the token that clients must send; otherwise one is made and kept for you.",
+    ),
+    Option(["--no-token"], is_flag=True, help="Ask for no token: every user of this machine gets in."),
+    Option(["--new-token"], is_flag=True, help="Make another token; the former one is refused."),
+    Option(["--show-token"], is_flag=True, help="Print the header that clients must send."),
+    Option(["--daemon"], is_flag=True, help="Go on in the background, until `commonplace serve stop`."),
+)
 
 
 class _Serve(Group):
@@ -94,7 +87,7 @@ class _Serve(Group):
 
     def __init__(self) -> None:
         super().__init__("serve", commands=[stop, status], help=_serve.__doc__ or "")
-        self.params[:0] = _options()
+        self.params[:0] = _OPTIONS
         self.callback = click.pass_context(_serve)
 
 
@@ -120,61 +113,51 @@ def _serve(
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
     service = connecting.service(session.workspace(ctx), session.agent(ctx))
-    address = _address(ctx, host, port, token_file)._replace(anew=new_token)
-    if no_token:
-        address = address._replace(open=True)
-    if daemon:
-        found = _in_background(ctx, address)
-        _tell_token(found, show_token)
-        return
+    workspace = session.workspace_of(ctx)
+    defaults = config.load(workspace.root, agent=session.agent(ctx)).server
+    named = token_file or defaults.token_file
     from commonplace.servers import running
+    from commonplace.servers.daemon import DETACHED_VARIABLE
 
-    def tell(found: Running) -> None:
+    address = running.Address(
+        defaults.host if host is None else host,
+        defaults.port if port is None else port,
+        os.path.abspath(os.path.expanduser(named)) if named else "",
+        defaults.hosts,
+        os.fspath(paths.server_token(workspace)) if defaults.require_token else "",
+        anew=new_token,
+        open=no_token,
+    )
+    if daemon:
+        _tell_token(_in_background(ctx, address), show_token)
+        return
+
+    def tell(server: Running) -> None:
         if detached:
             running.leave_terminal(folder)
         else:
-            session.note(f"serving at {found.url}/mcp (process {found.pid}); Ctrl-C ends it")
-            _tell_token(found, show_token)
-
-    from commonplace.servers.daemon import DETACHED_VARIABLE
+            session.note(f"serving at {server.url}/mcp (process {server.pid}); Ctrl-C ends it")
+            _tell_token(server, show_token)
 
     detached, folder = bool(os.environ.pop(DETACHED_VARIABLE, "")), _folder(ctx)
     running.serve(service, address, folder, detached=detached, tell=tell)
 
 
-def _address(ctx: click.Context, host: str | None, port: int | None, token_file: str | None) -> Address:
-    """Where to listen: as the options say, otherwise as the settings do."""
-    from commonplace import config
-    from commonplace.servers.running import Address
-
-    settings = config.load(Path(session.workspace_root(ctx)), agent=session.agent(ctx)).server
-    return Address(
-        settings.host if host is None else host,
-        settings.port if port is None else port,
-        os.path.abspath(os.path.expanduser(named)) if (named := token_file or settings.token_file) else "",
-        settings.hosts,
-        os.fspath(paths.server_token(_workspace(ctx))) if settings.require_token else "",
-    )
-
-
-def _tell_token(found: Running, show: bool) -> None:
+def _tell_token(server: Running, show: bool) -> None:
     """Say what clients must send and where they find it; the token itself only where it is asked for."""
-    if not found.token:
+    place = server.token
+    if not place:
         failures.warn("no token is asked for: every user of this machine can read and change this memory")
     elif show:
-        session.write(f"Authorization: Bearer {_token(found.token)}")
+        from commonplace.servers import access
+
+        token = access.token("" if place.startswith("$") else place)
+        if not token:
+            raise ConfigError("serve", f"the server has its token from {place}, which is not set here")
+        session.write(f"Authorization: Bearer {token.reveal()}")
     else:
-        place = found.token if found.token.startswith("$") else f"the file {paths.shown(found.token)}"
-        session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {place}")
-
-
-def _token(place: str) -> str:
-    from commonplace.servers import access
-
-    found = access.token("" if place.startswith("$") else place)
-    if not found:
-        raise ConfigError("serve", f"the server has its token from {place}, which is not set here")
-    return found.reveal()
+        shown = place if place.startswith("$") else f"the file {paths.shown(place)}"
+        session.write(f"clients send the header `Authorization: Bearer TOKEN`; TOKEN is in {shown}")
 
 
 def _in_background(ctx: click.Context, address: Address) -> Running:
@@ -187,9 +170,9 @@ def _in_background(ctx: click.Context, address: Address) -> Running:
     arguments += ["--host", address.host, "--port", str(address.port)]
     arguments += ["--token-file", address.token_file] if address.token_file and not address.open else []
     arguments += [*(["--no-token"] if address.open else []), *(["--new-token"] if address.anew else [])]
-    found = daemon.detach(folder, arguments)
-    session.write(f"serving at {found.url}/mcp (process {found.pid}); the record is {folder / daemon.LOG}")
-    return found
+    server = daemon.detach(folder, arguments)
+    session.write(f"serving at {server.url}/mcp (process {server.pid}); the record is {folder / daemon.LOG}")
+    return server
 
 
 serve = _Serve()

@@ -6,19 +6,21 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING
 
+from commonplace.base.errors import ConfigError
 from commonplace.cli.failures import warn
-from commonplace.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import click
 
+    from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.memory import Memory
-    from commonplace.notes.scout import Scout
-    from commonplace.render import Locate
-    from commonplace.screen import Look
+    from commonplace.providers.llm.client import Client
+    from commonplace.render.hits import Locate
+    from commonplace.render.screen import Look
     from commonplace.types import Hit, SearchResult
 
 NARROWEST = 40  # cells; below this, wrapping hides more than it shows
@@ -26,41 +28,31 @@ NARROWEST = 40  # cells; below this, wrapping hides more than it shows
 SCOUTED_BYTES = 8 << 20
 
 
-def memory_at(folder: str | None, agent: str | None = None) -> Memory:
-    """Open the workspace that a folder, the environment or the current folder names."""
-    from commonplace.memory import Memory
-
-    return Memory.open(folder, agent=agent)
-
-
 def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
     """Open a workspace for one search: its files are looked at while the rest of the program is loaded."""
-
-    from commonplace import config, paths
+    from commonplace import config
+    from commonplace.base import paths
 
     root = paths.resolve_workspace(folder, os.environ)
     agent = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
     settings = config.load(root, agent=agent)
-    scout = _scout(root, settings) if settings.index.sync_on_search else None
+    sent = None
+    if settings.index.sync_on_search:
+        index = paths.Workspace(root).index
+        if os.path.exists(index) and os.path.getsize(index) >= SCOUTED_BYTES:
+            from commonplace.notes import scan, scout
+
+            sent = scout.send(scan.sources(os.fspath(root), settings)) if scout.can_help() else None
     from commonplace.memory import Memory
 
-    return Memory(root, settings, scout=scout, agent=agent)
-
-
-def _scout(root: Path, settings: Settings) -> Scout | None:
-    from commonplace import paths
-    from commonplace.notes import scan, scout
-
-    try:
-        large = os.path.getsize(paths.Workspace(root).index) >= SCOUTED_BYTES
-    except OSError:
-        return None
-    return scout.send(scan.sources(os.fspath(root), settings)) if large and scout.can_help() else None
+    return Memory(root, settings, scout=sent, agent=agent)
 
 
 def open_memory(ctx: click.Context) -> Memory:
     """Open the workspace that the options name; it is closed when the command ends."""
-    memory = memory_at(workspace(ctx), agent(ctx))
+    from commonplace.memory import Memory
+
+    memory = Memory.open(workspace(ctx), agent=agent(ctx))
     ctx.call_on_close(memory.close)
     return memory
 
@@ -81,17 +73,42 @@ def agent(ctx: click.Context) -> str | None:
 
 def workspace_root(ctx: click.Context) -> str:
     """Find the folder of the workspace without opening it."""
-    from commonplace import paths
+    from commonplace.base import paths
 
     return os.fspath(paths.resolve_workspace(workspace(ctx), os.environ))
+
+
+def workspace_of(ctx: click.Context) -> Workspace:
+    """Return where everything of the workspace lies, without opening it."""
+    from pathlib import Path
+
+    from commonplace.base.paths import Workspace
+
+    return Workspace(Path(workspace_root(ctx)))
+
+
+def settings_of(ctx: click.Context) -> Settings:
+    """Load the settings in force, with or without a workspace."""
+    from commonplace import config
+
+    return config.load(root_for_settings(ctx), agent=agent(ctx))
+
+
+def language_model(memory: Memory) -> Client | None:
+    """Open the language model of the settings; answers that hold a secret are not kept."""
+    from commonplace.providers import opening
+    from commonplace.providers.opening import open_llm
+    from commonplace.redaction.redact import holds_secret
+
+    return open_llm(memory.workspace, memory.settings, breaker=opening.breaker(), holds_secret=holds_secret)
 
 
 def root_for_settings(ctx: click.Context) -> Path:
     """Return the workspace, or where the user's own would be: settings can be read without one."""
     from pathlib import Path
 
-    from commonplace.errors import WorkspaceNotFound
-    from commonplace.paths import default_workspace
+    from commonplace.base.errors import WorkspaceNotFound
+    from commonplace.base.paths import default_workspace
 
     try:
         return Path(workspace_root(ctx))
@@ -103,16 +120,24 @@ def root_for_settings(ctx: click.Context) -> Path:
 
 def look(settings: Settings | None = None, stream: IO[str] | None = None) -> Look:
     """Decide how to write to a stream: settings, then NO_COLOR, FORCE_COLOR, TERM, and what it is."""
-    from commonplace.screen import Look
+    from commonplace.render.screen import Look
 
     out = sys.stdout if stream is None else stream
     terminal = is_terminal(out) and os.environ.get("TERM") != "dumb"
     output = settings.output if settings else None
-    color = _color_by_default(terminal)
+    color = terminal
     if output and output.color != "auto":
         color = output.color == "always"
+    elif os.environ.get("NO_COLOR"):  # https://no-color.org
+        color = False
+    elif os.environ.get("FORCE_COLOR"):  # https://force-color.org
+        color = True
     links = terminal and (output is None or output.links)
-    width = terminal_width() if is_terminal(out) else None
+    width = None
+    if is_terminal(out):
+        from shutil import get_terminal_size
+
+        width = max(NARROWEST, get_terminal_size().columns)  # COLUMNS, or what the terminal says
     return Look(color, links, width, output.editor_uri if output else Look().editor_uri)
 
 
@@ -124,20 +149,16 @@ def is_terminal(stream: IO[str]) -> bool:
         return False
 
 
-def terminal_width() -> int:
-    """Return the width to wrap at: COLUMNS, or what the terminal says."""
-    from shutil import get_terminal_size
-
-    return max(NARROWEST, get_terminal_size().columns)
+def can_ask(*, yes: bool = False) -> bool:
+    """Tell whether somebody is at a terminal to be asked, and has not said `--yes` already."""
+    return not yes and sys.stdin is not None and is_terminal(sys.stdin)
 
 
-def _color_by_default(terminal: bool) -> bool:
-    """https://no-color.org, https://force-color.org."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return terminal
+def confirm(question: str) -> None:
+    """Ask whether to go on. Raises click.Abort for a no."""
+    import click
+
+    click.confirm(question, abort=True, err=True)
 
 
 def locator(memory: Memory) -> Locate:
@@ -162,9 +183,9 @@ def words(question: str) -> tuple[str, ...]:
     from commonplace.search.query import DOCUMENT, parse
 
     if question.lstrip()[:6].lower().startswith(DOCUMENT):
-        from commonplace.search import documents
+        from commonplace.search import query_document
 
-        return documents.words(question)
+        return query_document.words(question)
     return parse(question).marked
 
 
@@ -180,7 +201,7 @@ def shown(text: str, stream: IO[str]) -> str:
     """Return a text as it may be written to a stream: a terminal obeys nothing of notes and models."""
     if not is_terminal(stream):
         return text
-    from commonplace import screen
+    from commonplace.render import screen
 
     return screen.guarded(text)
 
@@ -190,6 +211,13 @@ def write(text: str) -> None:
     if text:
         sys.stdout.write(shown(text, sys.stdout) + "\n")
         sys.stdout.flush()  # before what is said beside it
+
+
+def answer(form: str, value: object, text: Callable[[], str]) -> None:
+    """Print a value as JSON, or the text of it where that is the form."""
+    from commonplace.render import to_json
+
+    write(to_json(value) if form == "json" else text())
 
 
 def note(text: str) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from commonplace import render, screen
 from commonplace.cli import session
-from commonplace.cli.groups import Group
-from commonplace.cli.options import command, format_option, option
-from commonplace.config.table import TRANSCRIPTS
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.config.settings import TRANSCRIPTS
+from commonplace.render import screen
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
-    from commonplace.sessions.following import Session
     from commonplace.transcripts.reading import Place
 
 
@@ -36,7 +36,7 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
     Nothing is copied and nothing of theirs is written to. A search reads a transcript again when it has
     grown by some size or has rested for a while (settings sessions.*), `commonplace sync` always.
     """
-    from commonplace.sessions import following
+    from commonplace.upkeep import following
 
     added = following.follow(Path(session.workspace_root(ctx)), place, name=name, kind=kind)
     session.write(f"following {added.path} as {added.name}; `commonplace sync` reads it")
@@ -47,15 +47,16 @@ def follow(ctx: click.Context, place: str, kind: str, name: str) -> None:
 @click.pass_context
 def list_(ctx: click.Context, form: str) -> None:
     """List the transcripts, those written to last first: id, format, when, size."""
-    from commonplace.sessions import following
+    from commonplace.upkeep import following
 
-    found = following.sessions(session.open_memory(ctx))
-    if form == "json":
-        from dataclasses import asdict
-
-        session.write(render.to_json([asdict(one) | {"written": _when(one.written)} for one in found]))
-    else:
-        session.write("\n".join(screen.table([_row(one) for one in found], right=(3,))) or "no transcripts")
+    listed = following.sessions(session.open_memory(ctx))
+    times = [datetime.fromtimestamp(one.written).isoformat(timespec="minutes") for one in listed]
+    rows = [
+        [screen.one_line(one.id), one.format or "unknown", when.replace("T", " "), screen.size(one.size)]
+        for one, when in zip(listed, times, strict=True)
+    ]
+    data = [to_data(one) | {"written": when} for one, when in zip(listed, times, strict=True)]
+    session.answer(form, data, lambda: "\n".join(screen.table(rows, right=(3,))) or "no transcripts")
 
 
 @command("show")
@@ -65,13 +66,11 @@ def list_(ctx: click.Context, form: str) -> None:
 @click.pass_context
 def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
     """Print the messages of a transcript, private parts and secrets left out."""
-    from commonplace.sessions import following
+    from commonplace.upkeep import following
 
-    found = following.read(session.open_memory(ctx), name, last)
-    if form == "json":
-        session.write(render.to_json([_data(one) for one in found]))
-    else:
-        session.write("\n\n".join(map(_text, found)) or "no messages")
+    messages = following.read(session.open_memory(ctx), name, last)
+    data = [{"line": one.line, **to_data(one.turn)} for one in messages]
+    session.answer(form, data, lambda: "\n\n".join(map(_text, messages)) or "no messages")
 
 
 @command("unfollow")
@@ -79,21 +78,10 @@ def show(ctx: click.Context, name: str, last: int | None, form: str) -> None:
 @click.pass_context
 def unfollow(ctx: click.Context, name: str) -> None:
     """Search a collection's transcripts no longer; the files are not touched."""
-    from commonplace.sessions import following
+    from commonplace.upkeep import following
 
     following.unfollow(Path(session.workspace_root(ctx)), name)
     session.write(f"unfollowed {name}; its files are untouched")
-
-
-def _row(one: Session) -> list[str]:
-    when = _when(one.written).replace("T", " ")
-    return [screen.one_line(one.id), one.format or "unknown", when, screen.size(one.size)]
-
-
-def _when(written: float) -> str:
-    from datetime import datetime
-
-    return datetime.fromtimestamp(written).isoformat(timespec="minutes")
 
 
 def _text(one: Place) -> str:
@@ -101,12 +89,6 @@ def _text(one: Place) -> str:
     calls = [f"  → {call.name} {call.arguments}" for call in one.turn.calls]
     head = " · ".join(filter(None, [f"L{one.line}" if one.line else "", who, one.turn.at]))
     return screen.clean("\n".join(filter(None, [head, one.turn.text, *calls])))
-
-
-def _data(one: Place) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return {"line": one.line, **asdict(one.turn)}
 
 
 sessions = Group(

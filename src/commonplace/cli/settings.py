@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace import render, screen
+from commonplace import config as settings
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.paths import Workspace
 from commonplace.cli import failures, session
-from commonplace.cli.editor import edit
-from commonplace.cli.groups import Group
-from commonplace.cli.options import command, format_option, option
-from commonplace.errors import ConfigError
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.config import keys, loading
+from commonplace.render import screen, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from commonplace.config import Key, Loaded
 
 _DEFAULT = "default"
+_SEVERAL = ("texts", "names", "command")  # kinds of keys that take more than one value
 
 
 @command("list")
@@ -30,18 +32,13 @@ _DEFAULT = "default"
 @click.pass_context
 def list_(ctx: click.Context, origin: bool, form: str) -> None:
     """List the settings in force."""
-    from commonplace import config
-
     loaded = _loaded(ctx)
-    if form == "json":
-        data = {key.name: _data(key, loaded) for key in config.KEYS}
-        session.write(render.to_json(data))
-    else:
-        rows: list[tuple[str, ...]] = [(key.name, _shown(_value(key, loaded))) for key in config.KEYS]
-        if origin:
-            told = (screen.one_line(_origin(key, loaded)) for key in config.KEYS)
-            rows = [(*row, name) for row, name in zip(rows, told, strict=True)]
-        session.write(_table(rows))
+    rows = [
+        (key.name, _shown(_value(key, loaded)), *([screen.one_line(_origin(key, loaded))] if origin else []))
+        for key in settings.KEYS
+    ]
+    data = {key.name: _data(key, loaded) for key in settings.KEYS}
+    session.answer(form, data, lambda: "\n".join(screen.table(rows)))
 
 
 @command("get")
@@ -51,18 +48,15 @@ def list_(ctx: click.Context, origin: bool, form: str) -> None:
 @click.pass_context
 def get(ctx: click.Context, name: str, origin: bool, form: str) -> None:
     """Show the value of one setting, and nothing else."""
-    from commonplace.config import keys
-
     key, loaded = keys.find(name), _loaded(ctx)
-    value = _value(key, loaded)
     if form == "json":
-        session.write(render.to_json(_data(key, loaded)))
-    else:
-        lines = value if isinstance(value, list) else [] if value is None else [value]
-        if origin:
-            lines = [*lines, _origin(key, loaded)]
-        clean = screen.one_line if session.is_terminal(sys.stdout) else str  # a script gets every space
-        session.write("\n".join(clean(str(_plain(line))) for line in lines))
+        session.write(to_json(_data(key, loaded)))
+        return
+    value = _value(key, loaded)
+    lines = value if isinstance(value, list) else [] if value is None else [value]
+    clean = screen.one_line if session.is_terminal(sys.stdout) else str  # a script gets every space
+    told = [*map(_plain, lines), *([_origin(key, loaded)] if origin else [])]
+    session.write("\n".join(clean(str(line)) for line in told))
 
 
 @command("set")
@@ -75,13 +69,11 @@ def set_(ctx: click.Context, name: str, values: tuple[str, ...], in_workspace: b
 
     With --agent it is set for that agent alone.
     """
-    from commonplace.config import keys
-
     key = keys.find(name)
-    several = key.kind in ("texts", "names", "command")
+    several = key.kind in _SEVERAL
     if not several and len(values) > 1:
         raise click.UsageError(f"{name} takes one value", ctx)
-    if any(map(_is_secret, values)):
+    if any(_redacted(one) != one for one in values):
         remedy = "name a file (key_file) or an entry of the keyring (`commonplace config key NAME`) instead"
         raise ConfigError(name, f"holds what looks like a key, which no settings file should; {remedy}")
     _change(ctx, key, values if several else values[0], in_workspace)
@@ -96,8 +88,6 @@ def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
 
     With --agent it is removed from that agent's tables alone.
     """
-    from commonplace.config import keys
-
     _change(ctx, keys.find(name), None, in_workspace)
 
 
@@ -106,16 +96,75 @@ def unset(ctx: click.Context, name: str, in_workspace: bool) -> None:
 @click.pass_context
 def path(ctx: click.Context, form: str) -> None:
     """Show the files that settings are read from."""
-    from commonplace import config
-    from commonplace.paths import Workspace
+    files = {
+        "user": settings.user_file(),
+        "workspace": Workspace(session.root_for_settings(ctx)).settings,
+    }
+    rows = [(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in files.items()]
+    data = {name: os.fspath(file) for name, file in files.items()}
+    session.answer(form, data, lambda: "\n".join(screen.table(rows)))
 
-    files = (("user", config.user_file()), ("workspace", Workspace(session.root_for_settings(ctx)).settings))
-    if form == "json":
-        session.write(render.to_json({name: os.fspath(file) for name, file in files}))
-    else:
-        session.write(
-            _table([(name, screen.one_line(str(f)), "" if f.exists() else "missing") for name, f in files])
-        )
+
+@command("edit")
+@option("--in-workspace", is_flag=True, help="Edit the workspace's file; otherwise your own.")
+@click.pass_context
+def edit(ctx: click.Context, in_workspace: bool) -> None:
+    """Edit a settings file with VISUAL, EDITOR, or what there is; it is checked before it is kept.
+
+    A text that cannot be loaded is kept in your folder of settings; the file stays as it was.
+    """
+    from commonplace.base.paths import root_of
+
+    root = Path(session.workspace_root(ctx)) if in_workspace else None
+    file = Workspace(root).settings if root else settings.user_file()
+    before = loading.content(file)
+    text, kept = before or _template(own=root is None).encode(), None
+    while (edited := click.edit(text, extension=".toml", require_save=True)) not in (None, text):
+        text = edited
+        try:
+            session.write(f"wrote {settings.rewrite(before, text, workspace=root)}")
+        except CommonplaceError as error:
+            kept = _keep(file.name, text)
+            if not session.can_ask():
+                key, _, problem = str(error).partition(": ")
+                raise ConfigError(key, f"{problem}; your text is kept in {kept}") from error
+            failures.report(error)
+            if not click.confirm("Edit it again?", default=True, err=True):
+                break
+        else:
+            if kept is not None:
+                root_of(kept).unlink(kept, missing_ok=True)
+            return
+    session.write("nothing was changed")
+    if kept is not None:
+        failures.warn(f"your text is kept in {kept}")
+        ctx.exit(failures.ERROR)
+
+
+def _keep(name: str, text: bytes) -> Path:
+    """Put a text that was refused into the user's folder: a workspace could hold a link in its place."""
+    from commonplace.base import atomic, paths
+    from commonplace.base.root import Root
+
+    folder = paths.user_config_dir()
+    Root(folder).make_folder()
+    kept = (folder / name).with_suffix(".rejected.toml")
+    atomic.replace(kept, lambda _: text, lock=folder / "config.lock")
+    return kept
+
+
+def _template(*, own: bool) -> str:
+    """A settings file that changes nothing: every key with its default, commented out."""
+    lines, group = ["# Settings of commonplace. What is not set has the default that stands here."], ""
+    for key in settings.KEYS:
+        if not (own or key.harmless):
+            continue
+        table, _, name = key.name.partition(".")
+        lines += ["", f"[{table}]"] if table != group else []
+        group = table
+        default = "" if key.default is None else json.dumps(key.default)
+        lines += [f"# {key.doc}", f"# {name} = {default}".rstrip()]
+    return "\n".join(lines) + "\n"
 
 
 @command("key")
@@ -129,13 +178,13 @@ def key(entry: str, remove: bool) -> None:
     from commonplace.config import credentials
 
     name = screen.one_line(entry)
-    if not name or _is_secret(entry):
+    if not name or _redacted(entry) != entry:
         raise ConfigError("key", "NAME is what to call the entry; the key itself is asked for")
     if remove:
         credentials.forget(entry)
         session.write(f"removed {name} from the keyring")
         return
-    given = click.prompt("Key", hide_input=True) if session.is_terminal(sys.stdin) else sys.stdin.readline()
+    given = click.prompt("Key", hide_input=True) if session.can_ask() else sys.stdin.readline()
     if len(given.split()) != 1:
         raise ConfigError("key", "one key is wanted, on one line")
     credentials.keep(entry, credentials.Secret(given))
@@ -151,26 +200,19 @@ config = Group(
 
 
 def _loaded(ctx: click.Context) -> Loaded:
-    from commonplace import config
-
-    return config.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
+    return settings.trace(session.root_for_settings(ctx), agent=session.agent(ctx))
 
 
-def _value(key: Key, loaded: Loaded) -> object:
-    group, _, name = key.name.partition(".")
-    value = getattr(getattr(loaded.settings, group), name)
+def _value(key: Key, loaded: Loaded) -> Any:  # noqa: ANN401 - of any kind
+    value = attrgetter(key.name)(loaded.settings)
     return [_redacted(one) for one in value] if isinstance(value, tuple) else _redacted(value)
 
 
 def _redacted(value: object) -> object:
     """A value without what looks like a key or a password, which may have been put there by mistake."""
-    from commonplace.notes import redact
+    from commonplace.redaction import redact
 
     return redact.redact(value)[0] if isinstance(value, str) else value
-
-
-def _is_secret(text: str) -> bool:
-    return _redacted(text) != text
 
 
 def _origin(key: Key, loaded: Loaded) -> str:
@@ -178,11 +220,10 @@ def _origin(key: Key, loaded: Loaded) -> str:
 
 
 def _data(key: Key, loaded: Loaded) -> dict[str, object]:
-    default = list(key.default) if isinstance(key.default, tuple) else key.default
     return {
         "value": _value(key, loaded),
         "from": _origin(key, loaded),
-        "default": default,
+        "default": key.default,
         "allowed": key.allowed,
         "about": key.doc,
     }
@@ -201,36 +242,22 @@ def _shown(value: object) -> str:
 
 def _change(ctx: click.Context, key: Key, value: object, in_workspace: bool) -> None:
     """Set or remove a key, and say so if it makes no difference."""
-    from commonplace import config
-    from commonplace.config import loading
-    from commonplace.paths import Workspace
-
     root = Path(session.workspace_root(ctx)) if in_workspace else None
     agent = session.agent(ctx) or ""
-    file = Workspace(root).settings if root else config.user_file()
+    file = Workspace(root).settings if root else settings.user_file()
     before = loading.content(file)
-    place = loading.origin(config.set_values({key.name: value}, workspace=root, agent=agent), agent)
+    place = loading.origin(settings.set_values({key.name: value}, workspace=root, agent=agent), agent)
     if value is not None:
         session.write(f"set {key.name} in {place}")
     elif loading.content(file) != before:
         session.write(f"removed {key.name} from {place}")
     else:
         session.write(f"{key.name} is not set in {place}")
-    _warn(ctx, key, place, unset=value is None)
-
-
-def _warn(ctx: click.Context, key: Key, place: str, *, unset: bool) -> None:
-    """Tell what decides about a key other than the place that was changed, or why nothing can be said."""
     try:
         other = _origin(key, _loaded(ctx))
     except ConfigError as error:
         failures.warn(f"the settings cannot be loaded as they are: {error}")
         return
-    if other not in (_DEFAULT, place):
-        failures.warn(f"{key.name} is set by {other}" + ("" if unset else " all the same, which is stronger"))
-
-
-def _table(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(screen.cells(row[column]) for row in rows) for column in range(len(rows[0]))]
-    padded: Callable[[str, int], str] = screen.pad
-    return "\n".join("  ".join(map(padded, row, widths)).rstrip() for row in rows)
+    if other not in (_DEFAULT, place):  # something else decides about the key
+        stronger = "" if value is None else " all the same, which is stronger"
+        failures.warn(f"{key.name} is set by {other}{stronger}")

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from commonplace.config.collections import by_default, contexts_for
-from commonplace.config.loading import AGENT_VARIABLE, Loaded, load, trace, user_file
-from commonplace.config.settings import Collection, Settings
-from commonplace.config.table import KEYS, Key
+from commonplace.config.loading import (
+    AGENT_VARIABLE,
+    Loaded,
+    by_default,
+    contexts_for,
+    load,
+    trace,
+    user_file,
+)
+from commonplace.config.settings import KEYS, Collection, Key, Settings
 
 if TYPE_CHECKING:
     from commonplace.config.editing import (
@@ -20,10 +26,11 @@ if TYPE_CHECKING:
         remove_collection,
         remove_context,
         rename_collection,
+        rewrite,
         set_by_default,
         set_update,
+        set_values,
     )
-    from commonplace.config.values import rewrite, set_values
 
 __all__ = [
     "AGENT_VARIABLE",
@@ -53,6 +60,6 @@ def __getattr__(name: str) -> object:
     """Import what changes the files when it is first used; a search only reads them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from commonplace.config import editing, values
+    from commonplace.config import editing
 
-    return getattr(values if name in ("rewrite", "set_values") else editing, name)
+    return getattr(editing, name)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace import paths
-from commonplace.errors import CommonplaceError, ConfigError, MissingExtra
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra
 
 SERVICE = "commonplace"  # under which keys lie in the system keyring
 KEYRING_S = 5.0  # a question may be waiting for the key, and its answer does not depend on it

@@ -1,28 +1,203 @@
-"""Collections and contexts, added, changed and removed in the right settings file."""
+"""Settings files changed: values, collections and contexts, under a lock, as a whole or not at all."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace import paths
-from commonplace.config import documents, foreign, keys
-from commonplace.config.collections import (
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.config import keys, loading
+from commonplace.config.loading import (
     BY_DEFAULT,
     FORMAT,
+    agent_name,
+    check,
     check_format,
     check_name,
     contexts_in,
+    load,
     normal_prefix,
+    parse,
+    user_file,
 )
-from commonplace.config.loading import load
 from commonplace.config.settings import DEFAULT_GLOBS, Collection
-from commonplace.errors import ConfigError, UnknownCollection
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
+
+
+def location(workspace: Path | None, environ: Mapping[str, str] | None) -> Path:
+    """Return the settings file of a workspace, or the user's own for None."""
+    return user_file(environ) if workspace is None else paths.Workspace(workspace).settings
+
+
+def edit(
+    workspace: Path | None, environ: Mapping[str, str] | None, change: Callable[[TOMLDocument], None]
+) -> None:
+    """Change one settings file as a document.
+
+    Raises ConfigError where it could not be loaded afterwards or is written in a way that cannot be changed.
+    """
+    import tomlkit
+
+    file = location(workspace, environ)
+
+    def compose(data: bytes) -> bytes:
+        parse(data, file)
+        document = tomlkit.parse(data.decode("utf-8-sig"))
+        change(document)
+        text = tomlkit.dumps(document)
+        if not _says(text, document):
+            way = "is written in a way that cannot be changed from here (dotted keys?); edit it by hand"
+            raise ConfigError("settings", f"{paths.shown(file)} {way}")
+        try:
+            changed = text.encode()
+        except UnicodeEncodeError as error:  # a name on Linux may be any bytes, TOML is UTF-8
+            raise ConfigError("settings", "a path that is not UTF-8 cannot be noted; rename it") from error
+        check(changed, file, workspace)
+        return changed
+
+    replace(workspace, environ, compose)
+
+
+def replace(
+    workspace: Path | None, environ: Mapping[str, str] | None, compose: Callable[[bytes], bytes]
+) -> None:
+    """Put what `compose` makes of a settings file into its place, under its lock. Raises NoteUnreadable."""
+    from commonplace.base import atomic
+
+    own_lock = paths.user_config_dir(environ) / "config.lock"
+    lock = own_lock if workspace is None else paths.lock_file(paths.Workspace(workspace), "settings")
+    atomic.replace(location(workspace, environ), compose, lock=lock)
+
+
+def _says(text: str, document: TOMLDocument) -> bool:
+    """Tell whether a text says what a document does: a table put between dotted keys swallows those below."""
+    import tomlkit
+
+    try:
+        return _filled(tomlkit.parse(text).unwrap()) == _filled(document.unwrap())
+    except ValueError:
+        return False
+
+
+def _filled(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without the empty ones in it, which may leave no trace in a text."""
+    inner = {key: _filled(value) if isinstance(value, Mapping) else value for key, value in table.items()}
+    return {key: value for key, value in inner.items() if value != {}}
+
+
+def nested(document: TOMLDocument, *steps: str) -> Any:  # noqa: ANN401 - tomlkit's own
+    """Return a table of tables, made where it is missing."""
+    import tomlkit
+    from tomlkit.items import InlineTable
+
+    table: Any = document
+    for depth, name in enumerate(steps):
+        if name not in table:
+            inline = isinstance(table, InlineTable)  # which can hold no other kind of table
+            super_table = depth < len(steps) - 1
+            table[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=super_table)
+        table = table[name]
+    return table
+
+
+def drop(home: MutableMapping[str, Any], name: str, unwanted: Callable[[str], bool]) -> None:
+    """Remove keys of a table, and the table itself once it is empty."""
+    table = home.get(name, {})
+    for key in [key for key in table if unwanted(key)]:
+        del table[key]
+    if name in home and not table:
+        del home[name]
+
+
+def discard(document: TOMLDocument, *steps: str) -> None:
+    """Remove what the last step names, where it is there, and every table that is empty without it."""
+    for depth in range(len(steps), 0, -1):
+        table: Any = document
+        for name in steps[: depth - 1]:
+            if name not in table:
+                return
+            table = table[name]
+        if steps[depth - 1] in table and (depth == len(steps) or not table[steps[depth - 1]]):
+            del table[steps[depth - 1]]
+
+
+# --- values of keys -----------------------------------------------------------------------------------
+
+
+def set_values(
+    values: Mapping[str, object],
+    *,
+    workspace: Path | None = None,
+    agent: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Path:
+    """Set several keys at once in the user's file, or in that of `workspace`; None removes a key.
+
+    With `agent` it is that agent's tables which change. A text is read as from the environment. Returns the
+    file; it is changed as a whole or not at all. Raises ConfigError for what is not allowed there, or where
+    the file could not be loaded afterwards.
+    """
+    home = ("agents", agent_name(agent)) if agent else ()
+    checked = {name: _checked(name, value, workspace) for name, value in values.items()}
+    file = location(workspace, environ)
+    if not os.path.lexists(file) and all(value is None for value in checked.values()):
+        return file
+
+    def change(document: TOMLDocument) -> None:
+        for key, value in checked.items():
+            group, _, name = key.partition(".")
+            if value is None:
+                discard(document, *home, group, name)
+            else:
+                table = nested(document, *home, group)
+                table[name] = list(value) if isinstance(value, tuple) else value
+
+    edit(workspace, environ, change)
+    return file
+
+
+def rewrite(
+    before: bytes, after: bytes, *, workspace: Path | None = None, environ: Mapping[str, str] | None = None
+) -> Path:
+    """Replace the user's file, or that of a workspace, by a text of its owner's; return the file.
+
+    Raises ConfigError for a text that could not be loaded, or if the file does not hold `before` any more.
+    """
+    file = location(workspace, environ)
+
+    def compose(data: bytes) -> bytes:
+        if data != before:
+            raise ConfigError("settings", f"{paths.shown(file)} was changed meanwhile; edit it again")
+        check(after, file, workspace)
+        return after
+
+    replace(workspace, environ, compose)
+    return file
+
+
+def _checked(name: str, value: object, workspace: Path | None) -> object:
+    key = keys.find(name)
+    if workspace is not None and not key.harmless:
+        raise ConfigError(key.name, "may not stand in a workspace's file; set it in your own")
+    if value is None:
+        return None
+    if isinstance(value, str) and key.variable:
+        return keys.from_text(key, value)
+    fit = keys.checked(key, value)
+    if workspace is not None and key.name in loading.OF_KEYS and isinstance(fit, tuple):
+        for one in fit:
+            if not loading.may_name(one, loading.OF_KEYS[key.name]):
+                told = "may not be named by a workspace's file: hidden, or no note; set it in your own"
+                raise ConfigError(key.name, f"{keys.quoted(one)} {told}")
+    return fit
+
+
+# --- collections and contexts -------------------------------------------------------------------------
 
 
 def add_collection(
@@ -53,7 +228,7 @@ def add_collection(
         raise ConfigError("collection", f"{paths.shown(path)} is not a folder")
     chosen = keys.globs("glob", list(glob), "as a flag")
     asked = Collection(name, full, chosen, format=format)
-    outside = not paths.is_within(full, real) or len(foreign.may_hold(asked, real)) < len(chosen)
+    outside = not paths.is_within(full, real) or len(loading.may_hold(asked, real)) < len(chosen)
     table: dict[str, object] = {"path": full if outside else Path(full).relative_to(real).as_posix()}
     if tuple(glob) != DEFAULT_GLOBS:
         table["glob"] = list(chosen)
@@ -61,11 +236,7 @@ def add_collection(
         table["ignore"] = list(keys.globs("ignore", list(ignore), "as a flag"))
     if format:
         table[FORMAT] = format
-
-    def change(document: TOMLDocument) -> None:
-        documents.nested(document, *_home_of(document, root, outside), "collections", name).update(table)
-
-    documents.edit(_owner(root, outside), environ, change)
+    _edit_home(root, outside, environ, lambda home: home.update(table), "collections", name)
     return load(root, environ).collections[name]
 
 
@@ -75,12 +246,11 @@ def remove_collection(root: Path, name: str, *, environ: Mapping[str, str] | Non
     if found.update:
         set_update(root, name, (), environ=environ)
 
-    def change(document: TOMLDocument) -> None:
-        home = documents.nested(document, *_home_of(document, root, found.outside))
-        documents.drop(home, "collections", lambda key: key == name)
-        documents.drop(home, "contexts", lambda key: _is_below(key, name))
+    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
+        drop(home, "collections", lambda key: key == name)
+        drop(home, "contexts", lambda key: _is_below(key, name))
 
-    documents.edit(_owner(root, found.outside), environ, change)
+    _edit_home(root, found.outside, environ, change)
     return found
 
 
@@ -93,14 +263,13 @@ def rename_collection(
     if new in load(root, environ).collections:
         raise ConfigError("collection", f"{new!r} is taken; choose another name")
 
-    def change(document: TOMLDocument) -> None:
-        home = documents.nested(document, *_home_of(document, root, found.outside))
+    def change(home: Any) -> None:  # noqa: ANN401 - tomlkit's own
         home["collections"][new] = home["collections"].pop(name)
         contexts = home.get("contexts", {})
         for key in [key for key in contexts if _is_below(key, name)]:
             contexts[new + normal_prefix(key)[len(name) :]] = contexts.pop(key)
 
-    documents.edit(_owner(root, found.outside), environ, change)
+    _edit_home(root, found.outside, environ, change)
     return load(root, environ).collections[new]
 
 
@@ -110,15 +279,14 @@ def set_by_default(
     """Say whether searches that name no collection look into this one. Raises UnknownCollection."""
     found = _known(root, name, environ)
 
-    def change(document: TOMLDocument) -> None:
-        home = documents.nested(document, *_home_of(document, root, found.outside), "collections", name)
+    def change(collection: Any) -> None:  # noqa: ANN401 - tomlkit's own
         if by_default:
-            home.pop(BY_DEFAULT, None)
+            collection.pop(BY_DEFAULT, None)
         else:
-            home[BY_DEFAULT] = False
+            collection[BY_DEFAULT] = False
 
     if found.by_default != by_default:
-        documents.edit(_owner(root, found.outside), environ, change)
+        _edit_home(root, found.outside, environ, change, "collections", name)
     return load(root, environ).collections[name]
 
 
@@ -133,15 +301,15 @@ def set_update(
 
     def change(document: TOMLDocument) -> None:
         home = _home_of(document, root, True)
-        updates = documents.nested(document, *home, "updates")
+        updates = nested(document, *home, "updates")
         for key in [key for key in updates if os.path.normpath(os.path.expanduser(key)) == real]:
             del updates[key]
         if command:
             updates[real] = list(command)
         elif not updates:
-            documents.discard(document, *home, "updates")
+            discard(document, *home, "updates")
 
-    documents.edit(None, environ, change)
+    edit(None, environ, change)
     return load(root, environ).collections[name]
 
 
@@ -157,11 +325,7 @@ def add_context(root: Path, prefix: str, text: str, *, environ: Mapping[str, str
     if key and head not in collections and not os.path.exists(root / key):
         raise ConfigError("context", f"{key!r} is neither a collection nor a path of the workspace")
     outside = head in collections and collections[head].outside
-
-    def change(document: TOMLDocument) -> None:
-        documents.nested(document, *_home_of(document, root, outside), "contexts")[key] = text.strip()
-
-    documents.edit(_owner(root, outside), environ, change)
+    _edit_home(root, outside, environ, lambda contexts: contexts.update({key: text.strip()}), "contexts")
     return key
 
 
@@ -174,15 +338,15 @@ def remove_context(root: Path, prefix: str, *, environ: Mapping[str, str] | None
         raise ConfigError("context", f"{key!r} has no description; known: {known}")
 
     def change(document: TOMLDocument) -> None:
-        documents.drop(document, "contexts", lambda k: normal_prefix(k) == key)
+        drop(document, "contexts", lambda k: normal_prefix(k) == key)
         home = _real_key(document, root)
         if home:
             workspaces: Any = document["workspaces"]
-            documents.drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
+            drop(workspaces[home], "contexts", lambda k: normal_prefix(k) == key)
 
-    for outside in (False, True):
-        if os.path.lexists(documents.location(_owner(root, outside), environ)):
-            documents.edit(_owner(root, outside), environ, change)
+    for owner in (root, None):
+        if os.path.lexists(location(owner, environ)):
+            edit(owner, environ, change)
     return key
 
 
@@ -197,9 +361,19 @@ def _is_below(key: str, name: str) -> bool:
     return f"{normal_prefix(key)}/".startswith(f"{name}/")
 
 
-def _owner(root: Path, outside: bool) -> Path | None:
-    """Say whose file it is, as documents take it: the workspace's, or None for the user's."""
-    return None if outside else root
+def _edit_home(
+    root: Path,
+    outside: bool,
+    environ: Mapping[str, str] | None,
+    change: Callable[[Any], object],
+    *steps: str,
+) -> None:
+    """Change a workspace's part of its own file or, `outside`, of the user's, at a table below it."""
+
+    def within(document: TOMLDocument) -> None:
+        change(nested(document, *_home_of(document, root, outside), *steps))
+
+    edit(None if outside else root, environ, within)
 
 
 def _real_key(document: Mapping[str, Any], root: Path) -> str | None:

@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable
 
-from commonplace import paths
-from commonplace.config.table import EMBEDDERS, KEYS, Key
-from commonplace.errors import ConfigError
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
+from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
 _EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -36,19 +36,17 @@ def checked(key: Key, value: object, where: str = "") -> object:
     if key.kind == "names":
         return _names(key, value, where)
     if key.kind == "command":
-        return _command(key, value, where)
+        if not isinstance(value, list | tuple) or not all(
+            isinstance(part, str) and "\0" not in part for part in value
+        ):
+            raise _not_allowed(key, value, where)
+        return tuple(value)
     kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
     if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
         raise _not_allowed(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
     return value
-
-
-def _command(key: Key, value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(p, str) and "\0" not in p for p in value):
-        raise _not_allowed(key, value, where)
-    return tuple(value)
 
 
 def _fits(key: Key, value: object) -> bool:

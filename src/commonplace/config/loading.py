@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace import paths
-from commonplace.config import foreign, keys
-from commonplace.config.collections import collections_in, contexts_in, table, updates_in, with_updates
-from commonplace.config.settings import GROUPS, Settings
-from commonplace.config.table import KEYS
-from commonplace.errors import CommonplaceError, ConfigError
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.config import keys
+from commonplace.config.settings import (
+    DEFAULT_GLOBS,
+    GROUPS,
+    KEYS,
+    TRANSCRIPTS,
+    WORKSPACE_COLLECTION,
+    Collection,
+    Settings,
+)
 
 AGENT_VARIABLE = "COMMONPLACE_AGENT"
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
@@ -79,11 +85,16 @@ def trace(
 ) -> Loaded:
     """Read settings as `load` does, and note what set each key."""
     environ = os.environ if environ is None else environ
-    user, workspace = _files(root, environ)
+    places = ((user_file(environ), True), (paths.Workspace(root).settings, False))
+    user, workspace = (File(path, own, read(path)) for path, own in places)
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
+    # Both files in general, then both about one agent; all of both is checked.
+    general = [_scalars(file, file.content, "") for file in (user, workspace)]
+    agents = [_agents(file) for file in (user, workspace)]
     layers = [
         Layer({}, {key.name: key.default for key in KEYS}),
-        *_layers(user, workspace, name),
+        *general,
+        *(tables[name] for tables in agents if name in tables),
         _environment(environ),
         _flags(overrides or {}),
     ]
@@ -93,9 +104,13 @@ def trace(
         group: make(**{n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{group}.")})
         for group, make in GROUPS.items()
     }
-    own = _of_workspace(user, root)
+    # What the user's file says about this workspace, by real path.
+    own: dict[str, Any] = {}
+    for folder, content in _workspaces(user):
+        if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(root):
+            own |= content
     collections = collections_in(own, root, user.path, outside=True)
-    foreign_collections, warnings = foreign.restricted(
+    foreign_collections, warnings = restricted(
         collections_in(workspace.content, root, workspace.path, outside=False),
         os.fspath(root), paths.shown(workspace.path),
     )  # fmt: skip
@@ -110,13 +125,6 @@ def trace(
     return Loaded(
         Settings(**groups, collections=collections, contexts=contexts, warnings=tuple(warnings)), origins
     )
-
-
-def _layers(user: File, workspace: File, agent: str) -> list[Layer]:
-    """What the files say: both in general, then both about one agent. All of both is checked."""
-    general = [_scalars(file, file.content, "") for file in (user, workspace)]
-    agents = [_agents(file) for file in (user, workspace)]
-    return general + [layers[agent] for layers in agents if agent in layers]
 
 
 def _agents(file: File) -> dict[str, Layer]:
@@ -134,11 +142,6 @@ def agent_name(name: str) -> str:
         allowed = "letters, digits, - _ and ., at most 64, a letter or digit first"
         raise ConfigError("agent", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
     return name
-
-
-def _files(root: Path, environ: Mapping[str, str]) -> tuple[File, File]:
-    user, workspace = user_file(environ), paths.Workspace(root).settings
-    return File(user, True, read(user)), File(workspace, False, read(workspace))
 
 
 def read(path: Path) -> Mapping[str, Any]:
@@ -212,7 +215,7 @@ def _scalars(file: File, content: Mapping[str, Any], place: str) -> Layer:
         for name, value in table(_below(place, group), inner, file.path).items():
             key = f"{group}.{name}"
             values[key] = _value(key, value, file)
-            if not file.own and key in foreign.OF_KEYS:
+            if not file.own and key in OF_KEYS:
                 _restrict(key, values, warnings, file)
     return Layer(dict.fromkeys(values, _told(file.path, place)), values, tuple(warnings))
 
@@ -221,12 +224,12 @@ def _restrict(key: str, values: dict[str, object], warnings: list[str], file: Fi
     """Take out of a value what a workspace's own file may not name; where nothing is left it sets nothing."""
     names = values.pop(key)
     assert isinstance(names, tuple)
-    allowed = tuple(name for name in names if foreign.may_name(name, foreign.OF_KEYS[key]))
+    allowed = tuple(name for name in names if may_name(name, OF_KEYS[key]))
     if allowed or not names:
         values[key] = allowed
     if rest := [name for name in names if name not in allowed]:
         remedy = f"commonplace config set {key} …, which sets it in your own config.toml"
-        warnings.append(foreign.left_out(key, rest, paths.shown(file.path), remedy))
+        warnings.append(left_out(key, rest, paths.shown(file.path), remedy))
 
 
 def origin(path: Path, agent: str = "") -> str:
@@ -289,11 +292,206 @@ def _workspaces(user: File) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield folder, content
 
 
-def _of_workspace(user: File, root: Path) -> Mapping[str, Any]:
-    """Return what the user's file says about this workspace, by real path."""
-    real = os.path.realpath(root)
-    found: dict[str, Any] = {}
-    for folder, content in _workspaces(user):
-        if os.path.realpath(os.path.expanduser(folder)) == real:
-            found |= content
+# --- collections and contexts -------------------------------------------------------------------------
+
+_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+_CONTEXT_MAX_CHARACTERS = 2000
+BY_DEFAULT = "include_by_default"
+FORMAT = "format"
+_COLLECTION_KEYS = ("path", "glob", "ignore", BY_DEFAULT, FORMAT)
+
+
+def contexts_for(settings: Settings, path: str, collection: str) -> tuple[str, ...]:
+    """Return the descriptions that apply to a note, general first: global, collection, path prefixes."""
+    return applying(settings.contexts, path, collection)
+
+
+def applying(contexts: Mapping[str, str], path: str, collection: str) -> tuple[str, ...]:
+    """Return what of these descriptions by prefix applies to a note, general first."""
+    found = [
+        (len(prefix), text)
+        for prefix, text in contexts.items()
+        if not prefix or prefix in (collection, path) or path.startswith(f"{prefix}/")
+    ]
+    return tuple(text for _, text in sorted(found, key=lambda pair: pair[0]))
+
+
+def by_default(settings: Settings) -> tuple[str, ...]:
+    """Return the collections that a search looks into which names none; nothing where it is all of them."""
+    excluded = {name for name, found in settings.collections.items() if not found.by_default}
+    names = (WORKSPACE_COLLECTION, *settings.collections)
+    return tuple(name for name in names if name not in excluded) if excluded else ()
+
+
+def collections_in(
+    content: Mapping[str, Any], root: Path, path: Path, *, outside: bool
+) -> dict[str, Collection]:
+    """Return the validated collections of a table by name; `outside` says that it is the user's.
+
+    Raises ConfigError.
+    """
+    tables = table("collections", content.get("collections", {}), path)
+    return {name: _collection(name, value, root, path, outside) for name, value in tables.items()}
+
+
+def _collection(name: str, value: object, root: Path, path: Path, outside: bool) -> Collection:
+    key, where = paths.shown(f"collections.{name}"), f"in {paths.shown(path)}"
+    content = table(key, value, path)
+    check_name(name)
+    for item in content:
+        if item not in _COLLECTION_KEYS:
+            raise ConfigError(
+                paths.shown(f"{key}.{item}"), f"unknown key {where}{keys.near(item, _COLLECTION_KEYS)}"
+            )
+    folder = content.get("path")
+    if not isinstance(folder, str) or not folder or "\0" in folder:
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} is not allowed; it must be a folder")
+    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder) if outside else folder))
+    if outside and not os.path.isabs(os.path.expanduser(folder)):
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} must be absolute")
+    if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
+        remedy = "add it with `commonplace collection add`, which notes it in your own config.toml"
+        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} leaves the workspace; {remedy}")
+    glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
+    ignore = keys.globs(f"{key}.ignore", content.get("ignore", ()), where)
+    by_default = content.get(BY_DEFAULT, True)
+    if not isinstance(by_default, bool):
+        told = f"{keys.quoted(by_default)} {where} is not allowed; it must be true or false"
+        raise ConfigError(f"{key}.{BY_DEFAULT}", told)
+    kind = check_format(content.get(FORMAT, ""), f"{key}.{FORMAT}", where)
+    return Collection(name, full, glob, ignore, outside, by_default, format=kind)
+
+
+def check_format(value: object, key: str = FORMAT, where: str = "") -> str:
+    """Return a format of transcripts, or the empty one of notes. Raises ConfigError."""
+    if value != "" and value not in TRANSCRIPTS:
+        told = f"it must be one of {', '.join(TRANSCRIPTS)}"
+        raise ConfigError(key, f"{keys.quoted(value)} {where}".rstrip() + f" is not allowed; {told}")
+    return str(value)
+
+
+def updates_in(content: Mapping[str, Any], path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the commands that bring folders up to date, by the folder's real path.
+
+    They stand under the folder and not under the name of a collection: a workspace's file, which may lead a
+    name elsewhere, decides neither what is run nor where. A link that takes the folder's place is another
+    folder. Raises ConfigError.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for folder, command in table("updates", content.get("updates", {}), path).items():
+        key, where = paths.shown(f'updates."{folder}"'), f"in {paths.shown(path)}"
+        if not os.path.isabs(os.path.expanduser(folder)) or "\0" in folder:
+            raise ConfigError(key, f"{keys.quoted(folder)} {where} must be an absolute folder")
+        arguments = isinstance(command, list) and command and command[0]
+        if not arguments or not all(isinstance(part, str) and "\0" not in part for part in command):
+            told = "it must be a list of texts: a program and its arguments"
+            raise ConfigError(key, f"{keys.quoted(command)} {where} is not allowed; {told}")
+        found[os.path.normpath(os.path.expanduser(folder))] = tuple(command)
     return found
+
+
+def with_updates(
+    collections: Mapping[str, Collection], updates: Mapping[str, tuple[str, ...]]
+) -> dict[str, Collection]:
+    """Return collections with the commands of their folders."""
+    if not updates:
+        return dict(collections)
+    real = {name: os.path.realpath(found.path) for name, found in collections.items()}
+    return {name: one._replace(update=updates.get(real[name], ())) for name, one in collections.items()}
+
+
+def check_name(name: str) -> None:
+    """Raise ConfigError unless `name` may name a collection."""
+    if name == WORKSPACE_COLLECTION:
+        raise ConfigError("collection", f"{name!r} is the workspace itself; choose another name")
+    if not re.fullmatch(_NAME, name):
+        allowed = "a-z, 0-9, - and _, at most 64 characters, a letter or digit first"
+        raise ConfigError("collection", f"{keys.quoted(name)} is no name for one; allowed are {allowed}")
+
+
+def contexts_in(content: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """Return the validated contexts of a table by prefix. Raises ConfigError."""
+    found: dict[str, str] = {}
+    for prefix, text in table("contexts", content.get("contexts", {}), path).items():
+        if not isinstance(text, str) or not text.strip() or len(text) > _CONTEXT_MAX_CHARACTERS:
+            limit = f"it must be a text of at most {_CONTEXT_MAX_CHARACTERS} characters"
+            raise ConfigError(
+                paths.shown(f'contexts."{prefix}"'),
+                f"{keys.quoted(text)} in {paths.shown(path)} is not allowed; {limit}",
+            )
+        found[normal_prefix(prefix)] = text.strip()
+    return found
+
+
+def normal_prefix(text: str) -> str:
+    """Return a path prefix in its one spelling: no `./`, no slash at either end."""
+    parts = [part for part in text.replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise ConfigError("context", f"{keys.quoted(text)} must not climb with '..'")
+    return "/".join(parts)
+
+
+def table(name: str, value: object, path: Path) -> Mapping[str, Any]:
+    """Return a value that is a table. Raises ConfigError."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(name, f"{keys.quoted(value)} in {paths.shown(path)} must be a table")
+    return value
+
+
+# --- what comes with a folder ---------------------------------------------------------------------------
+#
+# A folder may be somebody else's, and what its settings name gets into the index and into prompts: notes,
+# text and code, nothing hidden. A file of keys has no ending of a note or a program, or lies hidden.
+
+NOTES = ("md", "markdown")
+# The keys of `notes.languages.SUFFIXES`, which this may not import; a test compares them.
+CODE = ("py", "pyi", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "rs")
+TEXT = ("txt", "rst", "org", "adoc")
+TRANSCRIPT_FILES = ("jsonl", "json", "zip")
+OF_COLLECTIONS = (*NOTES, *TEXT, *CODE)
+OF_KEYS = {"index.include": NOTES, "prompt.file_names": NOTES}
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a relative path or glob leads through a hidden folder, or to a hidden file."""
+    return any(part.startswith(".") for part in path.replace("\\", "/").split("/") if part != ".")
+
+
+def may_name(name: str, kinds: Iterable[str]) -> bool:
+    """Whether a path or glob covers files of these kinds alone, by its ending, and nothing hidden."""
+    return not is_hidden(name) and name.lower().endswith(tuple(f".{kind}" for kind in kinds))
+
+
+def may_hold(collection: Collection, root: str) -> list[str]:
+    """Return those globs that a workspace's own file may give a collection; none for a hidden folder."""
+    places = (collection.path, root), (os.path.realpath(collection.path), os.path.realpath(root))
+    if any(is_hidden(os.path.relpath(folder, above)) for folder, above in places):
+        return []
+    kinds = (*OF_COLLECTIONS, *TRANSCRIPT_FILES) if collection.format else OF_COLLECTIONS
+    return [glob for glob in collection.glob if may_name(glob, kinds)]
+
+
+def restricted(
+    collections: Mapping[str, Collection], root: str, file: str
+) -> tuple[dict[str, Collection], list[str]]:
+    """Return collections as a workspace's own file may set them, and what was left out, one line for each."""
+    allowed, warnings = dict[str, Collection](), list[str]()
+    for name, collection in collections.items():
+        globs = may_hold(collection, root)
+        if globs:
+            allowed[name] = collection._replace(glob=tuple(globs))
+        if len(globs) < len(collection.glob):
+            names = [collection.path] if not globs else [one for one in collection.glob if one not in globs]
+            remedy = f"take it out of there, then: commonplace collection add {name} PATH --glob GLOB"
+            warnings.append(left_out(f"collections.{name}", names, file, remedy))
+    return allowed, warnings
+
+
+def left_out(key: str, names: Iterable[str], file: str, remedy: str) -> str:
+    """Say what a workspace's own file may not name, and how its owner allows it."""
+    first, *rest = names
+    more = f" and {len(rest)} more" if rest else ""
+    return (
+        f"{key}: {paths.shown(first)}{more} in {file} is left out: settings that come with a folder may name "
+        f"only notes, text and code, nothing hidden; to allow it: {remedy}"
+    )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
-from commonplace.errors import ConfigError
 
 COLLECTION = "kestrel"
 COLLECTION_FOLDER = "projects/kestrel"
@@ -55,7 +55,8 @@ def unpack(folder: Path) -> None:
 
     Raises ConfigError for a folder that holds something, or lies in the clone that this program runs from.
     """
-    from commonplace import config, paths
+    from commonplace import config
+    from commonplace.base import paths
     from commonplace.notes import layout
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

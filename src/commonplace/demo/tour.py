@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace.demo import Question, notes, questions
 from commonplace.memory import Memory
-from commonplace.search.disclose import estimate_tokens
+from commonplace.search.pack import estimate_tokens
 from commonplace.types import Hit, SearchResult
 
 SHOWN_HITS = 3

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from commonplace import installation, paths
+from commonplace.base import installation, paths
+from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import open_named
 from commonplace.diagnosis.case import Case
-from commonplace.embedding import builtin
-from commonplace.errors import CommonplaceError
+from commonplace.providers.embedding import builtin
 from commonplace.types import Finding
 
 DIGESTS = {builtin.MODEL: builtin.MODEL_SHA256, builtin.TOKENIZER: builtin.TOKENIZER_SHA256}

@@ -1,20 +1,25 @@
-"""What is examined: a workspace and settings as far as they can be had, whatever else is broken."""
+"""What is examined, as far as it can be had, and how a check is run, whatever else is broken."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace import config, paths
-from commonplace.embedding import builtin
-from commonplace.errors import CommonplaceError, WorkspaceNotFound
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, WorkspaceNotFound
+from commonplace.base.root import Unsafe
+from commonplace.providers.embedding import builtin
+from commonplace.render import screen
+from commonplace.types import Finding
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
+
 
 # A folder that cannot exist: settings read from there are those that nobody set.
 NOWHERE = Path(os.devnull)
@@ -90,3 +95,44 @@ def only_places(environ: Mapping[str, str]) -> dict[str, str]:
 def nowhere() -> dict[str, str]:
     """Return variables by which no file of the user's is found."""
     return dict.fromkeys(("HOME", "USERPROFILE", "APPDATA"), os.devnull)
+
+
+# --- how a check is run -------------------------------------------------------------------------------
+
+Check = Callable[[], Iterable[Finding]]
+LONGEST = 300  # characters of an error that nobody foresaw
+LISTED = 5  # places that a finding names; of more the number is told
+
+
+def guarded(name: str, check: Check) -> list[Finding]:
+    """Run a check, and add what it stumbled over to what it had found before."""
+    found: list[Finding] = []
+    try:
+        found.extend(check())
+    except Unsafe as error:
+        place = screen.one_line(os.fspath(error.filename))
+        told = f"{place} is {screen.one_line(str(error.strerror))}"
+        found.append(Finding(name, "wrong", told, f"delete {place}: nothing is read or written through it"))
+    except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
+        told = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
+        remedy = "report it, with this line and the output of `commonplace doctor --json`"
+        found.append(Finding(name, "wrong", f"the check itself failed ({told})", remedy))
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return a few of some names, and how many more there are."""
+    from commonplace.base import paths
+
+    shown = ", ".join(paths.shown(name) for name in names[:LISTED])
+    more = len(names) - LISTED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def size(count: float) -> str:
+    """Return bytes as people write them."""
+    units = ["bytes", "KB", "MB", "GB", "TB"]
+    while count >= 1000 and len(units) > 1:
+        count /= 1000
+        units.pop(0)
+    return f"{count:.0f} {units[0]}" if units[0] == "bytes" or count >= 100 else f"{count:.1f} {units[0]}"

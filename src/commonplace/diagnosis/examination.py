@@ -7,22 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
 
-from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.checks import guarded
+from commonplace.diagnosis.case import Case, guarded
 from commonplace.types import Finding
 
 # Group → (check, module:function). A module is imported when its check runs, so that one which cannot be
 # imported is a finding like any other.
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "versions": {
-        "versions.libraries": "versions:libraries",
-        "versions.extras": "versions:extras",
-        "versions.programs": "versions:programs",
+        "versions.libraries": "machine:libraries",
+        "versions.extras": "machine:extras",
+        "versions.programs": "machine:programs",
     },
     "sqlite": {
-        "sqlite.features": "sqlite:features",
-        "sqlite.extension": "sqlite:extension",
-        "sqlite.files": "sqlite:file_system",
+        "sqlite.features": "machine:features",
+        "sqlite.extension": "machine:extension",
+        "sqlite.files": "machine:file_system",
     },
     "model": {"model.files": "bundled:files", "model.vectors": "bundled:vectors"},
     "settings": {
@@ -32,25 +31,25 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "providers": {
         "providers.embedding": "providers:embedding",
-        "providers.reranking": "reranking:reranker",
+        "providers.reranking": "providers:reranker",
         "providers.llm": "providers:language",
     },
     "workspace": {
         "workspace.folder": "workspace:folder",
         "workspace.tree": "workspace:tree",
-        "workspace.clock": "clock:clock",
+        "workspace.clock": "workspace:clock",
     },
-    "notes": {"notes.text": "notes:text", "notes.names": "notes:names"},
-    "index": {"index.file": "index:examine", "index.leftovers": "leftovers:leftovers"},
+    "notes": {"notes.text": "workspace:text", "notes.names": "workspace:names"},
+    "index": {"index.file": "index:examine", "index.leftovers": "workspace:leftovers"},
     "stores": {
         "stores.ledger": "stores:ledger",
         "stores.usage": "stores:usage",
         "stores.spool": "stores:spool",
-        "stores.history": "revisions:history",
-        "stores.foreign": "foreign:signatures",
+        "stores.history": "stores:history",
+        "stores.foreign": "stores:signatures",
         "stores.caches": "stores:caches",
     },
-    "disk": {"disk.space": "disk:space"},
+    "disk": {"disk.space": "machine:space"},
     "permissions": {
         "permissions.settings": "permissions:settings",
         "permissions.keys": "permissions:keys",

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
-from commonplace import paths
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, IndexUnavailable
+from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
-from commonplace.diagnosis import consistency, snapshot
-from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.checks import guarded
-from commonplace.errors import CommonplaceError, IndexUnavailable
+from commonplace.diagnosis import snapshot
+from commonplace.diagnosis.case import Case, guarded, listed
+from commonplace.diagnosis.case import size as as_size
 from commonplace.index import changes, schema
+from commonplace.index import scripts as index_scripts
+from commonplace.index.reading import content_of
 from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.vectors import UNSERVED
+from commonplace.notes.scan import scan, sources
+from commonplace.render import count
 from commonplace.types import Finding
 
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Embedder
+
+
 SYNC = "commonplace sync"
-_CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {
-    "index.identity": consistency.identity,
-    "index.integrity": consistency.integrity,
-    "index.rows": consistency.rows,
-    "index.vectors": consistency.vectors,
-    "index.model": consistency.model,
-    "index.fresh": consistency.fresh,
-    "index.size": consistency.size,
-    "index.scripts": consistency.scripts,
-}
 
 
 def examine(case: Case) -> Iterator[Finding]:
@@ -47,8 +49,12 @@ def examine(case: Case) -> Iterator[Finding]:
     stands_in = any(schema.OTHER_KEY in finding.told for finding in found)
     yield from _placed(case, own, other, stands_in=stands_in)
     if snapshot.marks(path) != before and any(finding.state == "wrong" for finding in found):
-        told = "the index was written while it was examined"
-        yield Finding("index.file", "skipped", told, "run `commonplace doctor` again in a moment")
+        yield Finding(
+            "index.file",
+            "skipped",
+            "the index was written while it was examined",
+            "run `commonplace doctor` again in a moment",
+        )
         return
     yield from found
 
@@ -72,11 +78,12 @@ def _placed(case: Case, own: Path, other: Path, *, stands_in: bool = False) -> I
 def _opened(path: Path, case: Case) -> Iterator[Finding]:
     try:
         with snapshot.standing(path) as copy:
-            index = _index(copy)
-            try:
+            connection = schema.connect(copy, readonly=True)
+            with closing(connection), schema.translated(copy):
+                if not schema.exists(connection):
+                    raise IndexUnavailable(copy, "empty")
+            with closing(SqliteIndex(copy, changes.identity(DEFAULT), readonly=True)) as index:
                 yield from _checked(index, case)
-            finally:
-                index.close()
     except (CommonplaceError, OSError) as error:
         yield _unusable(path, error)
 
@@ -98,18 +105,7 @@ def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
     try:
         yield from _CHECKS[name](index, case)
     except (apsw.Error, IndexUnavailable) as error:
-        yield Finding(name, "wrong", f"the index does not answer ({error})", consistency.anew(case))
-
-
-def _index(path: str) -> SqliteIndex:
-    connection = schema.connect(path, readonly=True)
-    try:
-        with schema.translated(path):
-            if not schema.exists(connection):
-                raise IndexUnavailable(path, "empty")
-    finally:
-        connection.close()
-    return SqliteIndex(path, changes.identity(DEFAULT), readonly=True)
+        yield Finding(name, "wrong", f"the index does not answer ({error})", anew(case))
 
 
 def _unusable(path: Path, error: Exception) -> Finding:
@@ -125,3 +121,211 @@ def _unusable(path: Path, error: Exception) -> Finding:
     else:
         told, remedy = f"the index cannot be opened ({reason})", f"{SYNC}: it is made anew from the notes"
     return Finding("index.opens", "wrong", told, remedy)
+
+
+# --- what it says of itself ---------------------------------------------------------------------------
+
+COMPARED = 500  # files whose content is compared; more than that have changed
+GROWN, GROWN_BYTES = 20, 100_000_000  # an index this many times its text, and this large, is told
+FREE_SHARE = 0.5
+_ROWS = {
+    "passages belong to no note": "SELECT count(*) FROM passages WHERE note_id NOT IN (SELECT id FROM notes)",
+    "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
+    "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
+    " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
+    "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
+    " (SELECT id FROM passages_fts_docsize UNION ALL SELECT id FROM struck_fts_docsize)",
+    "entries of the full text have no passage": "SELECT count(*) FROM (SELECT id, 0 AS struck FROM"
+    " passages_fts_docsize UNION ALL SELECT id, 1 FROM struck_fts_docsize) AS t"
+    " WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.id = t.id AND (p.until IS NOT NULL) = t.struck)",
+    "passages have a vector that is missing": f"SELECT count(*) FROM passages WHERE vector_id > {UNSERVED}"
+    " AND vector_id NOT IN (SELECT id FROM vectors)",
+}
+
+
+def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """See that the index was made as this version would make it."""
+    if index.unfit == schema.FOREIGN:
+        yield Finding(
+            "index.identity",
+            "warning",
+            "the index came from elsewhere: nothing of it is answered, and the next search builds it anew",
+            SYNC,
+        )
+    elif index.unfit == schema.OTHER_KEY:
+        yield Finding(
+            "index.identity",
+            "warning",
+            f"the index {schema.OTHER_KEY}: nothing of it is answered, and yours is kept in your cache",
+            f"add the line of that home's {KEY_FILE} to yours, or `{SYNC}` makes it anew, once",
+        )
+    elif index.rebuild_reason:
+        told = (
+            f"the index was made by another version ({index.rebuild_reason}); it is rebuilt at the next sync"
+        )
+        yield Finding("index.identity", "warning", told, SYNC)
+    else:
+        yield Finding("index.identity", "ok", "made as this version makes it")
+
+
+def integrity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """Let SQLite check the file, full text included."""
+    found = snapshot.check(index.connection)
+    limit = f"{snapshot.CHECK_S:.0f} s"
+    if found.complaints:
+        yield Finding(
+            "index.integrity",
+            "wrong",
+            f"the file is damaged: {listed(found.complaints)}",
+            anew(case),
+        )
+    elif found.check == "integrity_check":
+        yield Finding("index.integrity", "ok", "SQLite finds the file and its full text whole")
+    elif found.check:
+        yield Finding(
+            "index.integrity",
+            "ok",
+            f"SQLite finds the file whole at a glance; a closer look takes more than {limit}",
+        )
+    else:
+        yield Finding("index.integrity", "skipped", f"the file is too large to be checked within {limit}")
+
+
+def anew(case: Case) -> str:
+    """Return how an index is made anew; nothing is lost by that."""
+    place = paths.shown(case.workspace.index) if case.workspace else "the index"
+    return f"delete {place}*, then `{SYNC}`: it is made anew from the notes"
+
+
+def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """See that the tables agree."""
+    counts = {told: index.connection.execute(sql).get for told, sql in _ROWS.items()}
+    if wrong := [f"{count:,} {told}" for told, count in counts.items() if count]:
+        yield Finding("index.rows", "wrong", "; ".join(wrong), anew(case))
+    else:
+        held = index.counts()
+        yield Finding(
+            "index.rows",
+            "ok",
+            f"{count(held['notes'], 'note')}, {count(held['passages'], 'passage')}, and all of it agrees",
+        )
+
+
+def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """See that every passage has a vector, that all are of one length, and none is left over."""
+    if case.settings.embedding.provider == "none":
+        yield Finding("index.vectors", "skipped", "no vectors are wanted (embedding.provider = none)")
+        return
+    lengths = [row[0] for row in index.connection.execute("SELECT DISTINCT length(vector) FROM vectors")]
+    if len(lengths) > 1 and index.meta("staging") is None:
+        yield Finding(
+            "index.vectors",
+            "wrong",
+            f"vectors of several lengths: {', '.join(map(str, sorted(lengths)))} bytes",
+            anew(case),
+        )
+    held = index.counts()
+    if held["pending"]:
+        yield Finding(
+            "index.vectors",
+            "warning",
+            f"{held['pending']:,} of {held['passages']:,} passages have no vector",
+            SYNC,
+        )
+    elif len(lengths) < 2:
+        yield Finding(
+            "index.vectors",
+            "ok",
+            f"{count(held['vectors'], 'vector')}; every passage that the model serves has one",
+        )
+    used = f"SELECT vector_id FROM passages WHERE vector_id > {UNSERVED}"
+    left_over = f"SELECT count(*) FROM vectors WHERE id NOT IN ({used})"
+    if index.meta("staging") is None and (left := int(index.connection.execute(left_over).get)):
+        yield Finding(
+            "index.orphans",
+            "warning",
+            f"{count(left, 'vector')} without a passage",
+            f"{SYNC} takes them away when notes change",
+        )
+
+
+def model(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """See that the vectors are those of the model that the settings name."""
+    noted, active = index.meta("model"), active_model(case)
+    if active is None or noted is None or not index.counts()["vectors"]:
+        return
+    if noted == active.fingerprint:
+        yield Finding("index.model", "ok", f"its vectors are those of {active.name}")
+    else:
+        yield Finding(
+            "index.model",
+            "warning",
+            f"its vectors are another model's than {active.name}'s, and answer until the next sync",
+            SYNC,
+        )
+
+
+def active_model(case: Case) -> Embedder | None:
+    """Return the first model of the settings that can be used, which is the one that a search asks."""
+    from commonplace.providers import opening
+
+    if case.settings.embedding.provider == "none":
+        return None
+    with suppress(CommonplaceError):  # the providers' own check tells
+        return next((m for m in opening.models(case.settings.embedding) if not isinstance(m, str)), None)
+    return None
+
+
+def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """Compare the files with the index: by size and time, then by content."""
+    difference = changes.compare(scan(sources(os.fspath(case.place), case.settings)), index.manifest())
+    changed = [s for s in difference.suspect[:COMPARED] if content_of(s) != index.manifest()[s.key].hash]
+    further = max(0, len(difference.suspect) - COMPARED)
+    stale = len(difference.fresh) + len(difference.gone) + len(changed) + further
+    if stale:
+        told = f"{count(stale, 'file')} changed since the last sync ({len(difference.fresh):,} new,"
+        told += f" {len(difference.gone):,} gone)"
+        yield Finding("index.fresh", "warning", told, SYNC)
+    else:
+        yield Finding("index.fresh", "ok", "as new as the notes")
+
+
+def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """Compare the size of the index with that of the text."""
+    connection = index.connection
+    pages, free, page = (
+        int(connection.pragma(name)) for name in ("page_count", "freelist_count", "page_size")
+    )
+    whole, text = pages * page, int(connection.execute("SELECT coalesce(sum(size), 0) FROM notes").get)
+    told = f"{as_size(whole)} for {as_size(text)} of notes"
+    if whole > GROWN_BYTES and (free > FREE_SHARE * pages or whole > GROWN * max(text, 1)):
+        yield Finding("index.size", "warning", f"{told}, {free / pages:.0%} of it empty", anew(case))
+    else:
+        yield Finding("index.size", "ok", told)
+
+
+def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
+    """See that the model serves the scripts that most of the text is in."""
+    active = active_model(case)
+    if active is None:
+        return
+    found = index_scripts.shares(index)
+    advice = index_scripts.advise(found, active.scripts)
+    if advice:
+        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", advice.command)
+    elif found.passages:
+        named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
+        told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)
+        yield Finding("index.scripts", "ok", f"{active.name} serves most of the text ({told})")
+
+
+_CHECKS: dict[str, Callable[[SqliteIndex, Case], Iterator[Finding]]] = {
+    "index.identity": identity,
+    "index.integrity": integrity,
+    "index.rows": rows,
+    "index.vectors": vectors,
+    "index.model": model,
+    "index.fresh": fresh,
+    "index.size": size,
+    "index.scripts": scripts,
+}

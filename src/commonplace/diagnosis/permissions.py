@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from commonplace import config, paths
-from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.checks import listed
+from commonplace import config
+from commonplace.base import paths
+from commonplace.diagnosis.case import Case, listed
 from commonplace.diagnosis.stores import CACHES
 from commonplace.render import count
 from commonplace.types import Finding
@@ -37,15 +37,27 @@ def settings(case: Case) -> Iterator[Finding]:
 def _writable_by_others(path: Path) -> Finding | None:
     status, shown = path.stat(), paths.shown(path)
     if status.st_uid not in (os.geteuid(), _SYSTEM):
-        told = f"{shown} belongs to another user, who can change it"
-        return Finding("permissions.settings", "wrong", told, f"chown {os.geteuid()} {shown}")
+        return Finding(
+            "permissions.settings",
+            "wrong",
+            f"{shown} belongs to another user, who can change it",
+            f"chown {os.geteuid()} {shown}",
+        )
     if status.st_mode & stat.S_IWOTH and not (status.st_mode & stat.S_ISVTX and path.is_dir()):
-        told = f"{shown} can be written by everybody: whoever does can have programs run as you"
-        return Finding("permissions.settings", "wrong", told, f"chmod go-w {shown}")
+        return Finding(
+            "permissions.settings",
+            "wrong",
+            f"{shown} can be written by everybody: whoever does can have programs run as you",
+            f"chmod go-w {shown}",
+        )
     # Where everybody has a group of his own, new files are writable by it.
     if status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid():
-        told = f"{shown} can be written by the members of a group"
-        return Finding("permissions.settings", "warning", told, f"chmod g-w {shown}")
+        return Finding(
+            "permissions.settings",
+            "warning",
+            f"{shown} can be written by the members of a group",
+            f"chmod g-w {shown}",
+        )
     return None
 
 
@@ -64,8 +76,12 @@ def key_file(path: Path, setting: str) -> Finding:
     """Judge who may read a file with a key."""
     shown = paths.shown(path)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        told = f"others can read the key in {shown} ({setting})"
-        return Finding("permissions.keys", "warning", told, f"chmod 600 {shown}")
+        return Finding(
+            "permissions.keys",
+            "warning",
+            f"others can read the key in {shown} ({setting})",
+            f"chmod 600 {shown}",
+        )
     return Finding("permissions.keys", "ok", f"you alone can read {shown} ({setting})")
 
 
@@ -73,9 +89,12 @@ def folders(case: Case) -> Iterator[Finding]:
     """See that our folders are closed to others: index and transcripts say what notes do."""
     for folder in paths.own_folders(case.workspace, case.environ):
         if paths.is_open(folder):
-            told = f"others may look into {paths.shown(folder)}"
-            remedy = f"{SYNC}: it closes the folder, with all that is in it"
-            yield Finding("permissions.folders", "warning", told, remedy)
+            yield Finding(
+                "permissions.folders",
+                "warning",
+                f"others may look into {paths.shown(folder)}",
+                f"{SYNC}: it closes the folder, with all that is in it",
+            )
             break
     else:
         yield Finding("permissions.folders", "ok", "nobody else may look into our folders")
@@ -102,9 +121,12 @@ def owners(case: Case) -> Iterator[Finding]:
             places.append(os.fspath(place))
     if foreign:
         by = ", ".join(map(str, sorted(users)))
-        told = f"{count(len(foreign), 'file')} of another user ({by}; 0 is `sudo`): {listed(foreign)}"
-        remedy = f"sudo chown -hR {owner} {' '.join(map(shlex.quote, places))}"
-        yield Finding("permissions.owners", "wrong", told, remedy)
+        yield Finding(
+            "permissions.owners",
+            "wrong",
+            f"{count(len(foreign), 'file')} of another user ({by}; 0 is `sudo`): {listed(foreign)}",
+            f"sudo chown -hR {owner} {' '.join(map(shlex.quote, places))}",
+        )
     else:
         yield Finding("permissions.owners", "ok", "all files of the workspace are its owner's")
 
@@ -142,18 +164,22 @@ def caches(case: Case) -> Iterator[Finding]:
     shown = paths.shown(folder)
     above = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        told = f"the folder of caches {shown} cannot be written: failures of providers are not remembered"
-        yield Finding("permissions.caches", "warning", told, f"chmod u+rwx {paths.shown(above)}")
+        yield Finding(
+            "permissions.caches",
+            "warning",
+            f"the folder of caches {shown} cannot be written: failures of providers are not remembered",
+            f"chmod u+rwx {paths.shown(above)}",
+        )
         return
-    readable = [paths.shown(folder / name) for name in CACHES if _others_can_read(folder / name)]
+    kept = [folder / name for name in CACHES if sys.platform != "win32" and (folder / name).exists()]
+    others = stat.S_IRGRP | stat.S_IROTH
+    readable = [paths.shown(path) for path in kept if path.stat().st_mode & others]
     if readable:
-        told = f"others can read {', '.join(readable)}"
-        yield Finding("permissions.caches", "warning", told, f"chmod 600 {' '.join(readable)}")
+        yield Finding(
+            "permissions.caches",
+            "warning",
+            f"others can read {', '.join(readable)}",
+            f"chmod 600 {' '.join(readable)}",
+        )
     else:
         yield Finding("permissions.caches", "ok", f"the folder of caches {shown} can be written")
-
-
-def _others_can_read(path: Path) -> bool:
-    if sys.platform == "win32" or not path.exists():
-        return False
-    return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))

@@ -8,150 +8,160 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Protocol
+from contextlib import closing, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from commonplace import addresses, paths
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError
 from commonplace.config.settings import Embedding, Llm
-from commonplace.costs.accounts import Accounts
 from commonplace.diagnosis import remedies
 from commonplace.diagnosis.case import Case
-from commonplace.embedding import configured, registry, trial
-from commonplace.embedding.base import Spec
-from commonplace.embedding.breaker import Opened
-from commonplace.errors import CommonplaceError
-from commonplace.llm import registry as llm_registry
-from commonplace.llm import trial as llm_trial
+from commonplace.providers import addresses, opening, probe
+from commonplace.providers.breaker import Opened
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
+from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 
-NONE = "none"
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from commonplace.providers.probe import Trial
+    from commonplace.providers.spec import Provider, Spec
+
 _KEY_REFUSED = re.compile(r"HTTP 40[13]\b")
-
-
-class _Row(Protocol):
-    """What both tables of providers say of one."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def keys(self) -> tuple[str, ...]: ...
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def local(self) -> bool: ...
-
-
-class _Trial(Protocol):
-    """What came of trying a model of either kind."""
-
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def trouble(self) -> str: ...
-    @property
-    def remedy(self) -> str: ...
+_MENDED = "mend what it says; it is asked again by itself then, and by `commonplace models test` at once"
 
 
 def embedding(case: Case) -> Iterator[Finding]:
-    """Call the embedding model that is wanted, and each that may stand in for it."""
+    """Call the embedding model of the settings, and each that may stand in for it."""
     chosen = case.settings.embedding
     if chosen.provider == NONE:
-        told = "no embedding model is wanted: full text answers alone"
-        yield Finding("providers.embedding", "skipped", told)
+        message = "no embedding model is wanted: full text answers alone"
+        yield Finding("providers.embedding", "skipped", message)
         return
     try:
-        specs = configured.specs(chosen)
+        specs = opening.specs(chosen)
     except CommonplaceError as error:
         yield Finding("providers.embedding", "wrong", str(error), remedies.find(str(error)))
         return
     for place, spec in enumerate(specs):
-        yield _embedder(spec, chosen, case, wanted=place == 0)
+        yield _embedder(spec, chosen, case, first=place == 0)
 
 
-def _embedder(spec: Spec, settings: Embedding, case: Case, *, wanted: bool) -> Finding:
-    row = registry.find(spec.provider)
-    check = "providers.embedding" if wanted else "providers.fallback"
-    name = "/".join(filter(None, (row.name, trial.model_of(spec))))
-    breaker = configured.breaker_name(spec)
-    opened = next((one for one in configured.breaker().opened() if one.name == breaker), None)
+def _embedder(spec: Spec, settings: Embedding, case: Case, *, first: bool) -> Finding:
+    row = EMBEDDERS.find(spec.provider)
+    check = "providers.embedding" if first else "providers.fallback"
+    name = "/".join(filter(None, (row.name, probe.model_of(spec))))
+    opened = opening.breaker().find(opening.breaker_name(spec))
     if opened is not None:
-        return _left_alone(check, opened, wanted=wanted)
+        return _left_alone(check, opened, first=first)
     if case.offline and not _stays_here(row, spec.base_url):
         return Finding(check, "skipped", f"{name} was not called (--offline)")
-    accounts = Accounts(case.workspace, settings) if case.workspace is not None else None
-    try:
-        tried = trial.attempt(spec, settings, accounts)
-    finally:
-        if accounts is not None:
-            accounts.close()
+    with _accounts(case) as accounts:
+        tried = probe.embedder(spec, settings, accounts)
     with suppress(CommonplaceError):
-        _close(registry.create(spec))
+        model: Any = EMBEDDERS.create(spec)
+        if hasattr(model, "close"):  # another caller's next request opens new connections
+            model.close()
     about = f" ({tried.dimensions} dimensions, {' and '.join(sorted(tried.scripts))})"
-    origin = _key_origin(row, spec.base_url, _named_key(settings) if wanted else "", case)
-    return _tried(check, name, tried, about, origin, row, wanted=wanted)
+    origin = _key_origin(row, spec.base_url, _named_key(settings) if first else "", case)
+    return _tried(check, name, tried, about, origin, row, first=first)
 
 
 def language(case: Case) -> Iterator[Finding]:
     """Call the language model, if there is one."""
-    chosen = case.settings.llm
+    check, chosen = "providers.llm", case.settings.llm
     if chosen.provider == NONE:
-        yield Finding("providers.llm", "skipped", "no language model is set, and nothing needs one")
+        yield Finding(check, "skipped", "no language model is set, and nothing needs one")
         return
     try:
-        row = llm_registry.find(chosen.provider)
+        row = LLMS.find(chosen.provider)
     except CommonplaceError as error:
-        yield Finding("providers.llm", "wrong", str(error), remedies.find(str(error)))
+        yield Finding(check, "wrong", str(error), remedies.find(str(error)))
         return
     name = "/".join(filter(None, (row.name, chosen.model or row.model)))
-    opened = next((o for o in configured.breaker().opened() if o.name.partition("#")[0] == name), None)
+    opened = next((o for o in opening.breaker().opened() if o.name.partition("#")[0] == name), None)
     if opened is not None:
-        yield _left_alone("providers.llm", opened, wanted=True)
+        yield _left_alone(check, opened, first=True)
     elif case.offline and not _stays_here(row, chosen.base_url):
-        yield Finding("providers.llm", "skipped", f"{name} was not called (--offline)")
+        yield Finding(check, "skipped", f"{name} was not called (--offline)")
     elif case.workspace is None:
-        told = f"{name} was not called: there is no workspace whose ledger would record it"
-        yield Finding("providers.llm", "skipped", told)
+        yield Finding(check, "skipped", f"{name} was not called: {_NO_LEDGER}")
     else:
-        yield _answered(name, row, case, case.workspace)
+        tried = probe.llm(case.workspace, case.settings, environ=case.environ)
+        assert tried is not None
+        own = LLM_KEY if case.environ.get(LLM_KEY) else ""
+        origin = own or _key_origin(row, chosen.base_url, _named_key(chosen), case)
+        yield _tried(check, name, tried, "", origin, row, first=True)
 
 
-def _answered(name: str, row: _Row, case: Case, workspace: paths.Workspace) -> Finding:
-    chosen = case.settings.llm
-    breaker = configured.breaker()
-    tried = llm_trial.attempt(workspace, case.settings, breaker=breaker, environ=case.environ)
-    assert tried is not None
-    origin = _key_origin(row, chosen.base_url, _named_key(chosen), case)
-    if case.environ.get(llm_registry.KEY_VARIABLE):
-        origin = llm_registry.KEY_VARIABLE
-    return _tried("providers.llm", name, tried, "", origin, row, wanted=True)
+_NO_LEDGER = "there is no workspace whose ledger would record it"
+
+
+def reranker(case: Case) -> Iterator[Finding]:
+    """Call the reranker, if there is one; nothing is found where there is none."""
+    check, chosen = "providers.reranking", case.settings.reranking
+    if chosen.provider == NONE:
+        return
+    name = "/".join(filter(None, (chosen.provider, probe.reranker_model(case.settings))))
+    opened, here = None, False
+    with suppress(CommonplaceError, ValueError):  # one that cannot even be made is not left alone
+        made = opening.open_reranker(case.settings)
+        assert made is not None
+        opened = opening.breaker().find(opening.reranker_breaker_name(chosen, made.inner))
+    with suppress(CommonplaceError, ValueError):
+        llm = case.settings.llm
+        asked: Any = (LLMS, llm) if chosen.provider == LLM else (RERANKERS, chosen)
+        here = _stays_here(asked[0].find(asked[1].provider), asked[1].base_url)
+    if opened is not None:
+        state: State = "wrong" if opened.permanent else "warning"
+        remedy = "mend what it says; `commonplace models test --reranker` asks it at once"
+        yield Finding(check, state, f"not called: {opened}", remedy)
+    elif case.offline and not here:
+        yield Finding(check, "skipped", f"{name} was not called (--offline)")
+    elif case.workspace is None and chosen.provider == LLM:
+        yield Finding(check, "skipped", f"{name} was not called: {_NO_LEDGER}")
+    else:
+        with _accounts(case) as accounts:
+            tried = probe.reranker(case.settings, accounts)
+        assert tried is not None
+        if tried.answered:
+            yield Finding(check, "ok", f"{name} scores three texts in {tried.seconds:.1f} s")
+        else:
+            remedy = tried.remedy or remedies.find(tried.trouble)
+            yield Finding(check, "wrong", f"{name} does not answer ({tried.trouble})", remedy)
+
+
+def _accounts(case: Case) -> AbstractContextManager[Accounts | None]:
+    return nullcontext() if case.workspace is None else closing(Accounts(case.workspace))
 
 
 def _tried(
-    check: str, name: str, tried: _Trial, about: str, origin: str, row: _Row, *, wanted: bool
+    check: str, name: str, tried: Trial, about: str, origin: str, row: Provider, *, first: bool
 ) -> Finding:
     """A finding on a call that was made."""
     if not tried.trouble:
         key = f"; its key comes from {origin}" if origin else ""
         return Finding(check, "ok", f"{name} answers in {tried.seconds:.1f} s{about}{key}")
-    state: State = "wrong" if wanted else "warning"
+    state: State = "wrong" if first else "warning"
     own = "" if origin and _KEY_REFUSED.search(tried.trouble) else tried.remedy
     remedy = own or remedies.find(tried.trouble, origin, row.keys)
     return Finding(check, state, f"{name} does not answer ({tried.trouble})", remedy)
 
 
-def _left_alone(check: str, opened: Opened, *, wanted: bool) -> Finding:
+def _left_alone(check: str, opened: Opened, *, first: bool) -> Finding:
     """A finding on a provider that is not asked: until when and why."""
-    state: State = "wrong" if wanted and opened.permanent else "warning"
-    remedy = "mend what it says; it is asked again by itself then, and by `commonplace models test` at once"
-    return Finding(check, state, f"not called: {configured.told(opened)}", remedy)
+    state: State = "wrong" if first and opened.permanent else "warning"
+    return Finding(check, state, f"not called: {opened}", _MENDED)
 
 
-def _stays_here(row: _Row, base_url: str) -> bool:
+def _stays_here(row: Provider, base_url: str) -> bool:
     """Whether a call reaches no other machine; a program of the owner's may reach any."""
     address = base_url or row.base_url
     if not address:
-        return row.local
+        return bool(row.local)
     with suppress(ValueError):
         return addresses.is_loopback(urlsplit(address).hostname or "")
     return False
@@ -164,16 +174,9 @@ def _named_key(settings: Embedding | Llm) -> str:
     return f"the keyring ({paths.shown(settings.keyring)})" if settings.keyring else ""
 
 
-def _key_origin(row: _Row, base_url: str, named: str, case: Case) -> str:
+def _key_origin(row: Provider, base_url: str, named: str, case: Case) -> str:
     """Say where the key of a provider comes from; never the key."""
     if named:
         return named
     own = base_url.rstrip("/") in ("", row.base_url)
     return next((name for name in row.keys if own and case.environ.get(name, "").strip()), "")
-
-
-def _close(model: object) -> None:
-    """Close the connections that a model keeps; another caller's next request opens new ones."""
-    close = getattr(model, "close", None)
-    if close is not None:
-        close()

@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
-from commonplace import config, paths, screen
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import read_named
 from commonplace.config import Loaded
 from commonplace.config.loading import AGENT_VARIABLE
-from commonplace.config.table import Key
-from commonplace.costs import prices
+from commonplace.config.settings import Key
 from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
-from commonplace.errors import CommonplaceError
-from commonplace.llm import prompting
-from commonplace.llm.registry import KEY_VARIABLE
-from commonplace.notes.redact import redact
+from commonplace.providers.catalog import LLM_KEY
+from commonplace.providers.costs import prices
+from commonplace.providers.llm import prompting
+from commonplace.redaction.redact import redact
+from commonplace.render import screen
 from commonplace.types import Finding
 
 PREFIX = "COMMONPLACE_"
 # Variables that are no settings: which workspace, whose settings, a key.
-OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, KEY_VARIABLE)
+OTHERS = (paths.WORKSPACE_VARIABLE, AGENT_VARIABLE, LLM_KEY)
 _TABLE = re.compile(r"\s*\[+\s*([^\]]+?)\s*\]+")
 _SETTING = re.compile(r"\s*([\w.\"/-]+)\s*=")
 _ADDRESS_USER = re.compile(r"//[^/@\s]*@")
@@ -101,7 +104,11 @@ def origins(case: Case) -> Iterator[Finding]:
         told, _, remedy = warning.partition("; to allow it: ")
         yield Finding("settings.left-out", "warning", told, remedy)
     for key in config.KEYS:
-        found = {one.origins[key.name]: _value(key, one) for one in sources if key.name in one.origins}
+        found = {
+            one.origins[key.name]: attrgetter(key.name)(one.settings)
+            for one in sources
+            if key.name in one.origins
+        }
         if found:
             winner = whole.origins.get(key.name) or list(found)[-1]
             yield _origin(key, winner, found)
@@ -113,11 +120,6 @@ def _traced(place: Path, environ: Mapping[str, str]) -> Loaded:
         return config.trace(place, environ)
     except (CommonplaceError, OSError, ValueError):
         return config.trace(NOWHERE, nowhere())
-
-
-def _value(key: Key, loaded: Loaded) -> object:
-    group, _, name = key.name.partition(".")
-    return getattr(getattr(loaded.settings, group), name)
 
 
 def _origin(key: Key, winner: str, found: Mapping[str, object]) -> Finding:

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import apsw
 
-from commonplace import paths
+from commonplace.base import paths
 from commonplace.base.connection import connect
+from commonplace.base.errors import IndexUnavailable
 from commonplace.base.root import Root
-from commonplace.errors import IndexUnavailable
 from commonplace.index import schema
 
 LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied

@@ -1,22 +1,26 @@
-"""The other stores: ledger, record of use and spool of the workspace, and the user's caches."""
+"""The other stores: ledger, record of use, spool, generated changes, signed records, and caches."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from commonplace import paths
-from commonplace.costs import ledger as costs_ledger
+from commonplace.base import paths, records
+from commonplace.base.errors import CommonplaceError
+from commonplace.base.root import Root
+from commonplace.base.signature import KEY_FILE
+from commonplace.changes import runs
 from commonplace.diagnosis import snapshot
-from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.checks import listed, size
-from commonplace.errors import CommonplaceError
+from commonplace.diagnosis.case import Case, listed, size
 from commonplace.index import schema
+from commonplace.providers.costs import ledger as costs_ledger
 from commonplace.render import count
+from commonplace.search import journal
 from commonplace.types import Finding
-from commonplace.usage import journal
 
 CACHES = ("vectors.sqlite", "answers.sqlite")
 _ATTEMPTS = 3  # what looks damaged may have been written meanwhile
@@ -73,8 +77,12 @@ def spool(case: Case) -> Iterator[Finding]:
     root = case.workspace.root
     waiting = sum(_lines(path, root) for path in folder.glob("*.jsonl") if path != aside)
     if waiting:
-        told = f"{count(waiting, 'entry', 'entries')} of hooks wait to be written into notes"
-        yield Finding("stores.spool", "warning", told, "`commonplace sync` writes them, or says why not")
+        yield Finding(
+            "stores.spool",
+            "warning",
+            f"{count(waiting, 'entry', 'entries')} of hooks wait to be written into notes",
+            "`commonplace sync` writes them, or says why not",
+        )
     else:
         yield Finding("stores.spool", "ok", "no entries wait to be written into notes")
     if damaged := _lines(aside, root):
@@ -83,9 +91,12 @@ def spool(case: Case) -> Iterator[Finding]:
             "stores.spool_damaged", "warning", told, f"look at {paths.shown(aside)}, then delete it"
         )
     if refusals.exists():
-        told = f"{count(refusals.stat().st_size, 'entry', 'entries')} were not kept: the spool was full"
-        remedy = "`commonplace sync` makes room; hooks.spool_mb says how much there is"
-        yield Finding("stores.spool_full", "warning", told, remedy)
+        yield Finding(
+            "stores.spool_full",
+            "warning",
+            f"{count(refusals.stat().st_size, 'entry', 'entries')} were not kept: the spool was full",
+            "`commonplace sync` makes room; hooks.spool_mb says how much there is",
+        )
 
 
 def _lines(path: Path, root: Path) -> int:
@@ -135,3 +146,78 @@ def _wrong_with(path: Path, table: str) -> str:
     except (CommonplaceError, OSError, apsw.Error) as error:
         return f"cannot be read ({getattr(error, 'reason', error)})"
     return f"is damaged: {listed(found)}" if found else ""
+
+
+# --- generated changes --------------------------------------------------------------------------------
+
+
+def history(case: Case) -> Iterator[Finding]:
+    """See that every generated change is whole, and that those kept can be read."""
+    if case.workspace is None or not case.workspace.files.is_folder(case.workspace.history):
+        return
+    found = runs.listed(case.workspace)
+    begun = [run.id for run in found if run.state == "begun"]
+    # One that was taken back, as far as it went, is nobody's worry any more.
+    partial = [run.id for run in found if run.state == "partial" and not run.undone]
+    damaged = runs.damaged(case.workspace)
+    if begun:
+        yield Finding(
+            "stores.history",
+            "warning",
+            f"{count(len(begun), 'generated change')} begun and not done: {listed(begun)}",
+            "`commonplace sync` carries it on, or says why not",
+        )
+    if partial:
+        yield Finding(
+            "stores.history_partial",
+            "warning",
+            f"{count(len(partial), 'generated change')} done in part: {listed(partial)}",
+            "`commonplace log RUN` says what was left, `commonplace undo RUN` takes the rest back",
+        )
+    if damaged:
+        yield Finding(
+            "stores.history_damaged",
+            "warning",
+            f"{count(len(damaged), 'generated change')} cannot be read: {listed(damaged)}",
+            f"delete it below {paths.shown(case.workspace.history)}; it cannot be undone any more",
+        )
+    if not (begun or partial or damaged):
+        yield Finding("stores.history", "ok", f"{count(len(found), 'generated change')} can be read")
+
+
+# --- signed records -----------------------------------------------------------------------------------
+
+
+def signatures(case: Case) -> Iterator[Finding]:
+    """See that records can be signed, and that all that stand here are."""
+    folders = (paths.user_config_dir(case.environ), paths.user_cache_dir(case.environ))
+    if case.workspace is None:
+        return
+    has_key = any(Root(folder).is_file(KEY_FILE) for folder in folders)
+    if not has_key and not any(map(_can_be_made, folders)):
+        yield Finding(
+            "stores.key",
+            "warning",
+            f"no key can be kept in {paths.shown(folders[0])} or {paths.shown(folders[1])}",
+            "make one of them writable: until then each program takes the records of others for foreign",
+        )
+    files = case.workspace.files
+    # Without a key nothing can be told apart, and making one would change something.
+    aside, unsigned = records.foreign(files), records.unsigned(files) if has_key else []
+    if unsigned:
+        told = f"{count(len(unsigned), 'record')} not signed by you, and not acted upon: {listed(unsigned)}"
+        first = shlex.quote(os.fspath(case.workspace.derived / unsigned[0]))
+        remedy = f"{records.SHARE}; if nobody did, delete them: rm -r {first}"
+        yield Finding("stores.unsigned", "warning", told, remedy)
+    if aside:
+        told = f"{count(len(aside), 'record')} set aside, not signed by you: {listed(aside)}"
+        folder = shlex.quote(os.fspath(case.workspace.derived / records.FOREIGN_FOLDER))
+        remedy = f"`commonplace trust` shows them; {records.SHARE}; rm -r {folder} deletes them all"
+        yield Finding("stores.foreign", "warning", told, remedy)
+    if not (aside or unsigned):
+        yield Finding("stores.foreign", "ok", "all records are signed by you")
+
+
+def _can_be_made(folder: Path) -> bool:
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    return os.access(place, os.W_OK)

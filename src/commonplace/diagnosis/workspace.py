@@ -1,18 +1,26 @@
-"""The workspace's folder: there, writable, what is derived kept out of git, its folders readable."""
+"""The workspace: its folder, its notes and the clock beside their days, what was left behind."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import sys
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace import paths
-from commonplace.diagnosis.case import Case
-from commonplace.diagnosis.checks import listed
-from commonplace.notes.scan import IGNORED_FOLDERS
+from commonplace.base import paths
+from commonplace.diagnosis.case import Case, listed
+from commonplace.markdown.document import decode
+from commonplace.notes import writes
+from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
+from commonplace.redaction.redact import redact, strip_private
+from commonplace.render import count
 from commonplace.types import Finding
 
 WALK_S = 2.0  # how long the folders are walked
@@ -30,7 +38,12 @@ def folder(case: Case) -> Iterator[Finding]:
     """See that there is a workspace, that it can be written to, and that git leaves what is derived alone."""
     workspace = case.workspace
     if workspace is None:
-        yield _missing(case)
+        if case.named:
+            told, remedy = f"there is no folder {case.missing}", f"commonplace init {case.missing}"
+            yield Finding("workspace.folder", "wrong", told, remedy)
+        else:
+            told = f"there is no workspace at or above {case.missing}, nor one of your own"
+            yield Finding("workspace.folder", "warning", told, "commonplace init")
         return
     shown = paths.shown(workspace.root)
     if not os.access(workspace.root, os.R_OK | os.X_OK):
@@ -44,8 +57,12 @@ def folder(case: Case) -> Iterator[Finding]:
         if place.exists() and not os.access(place, os.W_OK)
     ]
     if closed:
-        told = f"nothing can be written to {', '.join(closed)}; the index is kept in your folder of caches"
-        yield Finding("workspace.writable", "warning", told, f"chmod u+w {closed[0]}, if that is not meant")
+        yield Finding(
+            "workspace.writable",
+            "warning",
+            f"nothing can be written to {', '.join(closed)}; the index is kept in your folder of caches",
+            f"chmod u+w {closed[0]}, if that is not meant",
+        )
     else:
         yield Finding("workspace.writable", "ok", "notes and index can be written")
     yield from _ignored(workspace)
@@ -64,14 +81,6 @@ def _leading_out(workspace: paths.Workspace) -> Iterator[Finding]:
             yield Finding("workspace.leading_out", "wrong", told, remedy)
 
 
-def _missing(case: Case) -> Finding:
-    if case.named:
-        told, remedy = f"there is no folder {case.missing}", f"commonplace init {case.missing}"
-        return Finding("workspace.folder", "wrong", told, remedy)
-    told = f"there is no workspace at or above {case.missing}, nor one of your own"
-    return Finding("workspace.folder", "warning", told, "commonplace init")
-
-
 def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
     derived, ignore = workspace.derived, workspace.derived / ".gitignore"
     if not derived.exists():
@@ -79,41 +88,60 @@ def _ignored(workspace: paths.Workspace) -> Iterator[Finding]:
             "workspace.ignore", "ok", f"no {paths.DERIVED_FOLDER} folder yet: the first sync makes it"
         )
     elif not os.access(derived, os.X_OK):
-        told = f"{paths.shown(derived)} is another user's: you can search these notes, not write them"
-        remedy = "keep a workspace of your own and add this folder to it as a collection"
-        yield Finding("workspace.ignore", "warning", told, remedy)
+        yield Finding(
+            "workspace.ignore",
+            "warning",
+            f"{paths.shown(derived)} is another user's: you can search these notes, not write them",
+            "keep a workspace of your own and add this folder to it as a collection",
+        )
     elif not paths.is_within(os.path.realpath(derived), os.path.realpath(workspace.root)):
-        told = f"{paths.shown(derived)} is a link that leaves the workspace"
-        yield Finding("workspace.ignore", "wrong", told, f"delete the link {paths.shown(derived)}")
+        yield Finding(
+            "workspace.ignore",
+            "wrong",
+            f"{paths.shown(derived)} is a link that leaves the workspace",
+            f"delete the link {paths.shown(derived)}",
+        )
     elif ignore.is_file():
         yield Finding("workspace.ignore", "ok", f"git leaves {paths.DERIVED_FOLDER} alone")
     else:
-        told = f"{paths.shown(ignore)} is missing: git would take the index in"
-        yield Finding("workspace.ignore", "warning", told, "commonplace init")
+        yield Finding(
+            "workspace.ignore",
+            "warning",
+            f"{paths.shown(ignore)} is missing: git would take the index in",
+            "commonplace init",
+        )
 
 
 def tree(case: Case) -> Iterator[Finding]:
     """See that the folders of notes can be read, and that no link leads out of them."""
-    from commonplace.notes.scan import sources
-
     if case.root is None:
         return
     places = sources(os.fspath(case.root), case.settings)
     if gone := [f"{source.name} ({source.root})" for source in places if not os.path.isdir(source.root)]:
-        told = f"the folder of a collection is missing: {listed(gone)}"
-        yield Finding("workspace.collections", "warning", told, "commonplace collection remove NAME")
+        yield Finding(
+            "workspace.collections",
+            "warning",
+            f"the folder of a collection is missing: {listed(gone)}",
+            "commonplace collection remove NAME",
+        )
     own = [os.path.join(case.root, paths.MEMORY_FOLDER)]
     found = walk([*own, *(source.root for source in places[1:])], WALK_S)
     if found.closed:
-        told = f"folders that cannot be read: {listed(found.closed)}"
-        yield Finding("workspace.folders", "wrong", told, f"chmod u+rx {paths.shown(found.closed[0])}")
+        yield Finding(
+            "workspace.folders",
+            "wrong",
+            f"folders that cannot be read: {listed(found.closed)}",
+            f"chmod u+rx {paths.shown(found.closed[0])}",
+        )
     if found.leaving:
-        told = f"links that lead out or nowhere are not read: {listed(found.leaving)}"
-        remedy = "add the folder they lead to with `commonplace collection add`, or delete them"
-        yield Finding("workspace.links", "warning", told, remedy)
+        yield Finding(
+            "workspace.links",
+            "warning",
+            f"links that lead out or nowhere are not read: {listed(found.leaving)}",
+            "add the folder they lead to with `commonplace collection add`, or delete them",
+        )
     if not found.whole:
-        told = f"the folders are too many to walk in {WALK_S:.0f} s"
-        yield Finding("workspace.folders", "skipped", told)
+        yield Finding("workspace.folders", "skipped", f"the folders are too many to walk in {WALK_S:.0f} s")
     elif not (found.closed or found.leaving or gone):
         yield Finding("workspace.folders", "ok", "every folder of notes can be read, and no link leads out")
 
@@ -144,3 +172,289 @@ def _leaves(link: str, root: str) -> bool:
     target = os.path.realpath(link)
     wanted = link.endswith(".md") or os.path.isdir(target)
     return wanted and not (paths.is_within(target, root) and Path(target).exists())
+
+
+# --- the text and the names of notes ------------------------------------------------------------------
+
+READ_S = 2.5  # how long notes are read
+LARGEST = 4 << 20  # bytes of a note in which secrets are looked for
+
+
+class Reading(NamedTuple):
+    """What is wrong with the text of notes: paths, and places as `path:line`."""
+
+    unreadable: list[str]
+    not_utf8: list[str]
+    secrets: list[str]
+    read: int
+    of: int
+
+
+def text(case: Case) -> Iterator[Finding]:
+    """Read the notes, as many as there is time for, newest first; secrets are told by their place alone."""
+    if case.root is None:
+        return
+    states = scan(sources(os.fspath(case.root), case.settings))
+    found = read([state for state in states if not state.format], READ_S)
+    if found.unreadable:
+        yield Finding(
+            "notes.readable",
+            "wrong",
+            f"{count(len(found.unreadable), 'note')} cannot be read: {listed(found.unreadable)}",
+            "chmod u+r the files",
+        )
+    if found.not_utf8:
+        yield Finding(
+            "notes.encoding",
+            "warning",
+            f"{count(len(found.not_utf8), 'note')} not in UTF-8: {listed(found.not_utf8)}",
+            "save them as UTF-8",
+        )
+    if found.secrets:
+        yield Finding(
+            "notes.secrets",
+            "warning",
+            f"{count(len(found.secrets), 'line')} with what looks like a secret: {listed(found.secrets)}",
+            "change the secrets, and take them out of the notes; answers show [REDACTED] in their place",
+        )
+    if found.read < found.of:
+        yield Finding(
+            "notes.readable",
+            "skipped",
+            f"{found.read:,} of {found.of:,} notes were read in the {READ_S:g} s that this may take",
+        )
+    elif not (found.unreadable or found.not_utf8 or found.secrets):
+        yield Finding("notes.readable", "ok", f"{count(found.of, 'note')} read: all in UTF-8, no secret seen")
+
+
+def read(states: Sequence[FileState], limit_s: float) -> Reading:
+    """Read files, newest first, until the time is over."""
+    until = time.monotonic() + limit_s
+    unreadable: list[str] = []
+    not_utf8: list[str] = []
+    secrets: list[str] = []
+    done = 0
+    for state in sorted(states, key=lambda state: state.mtime_ns, reverse=True):
+        if time.monotonic() > until:
+            break
+        done += 1
+        try:
+            with state.open() as file:
+                data = file.read(LARGEST)
+        except OSError:
+            unreadable.append(state.path)
+            continue
+        if not _is_utf8(data):
+            not_utf8.append(state.path)
+        secrets += [f"{state.path}:{line}" for line in secret_lines(decode(data))]
+    return Reading(unreadable, not_utf8, secrets, done, len(states))
+
+
+def secret_lines(note: str) -> list[int]:
+    """Return the numbers of the lines that redaction would change; private parts are nobody's business."""
+    note = strip_private(note)
+    redacted, kinds = redact(note)
+    if not kinds:
+        return []
+    pairs = zip(note.splitlines(), redacted.splitlines(), strict=False)
+    return [number for number, (before, after) in enumerate(pairs, 1) if before != after]
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return len(data) == LARGEST and error.start > LARGEST - 4  # cut in the middle of a character
+    return True
+
+
+def names(case: Case) -> Iterator[Finding]:
+    """See that no two names differ in case or composition alone, which some systems take for the same."""
+    if case.root is None:
+        return
+    states = scan(sources(os.fspath(case.root), case.settings))
+    if found := conflicts([f"{state.absolute}" for state in states]):
+        own = os.fspath(case.root) + os.sep
+        pairs = [" and ".join(name.removeprefix(own) for name in same) for same in found]
+        yield Finding(
+            "notes.names",
+            "warning",
+            f"names that differ in case alone: {listed(pairs)}",
+            "rename one of each: on macOS and Windows they are one file",
+        )
+    else:
+        yield Finding("notes.names", "ok", "no two names differ in case alone")
+
+
+def conflicts(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the names that a file system without case, or with one form of Unicode, takes for the same."""
+    by_plain: dict[str, list[str]] = {}
+    for name in names:
+        by_plain.setdefault(unicodedata.normalize("NFC", name).casefold(), []).append(name)
+    return sorted(tuple(sorted(same)) for same in by_plain.values() if len(same) > 1)
+
+
+# --- the clock ----------------------------------------------------------------------------------------
+
+AHEAD_S = 120.0  # clocks of two machines that share files differ by seconds
+AHEAD_DAYS = 1  # it may be tomorrow already where a note was written
+_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
+
+
+def clock(case: Case) -> Iterator[Finding]:
+    """Compare the clock with the times of files and the days of notes; see that the time zone is known."""
+    states = [] if case.root is None else scan(sources(os.fspath(case.root), case.settings))
+    yield from _times(case, states)
+    now = datetime.fromtimestamp(case.now_s)
+    if days := later(states, now.date()):
+        yield Finding(
+            "workspace.days",
+            "warning",
+            f"{count(len(days), 'daily note')} of days to come: {listed(days)}",
+            "rename them, or set the clock of this machine",
+        )
+    yield _zone(case, now.astimezone())
+
+
+def _times(case: Case, states: list[FileState]) -> Iterator[Finding]:
+    now_ns = int((case.now_s + AHEAD_S) * 1e9)
+    ahead = [state.path for state in states if state.mtime_ns > now_ns]
+    index = case.workspace.index if case.workspace else None
+    if index is not None and os.path.exists(index) and index.stat().st_mtime_ns > now_ns:
+        yield Finding(
+            "workspace.clock",
+            "warning",
+            "the index was written at a time that is still to come: the clock was set back",
+            "set the clock of this machine",
+        )
+    elif ahead:
+        yield Finding(
+            "workspace.clock",
+            "warning",
+            f"{count(len(ahead), 'note')} changed at a time that is still to come: {listed(ahead)}",
+            "set the clock of this machine, or `touch` the files",
+        )
+    else:
+        yield Finding("workspace.clock", "ok", "no file is from a time that is still to come")
+
+
+def later(states: list[FileState], today: date) -> list[str]:
+    """Return the daily notes of days to come."""
+    last = (today + timedelta(days=AHEAD_DAYS)).isoformat()
+    found = ((state.path, _DAY.search(state.path)) for state in states)
+    return sorted(path for path, day in found if day and day[1] > last)
+
+
+def _zone(case: Case, now: datetime) -> Finding:
+    named = case.environ.get("TZ", "")
+    told = f"the time zone is {now.tzname()} (UTC{now:%z})"
+    if named and not known(named):
+        told = f"the time zone of the variable TZ is not known, and UTC stands in for it ({named[:40]})"
+        return Finding(
+            "workspace.zone", "warning", told, "set TZ to a name such as Europe/Paris, or unset it"
+        )
+    return Finding("workspace.zone", "ok", told)
+
+
+def known(name: str) -> bool:
+    """Whether the system knows a time zone by its name; a rule such as `CET-1CEST` says all by itself."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    plain = name.removeprefix(":")
+    if re.fullmatch(r"(?:[A-Za-z]{3,}|<[^>]+>)[+-]?\d.*", plain):
+        return True
+    if os.path.isabs(plain) and os.path.isfile(plain):
+        return True
+    try:
+        ZoneInfo(plain)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+# --- what was left behind -----------------------------------------------------------------------------
+
+OLD_S = 60.0  # a temporary file stands for the blink of an eye
+_TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names them
+
+
+def leftovers(case: Case) -> Iterator[Finding]:
+    """Look for temporary files and held locks; a lock whose holder died is free again by itself."""
+    workspace = case.workspace
+    if workspace is None:
+        return
+    if found := temporary(workspace, case.now_s):
+        yield Finding(
+            "index.leftovers",
+            "warning",
+            f"{count(len(found), 'temporary file')} of programs that were killed: {listed(found)}",
+            "delete them",
+        )
+    else:
+        yield Finding("index.leftovers", "ok", "no temporary files are left")
+    if not os.access(workspace.derived, os.X_OK):  # there is none, or it is another user's
+        return
+    if begun := sorted(path.name for path in workspace.erasing.glob("*.json")):
+        yield Finding(
+            "index.erasing",
+            "warning",
+            f"{count(len(begun), 'forgetting')} begun and not done: {listed(begun)}",
+            "commonplace forget --resume",
+        )
+    names = [name for name in writes.listed(workspace, writes.COPIES) if name.endswith(".md")]
+    if copies := [name for name in names if not name.endswith(f"{writes.TAKEN_OUT}.md")]:
+        number = count(len(copies), "copy", "copies")
+        yield Finding(
+            "index.overwritten",
+            "warning",
+            f"{number} of lines that other programs overwrote: {listed(copies)}",
+            "`commonplace restore` shows them and puts them back; with --discard it deletes them",
+        )
+    locks: list[Path] = []
+    with suppress(OSError):
+        locks = sorted(workspace.locks.glob("*.lock"))
+    if taken := [path.stem for path in locks if is_held(path)]:
+        yield Finding("index.locks", "ok", f"another process is at work now ({listed(taken)})")
+
+
+def temporary(workspace: paths.Workspace, now_s: float) -> list[str]:
+    """Return the temporary files that nobody writes any more, relative to the workspace."""
+    found = []
+    for folder in (workspace.root, workspace.memory_dir, workspace.derived):
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            if (
+                _TEMPORARY.fullmatch(entry.name)
+                and now_s - entry.stat(follow_symlinks=False).st_mtime > OLD_S
+            ):
+                found.append(os.path.relpath(entry.path, workspace.root))
+    return found
+
+
+if sys.platform == "win32":
+
+    def is_held(path: Path) -> bool:
+        """Whether a process holds a lock file; Windows does not tell without taking it."""
+        return False
+
+else:
+    import fcntl
+
+    def is_held(path: Path) -> bool:
+        """Whether a process holds a lock file; asked with a shared lock, which is given back at once."""
+        try:
+            descriptor = paths.root_of(path).descriptor(path, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system without locks
+            return False
+        finally:
+            os.close(descriptor)
+        return False

@@ -58,13 +58,13 @@ def long_term(index: SqliteIndex) -> set[int]:
 
 def places(index: SqliteIndex, references: Iterable[str]) -> Mapping[str, Sequence[Place]]:
     """Where references lead: `#docid`, or a path as hits show it, with lines or without."""
-    from commonplace.errors import NoteNotFound
-    from commonplace.notes import excerpt
+    from commonplace.base.errors import NoteNotFound
+    from commonplace.markdown.references import parse_reference
 
     found: dict[str, Sequence[Place]] = {}
     for text in references:
         try:
-            wanted = excerpt.parse_reference(text)
+            wanted = parse_reference(text)
         except NoteNotFound:
             continue
         ids = _of_docid(index, wanted.docid) if wanted.docid else _of_path(index, wanted.path)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from commonplace.base import filetypes
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
 from commonplace.index.sqlite import CODE, Key, Known
-from commonplace.notes import languages
 from commonplace.notes.scan import FileState, Source
 
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
@@ -35,7 +35,7 @@ def identity(chunk: ChunkSettings, sources: Sequence[Source] | None = None) -> d
     How code is cut is left out for sources (None: any) that cannot hold some: to look takes 2 ms.
     """
     globs = ("**",) if sources is None else tuple(glob for source in sources for glob in source.globs)
-    told = {CODE: chunk.code_fingerprint} if languages.may_be_among(globs) else {}
+    told = {CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
     return told | rules.identity(chunk)
 
 

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.base.connection import connect
-from commonplace.base.signature import KEY_FILE
-from commonplace.errors import IndexUnavailable, NoteUnreadable
-from commonplace.index import schema
-from commonplace.index.sqlite import KEPT_META, SqliteIndex
-from commonplace.locks import locked
-from commonplace.paths import (
+from commonplace.base.errors import IndexUnavailable, NoteUnreadable
+from commonplace.base.locks import locked
+from commonplace.base.paths import (
     DERIVED_FOLDER,
     Workspace,
     keeps_key,
@@ -24,6 +21,9 @@ from commonplace.paths import (
     tighten,
     user_config_dir,
 )
+from commonplace.base.signature import KEY_FILE
+from commonplace.index import schema
+from commonplace.index.sqlite import KEPT_META, SqliteIndex
 
 _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",

@@ -9,18 +9,18 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO
 
-from commonplace import installation
+from commonplace.base import filetypes, installation
+from commonplace.base.errors import MissingExtra, NoteUnreadable
+from commonplace.base.paths import shown
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import MissingExtra, NoteUnreadable
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
-from commonplace.notes import front_matter, languages
-from commonplace.notes.parse import decode, parse
+from commonplace.markdown import front_matter
+from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import FileState
-from commonplace.paths import shown
 from commonplace.types import FileFailure, Note
 
 BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
@@ -140,10 +140,10 @@ class Reader:
                 self.unsettled.append(told)
 
     def _look_at_grammar(self, path: str) -> None:
-        grammar = languages.of(path)
+        grammar = filetypes.of(path)
         if grammar is None:
             return
-        if not languages.installed(grammar):
+        if not filetypes.installed(grammar):
             self.plain += 1
             return
         from commonplace.chunking import outline

@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index import lexicon, schema
+from commonplace.index import schema
+from commonplace.language import lexicon
 
 # Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
-    REDACTION: "4a15a78ccbc4",  # notes.redact.rules_digest(): written down, since it takes 40 ms to work out
-    "markdown": 2,  # notes.parse, notes.headings, index.rows: title, headings, day, kind, front matter
-    "comments": 1,  # notes.comments, chunking.annotated, chunking.struck: what is said of a passage
-    "turns": 1,  # chunking.turns: how much of a section is conversation
+    REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
+    "markdown": 2,  # notes.parse, markdown.headings, index.rows: title, headings, day, kind, front matter
+    "comments": 1,  # markdown.comments, markdown.annotated, markdown.struck: what is said of a passage
+    "turns": 1,  # markdown.turns: how much of a section is conversation
 }
 
 

@@ -19,11 +19,11 @@ from typing import Any
 import apsw
 
 from commonplace.base import connection as base
+from commonplace.base.errors import IndexUnavailable
+from commonplace.base.paths import known_keys, root_of, signing_key
 from commonplace.base.root import Unsafe
 from commonplace.base.signature import sign, verify
-from commonplace.errors import IndexUnavailable
-from commonplace.index import lexicon
-from commonplace.paths import known_keys, root_of, signing_key
+from commonplace.language import lexicon
 
 VERSION = "schema-4"
 # Why an index cannot be used as it is, as IndexUnavailable says it.

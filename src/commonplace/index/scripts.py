@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.errors import IndexUnavailable
-from commonplace.index import lexicon
+from commonplace.base.errors import IndexUnavailable
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.index.vectors import FOREIGN_SHARE, is_foreign
+from commonplace.language import lexicon
 
 if TYPE_CHECKING:
     from commonplace.index.store import Store

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.errors import IndexUnavailable
+from commonplace.base import filetypes
+from commonplace.base.errors import IndexUnavailable
 from commonplace.index import rules, schema
-from commonplace.notes import languages
 from commonplace.notes.scan import FileState
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class SqliteIndex:
             self.unfit = self.rebuild_reason or ""
 
     def _holds_code(self) -> bool:
-        return any(languages.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
+        return any(filetypes.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
 
     def affirm(self) -> None:
         """Take on what the identity says of code, before the first of it is indexed."""

@@ -10,21 +10,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.base.errors import IndexUnavailable, NoteUnreadable, ProviderError
+from commonplace.base.locks import LockTimeout, locked
+from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.errors import IndexUnavailable, NoteUnreadable, ProviderError
 from commonplace.index import changes
 from commonplace.index.opening import Opened, answers, discard, in_memory, open_index, take_over
 from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite import Key, Known, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.locks import LockTimeout, locked
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
-from commonplace.paths import shown
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Batching, Embedder
     from commonplace.index.growth import Patience
     from commonplace.notes.scout import Scout
+    from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
 
 # What a search may re-read before it answers; more than this is reported as stale instead.
@@ -349,8 +349,8 @@ class Store:
         IndexUnavailable when the index can be neither written nor repaired, NoteUnreadable when another sync
         does not end, ProviderError, BudgetExceeded.
         """
-        from commonplace.embedding.base import batching
         from commonplace.index import sync
+        from commonplace.providers.embedding.base import batching
 
         self._settle_to_write()
         with self._locked(SYNC_WAIT_S):

@@ -23,7 +23,7 @@ from commonplace.notes.scan import FileState
 from commonplace.types import SyncReport
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Batching, Embedder
+    from commonplace.providers.embedding.base import Batching, Embedder
 
 BATCH_FROM = 100  # texts; fewer are asked for directly, which takes seconds
 EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most that Ctrl-C loses
@@ -145,7 +145,7 @@ def sync_by_batches(
     They lie beside the others until `sync_vectors` gives them to their passages, so this may take an hour
     while other processes search and sync. Raises ProviderError, BudgetExceeded.
     """
-    from commonplace.embedding.batch import StillWorking
+    from commonplace.providers.embedding.batch import StillWorking
 
     texts = vectors.missing(embedder)
     if len(texts) < BATCH_FROM:

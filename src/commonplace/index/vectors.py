@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
-from commonplace.config.collections import applying
+from commonplace.base.errors import IndexUnavailable, ProviderError
+from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.embedding.quantization import quantize, unit_rows
-from commonplace.errors import IndexUnavailable, ProviderError
-from commonplace.index import lexicon, schema
+from commonplace.index import schema
 from commonplace.index.scope import ALL, Scope
 from commonplace.index.sqlite import SqliteIndex
+from commonplace.language import lexicon
+from commonplace.providers.embedding.quantization import quantize, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from commonplace.embedding.base import Embedder
+    from commonplace.providers.embedding.base import Embedder
     from commonplace.types import Level
 
     Floats = NDArray[np.float32]
@@ -417,7 +418,7 @@ def _applying(contexts: Mapping[str, str], collection: str, path: str) -> tuple[
 
 def _redacted(contexts: Mapping[str, str]) -> dict[str, str]:
     """Contexts as they may be embedded and noted, in one order."""
-    from commonplace.notes.redact import redact
+    from commonplace.redaction.redact import redact
 
     return {prefix: redact(text)[0] for prefix, text in sorted(contexts.items())}
 

@@ -10,8 +10,9 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from commonplace import paths
-from commonplace.errors import NoteNotFound, NoteUnreadable
+from commonplace.base import paths
+from commonplace.base.errors import NoteNotFound, NoteUnreadable
+from commonplace.markdown.document import Document
 from commonplace.notes import files, writes
 
 
@@ -41,10 +42,10 @@ def restore(workspace: paths.Workspace, copy: Copy) -> int:
         raise NoteNotFound(name, reason="its note is gone; copy what you miss by hand")
     missing: list[str] = []
 
-    def compose(text: str) -> str:
-        standing = {line.strip() for line in text.splitlines()}
+    def compose(document: Document) -> Document:
+        standing = {line.strip() for line in document.text.splitlines()}
         missing[:] = [line for line in copy.lines if line.strip() not in standing]
-        return files.insert_entry(text, "\n".join(missing))[0] if missing else text
+        return document.insert("\n".join(missing)).document if missing else document
 
     files.replace(
         workspace.root / copy.note, compose, lock=paths.lock_file(workspace, "notes"), workspace=workspace

@@ -1,4 +1,4 @@
-"""Where notes lie and how entries look: MEMORY.md, daily notes, dates in file names, `remember`."""
+"""Where notes lie and what entries hold: MEMORY.md, daily notes, `remember`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
-from posixpath import basename
 from typing import TYPE_CHECKING
 
-from commonplace import paths
-from commonplace.errors import ConfigError, NoteUnreadable
-from commonplace.types import NoteKind, Written
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.types import Written
 
 if TYPE_CHECKING:
     from commonplace.types import Entry, Provenance
@@ -21,44 +20,6 @@ if TYPE_CHECKING:
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
 FOREIGN = frozenset({"tool", "untrusted"})  # writers whose words are nobody's: personal data goes as well
-_DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
-_LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
-# 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
-_DAY = re.compile(
-    r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})"
-    r"(?:[T_ -]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?(?!\d)"
-)
-_CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
-_YEARS = range(1900, 2200)  # other eight-digit runs are numbers
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
-
-
-def kind_of(path: str) -> NoteKind:
-    """Tell what a note is from its posix path, relative to the workspace."""
-    if path in _LONG_TERM:
-        return "long-term"
-    daily = _DAILY.fullmatch(path) if path.startswith("memory/") else None
-    return "daily" if daily and date_of(path) == daily[1] else "note"
-
-
-def date_of(path: str) -> str | None:
-    """Return the first real day in a file's name as YYYY-MM-DD, or None; a month alone is not a day."""
-    name = basename(path)
-    for found in _DAY.finditer(name):
-        if day := _day(found[1], found[3], found[4]):
-            return day
-    for found in _CHINESE_DAY.finditer(name):
-        if day := _day(found[1], found[2], found[3]):
-            return day
-    return None
-
-
-def _day(year: str, month: str, day: str) -> str | None:
-    try:
-        found = date(int(year), int(month), int(day))
-    except ValueError:
-        return None
-    return found.isoformat() if found.year in _YEARS else None
 
 
 def init(root: Path) -> list[Path]:
@@ -101,8 +62,9 @@ def remember(
     or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
+    from commonplace.markdown.edit import bullet, commented
     from commonplace.notes import files, writes
-    from commonplace.notes.redact import strip_private
+    from commonplace.redaction.redact import strip_private
 
     _check_heading(section, heading, long_term)
     if not strip_private(f"{text}\nx").endswith("x"):
@@ -165,6 +127,8 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
+    from commonplace.markdown.edit import bullet
+
     at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
     provenance = dated(entry.provenance, at)
     body, kinds = own_words(entry.text, provenance, True)
@@ -188,8 +152,8 @@ def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[s
     """
     if provenance is None or provenance.by == "owner":
         return _clean(text, redact)
-    from commonplace.notes import comments
-    from commonplace.notes.recalled import strip_recalled
+    from commonplace.markdown import comments
+    from commonplace.redaction.recalled import strip_recalled
 
     foreign = provenance.by in FOREIGN
     body, kinds = _clean(strip_recalled(text), redact, personal=foreign)
@@ -200,46 +164,15 @@ def marked(entry: str, provenance: Provenance | None) -> str:
     """Put who wrote an entry at the end of its first line, as a comment."""
     if provenance is None:
         return entry
-    from commonplace.notes import comments
+    from commonplace.markdown import comments
+    from commonplace.markdown.edit import commented
 
     return commented(entry, comments.of_provenance(provenance))
 
 
-def commented(entry: str, comment: str) -> str:
-    """Put a comment at the end of an entry's first line."""
-    first, *rest = entry.split("\n", 1)
-    return "\n".join([f"{first} {comment}", *rest])
-
-
-def bullet(text: str, time: str | None = None) -> str:
-    """Format text as one list item: further lines are indented so that they stay inside it."""
-    lines = text.strip("\n").rstrip().split("\n")
-    if fence := _open_fence(lines):
-        lines.append(fence)
-    lead = f"- {time} " if time else "- "
-    if _FENCE.match(lines[0]):
-        lines.insert(0, "")  # a fence must start its own line
-    first, *rest = lines
-    return "\n".join([(lead + first.strip()).rstrip(), *(f"  {line}".rstrip() for line in rest)])
-
-
-def _open_fence(lines: list[str]) -> str:
-    """Return the mark that would close a fence left open, which would swallow the entries after it."""
-    mark = ""
-    for line in lines:
-        found = _FENCE.match(line)
-        if not found:
-            continue
-        if not mark:
-            mark = found[1]
-        elif found[1].startswith(mark) and not found[2].strip():
-            mark = ""
-    return mark
-
-
 def _heading_text(text: str) -> str:
     """Put a heading on one line, without marks of its own: it must read back as it is written."""
-    from commonplace.notes.headings import unclosed
+    from commonplace.markdown.structure import unclosed
 
     text = " ".join(text.split()).lstrip("# ")
     while (bare := unclosed(text)) != text:
@@ -259,7 +192,7 @@ def _clean(text: str, redacted: bool, *, personal: bool = False) -> tuple[str, t
 
     With `personal` e-mail addresses and phone numbers go as well.
     """
-    from commonplace.notes.redact import redact, strip_private
+    from commonplace.redaction.redact import redact, strip_private
 
     text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -270,7 +203,7 @@ def _clean(text: str, redacted: bool, *, personal: bool = False) -> tuple[str, t
         return public, ()
     public, kinds = redact(public)
     if personal:
-        from commonplace.notes.redact import redact_personal
+        from commonplace.redaction.redact import redact_personal
 
         public, more = redact_personal(public)
         kinds += more

@@ -15,9 +15,10 @@ from pathlib import PurePath
 from threading import Thread
 from typing import IO
 
-from commonplace import paths, screen
+from commonplace.base import paths
 from commonplace.config.settings import Collection
-from commonplace.notes.redact import redact
+from commonplace.redaction.redact import redact
+from commonplace.render import screen
 
 TIMEOUT_S = 120.0  # a command that has not ended by then waits for somebody to answer it, or for a network
 _TOLD_BYTES = 4000  # of what it says on standard error, from its end

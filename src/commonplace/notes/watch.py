@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.paths import DERIVED_FOLDER, is_within
+from commonplace.base.paths import DERIVED_FOLDER, is_within
 
 if TYPE_CHECKING:
     from watchfiles import Change

@@ -24,14 +24,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from commonplace import paths
-from commonplace.base import swap
+from commonplace.base import paths, swap
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
+from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
 from commonplace.base.signature import sign, verify
-from commonplace.errors import CommonplaceError, NoteUnreadable
-from commonplace.locks import LockTimeout, locked
+
+if TYPE_CHECKING:
+    from commonplace.types.changes import Erased
+    from commonplace.types.store import Site, Targets
 
 FOLDER = f"{paths.DERIVED_FOLDER}/writes"
 COPIES = f"{paths.DERIVED_FOLDER}/overwritten"
@@ -223,6 +226,59 @@ class Writes:
 def key_of(note: str) -> str:
     """Return what the names of all files about a note begin or end with."""
     return hashlib.sha256(note.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+class CopyStore:
+    """Forgets in copies of what editors overwrote, and in what is kept of our own last writes."""
+
+    def __init__(self, site: Site) -> None:
+        self._workspace = site.workspace
+
+    def find(self, targets: Targets) -> list[Erased]:
+        """Return the copies and records that hold any of it, or are about a note that goes."""
+        return self._sweep(targets, change=False)
+
+    def forget(self, targets: Targets) -> list[Erased]:
+        """Cut it out of copies as out of notes; remove the records."""
+        with locked(paths.lock_file(self._workspace, "notes")):
+            return self._sweep(targets, change=True)
+
+    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
+        from commonplace.types.changes import Erased
+
+        door = self._workspace.files
+        erased: list[Erased] = []
+        names = [f"{where}/{name}" for where in (FOLDER, COPIES) for name in listed(self._workspace, where)]
+        for path in names:
+            try:
+                data = door.read(path)
+                rest = _without(path, data, targets)
+                if rest == data:
+                    continue
+                erased.append(Erased("copies", path))
+                if change and rest:
+                    door.exchange(path, rest)
+                elif change:
+                    door.unlink(path)
+            except FileNotFoundError:  # a preview takes no lock, and a writer drops what it kept
+                continue
+            except OSError as error:
+                raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        return erased
+
+
+def _without(path: str, data: bytes, targets: Targets) -> bytes:
+    """What is left of a copy; nothing of one of a forgotten note, nor of our own records of changed ones."""
+    gone = [*targets.notes, *(known.path for known in targets.known if not path.endswith(".md"))]
+    if any(key_of(note) in path for note in gone):
+        return b""
+    if path.endswith((".json", ".new")):
+        spelled = data.decode("utf-8", "replace")
+        return b"" if targets.matches(spelled, escaped=True) else data
+    rest = targets.edit(path, data)
+    if rest == data:
+        return data
+    return rest or b"" if path.endswith(".md") else b""
 
 
 def guard(workspace: paths.Workspace, path: Path | str) -> Writes:

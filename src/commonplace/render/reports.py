@@ -1,63 +1,103 @@
-"""What the other calls give as text and as plain data: recall, lines of notes, syncs, estimates, states."""
+"""What the other calls give, as text: recalls, notes, changes, the state of a workspace, use.
+
+As JSON they are what `commonplace.types.data.to_data` makes of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from commonplace import screen
-from commonplace.render.results import count, hit_data
-from commonplace.screen import PLAIN, Look
+from commonplace.render import count, screen
+from commonplace.render.hits import INDENT, passage
+from commonplace.render.screen import PLAIN, Look
 from commonplace.types.results import LEVEL_NAMES
 
 if TYPE_CHECKING:
-    from commonplace.types import CollectionInfo, Estimate, Excerpt, Hit, Recall, Status, SyncReport, Written
+    from commonplace.types import (
+        Cited,
+        CollectionInfo,
+        Confirmed,
+        Corrected,
+        Erased,
+        Erasure,
+        Estimate,
+        Excerpt,
+        Gathered,
+        Moment,
+        NoteInfo,
+        Recall,
+        Run,
+        Status,
+        SyncReport,
+        Timeline,
+        Usage,
+        Written,
+    )
+
+ANCHOR = "▶ "
+NEVER_SHOWN = 10  # notes that are never found; all of them are a listing of their own
+_DAYS_SHOWN = 14
+_LONGEST_QUESTION = 100  # cells, where no terminal says how wide it is
+_STAMP = 15  # characters of a run's id that say when it was made
+_COMMIT = 7
+_ROOM, _LEAST = 28, 12  # cells for what a run is: with the commit before it, and at least
+_COLORS = {"+": "green", "-": "red", "@": "cyan", "#": "dim"}
+_STORES = {
+    "notes": "notes",
+    "links": "links to notes",
+    "transcripts": "transcripts",
+    "spool": "entries that wait",
+    "history": "the record of changes",
+    "usage": "the record of use",
+    "answers": "answers of language models",
+    "vectors": "vectors of models",
+    "index": "the index",
+    "marks": "marks of sessions",
+    "logs": "logs",
+    "leftovers": "temporary files",
+    "foreign": "records that were set aside",
+    "requests": "what agents asked for",
+    "copies": "what is kept of the last writes",
+}
+_READ = ("notes", "transcripts", "spool")
+_ERASED_CELLS = 100  # cells of a line of a note
+_MOST_ERASED = 200  # places of notes that are shown one by one
+
+
+# --- recalls and notes ----------------------------------------------------------------------------------
 
 
 def recall_data(recall: Recall) -> dict[str, Any]:
-    """Return a recall as plain data."""
-    return {
-        "query": recall.query,
-        "text": recall.text,
-        "tokens": recall.tokens,
-        "all_tokens": recall.all_tokens,
-        "budget": recall.budget,
-        "level": recall.level,
-        "left_out": recall.left_out,
-        "repeated": recall.repeated,
-        "stale": recall.stale,
+    """Return a recall as plain data, each hit with the layer it is shown in."""
+    from commonplace.render.hits import to_data
+
+    names = "query text tokens all_tokens budget level left_out repeated stale"
+    layers = zip(recall.hits, _layers(recall), strict=True)
+    return {name: getattr(recall, name) for name in names.split()} | {
         "warnings": list(recall.warnings),
-        "hits": [{**hit_data(hit), "layer": layer} for hit, layer in _with_layers(recall)],
+        "hits": [{**to_data(hit), "layer": layer} for hit, layer in layers],
     }
 
 
-def _with_layers(recall: Recall) -> list[tuple[Hit, str]]:
-    return list(zip(recall.hits, recall.layers or ("full",) * len(recall.hits), strict=True))
-
-
-def _by_layer(recall: Recall) -> str:
-    """`3 passages, 5 snippets, 12 rows`; what there is none of is left out."""
-    layers = [layer for _, layer in _with_layers(recall)]
-    told = [
-        (layers.count("full"), "passage"),
-        (layers.count("snippet"), "snippet"),
-        (layers.count("index"), "row"),
-    ]
-    return ", ".join(count(number, noun) for number, noun in told if number) or count(0, "passage")
+def _layers(recall: Recall) -> Sequence[str]:
+    return recall.layers or ("full",) * len(recall.hits)
 
 
 def recall_footer(recall: Recall) -> str:
     """Return how much of the budget a recall took, from how many passages, and which level answered."""
+    nouns = (("full", "passage"), ("snippet", "snippet"), ("index", "row"))
+    counts = [(_layers(recall).count(layer), noun) for layer, noun in nouns]
+    taken = ", ".join(count(number, noun) for number, noun in counts if number) or count(0, "passage")
     left_out = f", {recall.left_out:,} more did not fit" if recall.left_out else ""
     repeated = f", {recall.repeated:,} said already" if recall.repeated else ""
     parts = [
         f"{recall.tokens:,} of {count(recall.budget, 'token')}",
-        f"{_by_layer(recall)}{left_out}{repeated}",
+        f"{taken}{left_out}{repeated}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         LEVEL_NAMES[recall.level],
+        *([f"stale: {count(recall.stale, 'file')}, run `commonplace sync`"] if recall.stale else []),
     ]
-    if recall.stale:
-        parts.append(f"stale: {count(recall.stale, 'file')}, run `commonplace sync`")
     return " · ".join(parts)
 
 
@@ -70,42 +110,62 @@ def excerpt_text(excerpt: Excerpt, *, numbers: bool = True, look: Look = PLAIN) 
     return "\n".join(f"{look.style(f'{n:>{width}}', 'dim')}  {screen.clean(line)}" for n, line in numbered)
 
 
-def excerpt_data(excerpt: Excerpt) -> dict[str, Any]:
-    """Return lines of a note as plain data."""
-    return {
-        "path": excerpt.path,
-        "docid": excerpt.docid,
-        "start_line": excerpt.start_line,
-        "end_line": excerpt.end_line,
-        "total_lines": excerpt.total_lines,
-        "lines": list(excerpt.lines),
-    }
-
-
 def written_text(written: Written) -> str:
     """Say where an entry went: `path:12-18`."""
-    last = f"-{written.end_line}" if written.end_line != written.start_line else ""
-    return f"{screen.one_line(written.path)}:{written.start_line}{last}"
+    return screen.place(written.path, written.start_line, written.end_line)
+
+
+def notes_text(notes: Sequence[NoteInfo], look: Look = PLAIN) -> str:
+    """List notes: path, date, size, title."""
+    rows = ((note.path, note.date or "", screen.size(note.size), note.title) for note in notes)
+    lines = screen.table([tuple(map(screen.one_line, row)) for row in rows], right=(2,))
+    return "\n".join(line if look.width is None else screen.shorten(line, look.width) for line in lines)
+
+
+def gathered_text(gathered: Gathered, *, numbers: bool = True, look: Look = PLAIN) -> str:
+    """Render several notes, each below a line with its path and its first and last line."""
+    blocks = []
+    for one in gathered.excerpts:
+        head = f"==> {screen.one_line(one.path)}:{one.start_line}-{one.end_line} <=="
+        blocks.append(f"{look.style(head, 'cyan')}\n{excerpt_text(one, numbers=numbers, look=look)}".rstrip())
+    return "\n\n".join(blocks)
+
+
+def timeline_text(timeline: Timeline, look: Look = PLAIN) -> str:
+    """Render what surrounds an anchor, in order, below a line for each day; the anchor is marked."""
+    lines: list[str] = []
+    day = ""
+    for moment in timeline.moments:
+        if moment.date != day:
+            lines += [*([""] if day else []), look.style(moment.date, "bold")]
+            day = moment.date
+        lines += _moment(moment, look)
+    return "\n".join(lines)
+
+
+def _moment(moment: Moment, look: Look) -> list[str]:
+    where = look.style(screen.place(moment.path, moment.start_line, moment.end_line), "cyan")
+    headings = [screen.one_line(h) for h in moment.headings if not h.startswith(moment.date)]
+    below = f"  {look.style(' › '.join(headings), 'dim')}" if headings else ""
+    mark = look.style(ANCHOR, "match") if moment.is_anchor else INDENT
+    rows = passage(moment.text, look, None, None)
+    return [f"{mark}{where}{below}", *(INDENT + row for row in rows if row.strip())]
+
+
+# --- the index ------------------------------------------------------------------------------------------
 
 
 def sync_text(report: SyncReport) -> str:
     """Say on one line what a sync did; on more what went wrong with it."""
     changes = ("added", "changed", "moved", "removed")
-    told = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
-    told = [*told, f"{report.unchanged:,} unchanged"] if report.unchanged else told or ["no notes"]
+    parts = [f"{getattr(report, name):,} {name}" for name in changes if getattr(report, name)]
+    parts = [*parts, f"{report.unchanged:,} unchanged"] if report.unchanged else parts or ["no notes"]
     if report.embedded or report.reused:
-        told.append(f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused")
+        parts.append(f"{count(report.embedded, 'vector')} computed, {report.reused:,} reused")
     if report.pending:
-        told.append(f"{report.pending:,} still without a vector")
+        parts.append(f"{report.pending:,} still without a vector")
     why = [f"rebuilt: {report.rebuilt}"] if report.rebuilt else []
-    return " · ".join([f"synced in {report.seconds:.1f} s", *why, *told])
-
-
-def sync_data(report: SyncReport) -> dict[str, Any]:
-    """Return what a sync did as plain data."""
-    from dataclasses import asdict
-
-    return {**asdict(report), "seconds": round(report.seconds, 3)}
+    return " · ".join([f"synced in {report.seconds:.1f} s", *why, *parts])
 
 
 def estimate_text(estimate: Estimate) -> str:
@@ -113,30 +173,16 @@ def estimate_text(estimate: Estimate) -> str:
     fresh = estimate.texts - estimate.known
     if not fresh:
         return f"nothing to embed with {screen.one_line(estimate.model)}"
-    told = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
+    parts = [f"{count(fresh, 'passage')} to embed with {screen.one_line(estimate.model)}"]
     if estimate.known:
-        told.append(f"{estimate.known:,} more are known from the cache")
+        parts.append(f"{estimate.known:,} more are known from the cache")
     if estimate.local:
-        told.append("on this machine, at no cost")
+        parts.append("on this machine, at no cost")
     else:
         price = "price unknown" if estimate.dollars is None else f"about ${estimate.dollars:.4f}"
-        told.append(f"about {count(estimate.tokens, 'token')}, {price}")
-        told += ["by batches"] if estimate.batched else []
-    return " · ".join(told)
-
-
-def estimate_data(estimate: Estimate) -> dict[str, Any]:
-    """Return what a sync would take as plain data."""
-    from dataclasses import asdict
-
-    return asdict(estimate)
-
-
-def status_data(status: Status) -> dict[str, Any]:
-    """Return the state of a workspace as plain data."""
-    from dataclasses import asdict
-
-    return asdict(status)
+        parts.append(f"about {count(estimate.tokens, 'token')}, {price}")
+        parts += ["by batches"] if estimate.batched else []
+    return " · ".join(parts)
 
 
 def status_text(status: Status, look: Look = PLAIN) -> str:
@@ -157,17 +203,211 @@ def status_text(status: Status, look: Look = PLAIN) -> str:
 
 def collections_text(collections: Sequence[CollectionInfo], look: Look = PLAIN) -> str:
     """Render collections as a table: name, notes, passages, patterns, folder."""
-    table = [("collection", "notes", "passages", "files", "folder")]
+    rows = [("collection", "notes", "passages", "files", "folder")]
     for one in collections:
         patterns = screen.one_line(" ".join([*one.globs, *(f"!{name}" for name in one.ignore)]))
-        table.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
-    widths = [max(screen.cells(row[column]) for row in table) for column in range(5)]
+        rows.append((one.name, f"{one.notes:,}", f"{one.passages:,}", patterns, screen.one_line(one.root)))
+    return screen.headed(rows, (1, 2), look)
+
+
+# --- changes --------------------------------------------------------------------------------------------
+
+
+def log_text(runs: Sequence[Run], look: Look = PLAIN) -> str:
+    """List runs, a row for each: its id, kind, author, lines, files, commit, what it is and became.
+
+    The commit is left out where that leaves no room for the rest.
+    """
+    if not runs:
+        return ""
+    names = short_names([run.id for run in runs])
+    for git in (any(run.commit for run in runs), False):
+        head = ("run", "kind", "by", "lines", "files", *(["commit"] if git else []), "")
+        rows = screen.table(
+            [head, *((names[run.id], *_cells(run, git), "") for run in runs)], (3, 4), trim=False
+        )
+        room = None if look.width is None else look.width - screen.cells(rows[0])
+        if room is None or room >= _ROOM:
+            break
+    what = ["what", *map(_what, runs)]
+    return "\n".join(
+        (row + (text if room is None else screen.shorten(text, max(_LEAST, room)))).rstrip()
+        for row, text in zip(rows, what, strict=True)
+    )
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Say each run by when it was made, where that names no other one, else in full."""
+    stamps = [name[:_STAMP] for name in names]
+    return {name: name if stamps.count(name[:_STAMP]) > 1 else name[:_STAMP] for name in names}
+
+
+def _cells(run: Run, git: bool) -> tuple[str, ...]:
+    who = screen.shorten(screen.one_line(run.about.agent or run.about.by), 12)
+    added, removed = (sum(getattr(file, side) for file in run.files) for side in ("added", "removed"))
+    commit = [run.commit[:_COMMIT]] if git else []
+    return (screen.one_line(run.about.kind), who, f"+{added} -{removed}", str(len(run.files)), *commit)
+
+
+def _what(run: Run) -> str:
+    flags = ((run.state != "done", run.state), (bool(run.undone), "undone"), (not run.kept, "not kept"))
+    marks = ", ".join(mark for flag, mark in flags if flag)
+    return (f"({marks}) " if marks else "") + screen.one_line(run.about.title)
+
+
+def run_text(run: Run, look: Look = PLAIN) -> str:
+    """Tell all that is known of a run but its diff."""
+    about = run.about
+    files = []
+    for file in run.files:
+        left = f", {file.left}" if file.left else ""
+        made = ", made by it" if not file.before else ", removed by it" if not file.after else ""
+        files.append(f"{file.path}  +{file.added} -{file.removed}{made}{left}")
+    rows = [
+        ("run", run.id),
+        ("when", run.at.replace("T", " ", 1)),
+        ("what", about.title),
+        ("kind", about.kind),
+        (
+            "by",
+            " ".join(filter(None, [about.by, about.agent]))
+            + (f", session {about.session}" if about.session else ""),
+        ),
+        ("why", about.why),
+        ("state", run.state if run.kept else f"{run.state}; what was there before is not kept"),
+        ("undoes", about.undoes),
+        ("undone", run.undone and f"by {run.undone}"),
+        ("commit", run.commit),
+        ("git", run.uncommitted),
+        *zip(["file", *[""] * len(files)], files, strict=False),
+    ]
+    shown = [(name, screen.one_line(text)) for name, text in rows if text]
+    return "\n".join(f"{look.style(name.ljust(6), 'dim')}  {text}" for name, text in shown)
+
+
+def diff_text(diff: str, look: Look = PLAIN) -> str:
+    """Colour a unified diff."""
     lines = []
-    for number, row in enumerate(table):
-        fields = [
-            cell.rjust(width) if column in (1, 2) else screen.pad(cell, width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        line = "  ".join(fields).rstrip()
-        lines.append(look.style(line, "dim") if number == 0 else line)
+    for line in diff.split("\n"):
+        color = "bold" if line.startswith(("--- ", "+++ ")) else _COLORS.get(line[:1])
+        lines.append(look.style(line, color) if color else line)
     return "\n".join(lines)
+
+
+def corrected_text(done: Corrected) -> str:
+    """Say what was struck, and where the new statement stands."""
+    struck = f"struck {', '.join(map(screen.one_line, done.struck))}"
+    return f"{struck}; {screen.one_line(done.written)} stands instead" if done.written else struck
+
+
+def confirmed_text(done: Confirmed) -> str:
+    """Say what holds from now on, or was struck."""
+    places = ", ".join(map(screen.one_line, done.statements))
+    return f"{'rejected' if done.rejected else 'confirmed'} {places}"
+
+
+def cited_text(statements: Sequence[Cited], *, numbered: bool = False) -> str:
+    """List statements with where they stand, a line each; `numbered` from 1, to choose by."""
+    lines = (f"{screen.one_line(one.citation)}  {screen.one_line(one.text)}" for one in statements)
+    return "\n".join(f"{n:>3}  {line}" if numbered else line for n, line in enumerate(lines, 1))
+
+
+def erasure_text(erasure: Erasure, look: Look = PLAIN) -> str:
+    """Return what goes or went: notes line by line, other stores by their counts, then what is left to do."""
+    lines = [*_erased_notes(erasure.places, look)]
+    links = (place for place in erasure.places if place.where == "links")
+    lines += [screen.one_line(f"{place.path} is a link to {place.text}") for place in links]
+    stores: dict[str, int] = {}
+    for place in erasure.places:
+        if place.where not in ("notes", "links"):
+            name = f"{_STORES[place.where]} ({place.path})"
+            stores[name] = stores.get(name, 0) + place.count
+    lines += [f"{name}: {number}" for name, number in stores.items()]
+    beyond = [f"{one.what}: {one.remedy}" for one in erasure.unreachable]
+    left = [f"{trace.path}: {trace.remedy or 'look there'}" for trace in erasure.left]
+    for title, texts in (("cannot be reached from here:", beyond), ("still found:", left)):
+        if texts:
+            lines += ["", look.style(title, "bold")]
+            lines += [row for text in texts for row in screen.wrapped(text, look, "  ", 2, hang=2)]
+    return "\n".join(lines)
+
+
+def _erased_notes(places: Sequence[Erased], look: Look) -> Iterator[str]:
+    notes = [place for place in places if place.where == "notes"]
+    width = _ERASED_CELLS if look.width is None else min(_ERASED_CELLS, look.width - 2)
+    for place in notes[:_MOST_ERASED]:
+        yield look.style(place.citation, "bold")
+        for line in place.text.splitlines():
+            if line.strip():
+                yield f"  {screen.shorten(screen.one_line(line), width)}"
+    if len(notes) > _MOST_ERASED:
+        yield f"and {len(notes) - _MOST_ERASED} more places in notes"
+
+
+def erasure_count(places: Sequence[Erased]) -> str:
+    """How much it is as a person counts: what notes, transcripts and entries say; the rest is made of it."""
+    read = sum(place.count for place in places if place.where in _READ)
+    made = any(place.where not in _READ for place in places)
+    if not read:
+        return "what was made from it"
+    told = count(read, "place")
+    return f"{told} and what was made from {'it' if read == 1 else 'them'}" if made else told
+
+
+# --- use ------------------------------------------------------------------------------------------------
+
+
+def usage_text(usage: Usage, look: Look = PLAIN) -> str:
+    """Render what was asked and what came of it as short tables."""
+    blocks = ["\n".join(f"{look.style(name.ljust(11), 'dim')}{text}" for name, text in _usage_rows(usage))]
+    if usage.questions:
+        days = [(d.date, f"{d.searches:,}", f"{d.recalls:,}", f"{d.gets:,}") for d in usage.days]
+        head = ("day", "searches", "recalls", "gets")
+        blocks.append(screen.headed([head, *days[-_DAYS_SHOWN:]], (1, 2, 3), look))
+    for title, uses in (("most often found", usage.most_found), ("most often opened", usage.most_opened)):
+        if uses:
+            rows = [(f"{use.found:,}", f"{use.opened:,}", screen.one_line(use.path)) for use in uses]
+            blocks.append(screen.headed([("found", "opened", title), *rows], (0, 1), look))
+    if usage.unanswered:
+        width = _LONGEST_QUESTION if look.width is None else max(10, look.width - 20)
+        rows = [
+            (f"{one.times:,}", one.last, screen.shorten(screen.one_line(one.question), width) or "-")
+            for one in usage.unanswered
+        ]
+        blocks.append(screen.headed([("times", "last", "found nothing"), *rows], (0,), look))
+    if notes := usage.never_found:
+        rows = [
+            (one.date or "", screen.size(one.size), screen.one_line(one.path)) for one in notes[:NEVER_SHOWN]
+        ]
+        title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
+        more = len(notes) - NEVER_SHOWN
+        rest = f"\n… and {more:,} more: `commonplace usage --never`" if more > 0 else ""
+        blocks.append(screen.headed([("date", "size", title), *rows], (1,), look) + rest)
+    return "\n\n".join(blocks)
+
+
+def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:
+    if not usage.recording:
+        yield "off", "usage.record is false: nothing is recorded"
+    yield "record", screen.one_line(usage.store) + (f", since {usage.since}" if usage.since else ", empty")
+    if usage.questions:
+        nouns = (("searches", "search"), ("recalls", "recall"), ("gets", "get"))
+        asked = [count(sum(getattr(day, name) for day in usage.days), noun, name) for name, noun in nouns]
+        yield "asked", f"{' · '.join(asked)} · median {usage.median_ms:.0f} ms"
+        levels = ", ".join(
+            f"level {level}: {number:,}" for level, number in sorted((usage.levels or {}).items())
+        )
+        yield "answered", f"{_share(usage.answered, usage.questions)} · {levels}"
+        if usage.answered:
+            ranks = ", ".join(
+                f"rank {rank}: {number:,}" for rank, number in (usage.opened_ranks or {}).items()
+            )
+            mean = [ranks, f"mean of 1/rank {usage.reciprocal_rank:.2f}"] if ranks else []
+            yield "opened", " · ".join([_share(usage.opened, usage.answered), *mean])
+        yield "tokens", f"{usage.tokens:,} given, of {usage.all_tokens:,} with all notes each time"
+    if usage.missed:
+        yield "missed", f"{count(usage.missed, 'record')} could not be written at once"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({part / max(1, whole):.0%})"

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace import config
-from commonplace.config.table import READERS
-from commonplace.errors import ConfigError, IndexUnavailable, UnknownCollection
+from commonplace.base.errors import ConfigError, IndexUnavailable, UnknownCollection
+from commonplace.config.settings import READERS
 from commonplace.index import scope
 from commonplace.index.sqlite import DOCID
-from commonplace.search import pipeline, places, query
+from commonplace.search import pipeline, query, references
 from commonplace.search.question_model import QuestionModel
 from commonplace.search.ranking import RankSettings
 from commonplace.search.readers import Readers
@@ -21,9 +21,9 @@ from commonplace.types.results import SearchResult
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.embedding.current import CurrentModel
+    from commonplace.base.paths import Workspace
     from commonplace.index.store import Store
-    from commonplace.paths import Workspace
+    from commonplace.providers.embedding.selector import CurrentModel
     from commonplace.search.expansion import Expander
     from commonplace.types import Hit, Level, Mode
 
@@ -64,7 +64,7 @@ class Answerer:
         No other is asked for anything: a model behind a server may cost money. Raises IndexUnavailable,
         ProviderError.
         """
-        from commonplace.embedding import configured
+        from commonplace.providers import opening
 
         with self._lock:
             import numpy  # noqa: F401 - under the lock: two threads that import it at once break it
@@ -73,12 +73,12 @@ class Answerer:
             model = self.model.asked()
             late = self._readers.first(model, self._ranking)
             if late is not None:
-                from commonplace.embedding import runtime
+                from commonplace.providers import runtime
 
                 runtime.library("builtin")  # for the same reason
         if late is not None:
             threading.Thread(target=late.warm, name="commonplace-warm-tokens", daemon=True).start()
-        if model is not None and not configured.is_remote(model):
+        if model is not None and not opening.is_remote(model):
             model.embed(["warm"], "query")
 
     def request(
@@ -211,14 +211,14 @@ class Answerer:
         may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
         if not may_be and not request.lines:
             return query.parse(text, lambda: scope.keys(index)), request
-        from commonplace.search import documents
+        from commonplace.search import query_document
 
-        parsed, own = documents.read_any(text, lambda: scope.keys(index), as_lines=bool(request.lines))
+        parsed, own = query_document.read_any(text, lambda: scope.keys(index), as_lines=bool(request.lines))
         return parsed, request._replace(lines=(*own, *request.lines))
 
     def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
         """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""
-        path = places.shown(hit.collection, hit.path)
+        path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
             docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from commonplace.base import filetypes
 from commonplace.index.sqlite import Source
-from commonplace.notes import languages
-from commonplace.search import wording
+from commonplace.language import compare
+from commonplace.language.compare import Wording
 from commonplace.search.ranking import Ranked
-from commonplace.search.wording import Wording
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
@@ -50,7 +50,7 @@ class Statement(NamedTuple):
 def entry(item: Ranked, source: Source) -> Entry:
     """Read what a candidate says; of a program every character counts."""
     text = item.candidate.text
-    return Entry(item, source, wording.verbatim(text) if languages.of(source.path) else wording.read(text))
+    return Entry(item, source, compare.verbatim(text) if filetypes.of(source.path) else compare.read(text))
 
 
 # --- the same said twice --------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def _join(groups: list[list[Entry]], one: Entry, asked: frozenset[str]) -> list[
     own = [
         group
         for group in groups
-        if (one.is_transcript or group[0].is_transcript or wording.may_be_same(one.said, group[0].said))
+        if (one.is_transcript or group[0].is_transcript or compare.may_be_same(one.said, group[0].said))
         and _belongs(one, group, asked)
     ]
     own.sort(key=lambda group: not _notes(group))
@@ -123,14 +123,14 @@ def _notes(group: Sequence[Entry]) -> list[Entry]:
 def _is_same(one: Entry, other: Entry, asked: frozenset[str]) -> bool:
     if one.is_struck is not other.is_struck:  # what replaces something may hardly differ from it
         return False
-    return wording.same(one.said, other.said) and wording.agree(one.headings, other.headings, one.said, asked)
+    return compare.same(one.said, other.said) and compare.agree(one.headings, other.headings, one.said, asked)
 
 
 def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
     """Whether notes, which say the same, tell what a transcript holds."""
     said = transcript.said
     return any(_same_days(note.source.date, transcript.source.date) for note in notes) and all(
-        wording.same(note.said, said) or wording.same_event(note.said, said) for note in notes
+        compare.same(note.said, said) or compare.same_event(note.said, said) for note in notes
     )
 
 
@@ -182,7 +182,7 @@ def spread(statements: Sequence[Statement], share: float) -> list[Statement]:
     if share >= 1:
         return list(statements)
     factor = (1 - share) / max(share, 0.01)
-    words = [wording.content(one.shown.said.tokens) for one in statements]
+    words = [compare.content(one.shown.said.tokens) for one in statements]
     likeness = [0.0] * len(statements)
     left = list(range(len(statements)))
     chosen: list[Statement] = []

@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from commonplace import screen
-from commonplace.errors import CommonplaceError
-from commonplace.index import lexicon
-from commonplace.llm import prompting
-from commonplace.notes.redact import holds_secret
-from commonplace.search import documents, pipeline, query, stopwords
+from commonplace.base.errors import CommonplaceError
+from commonplace.language import lexicon, stopwords
+from commonplace.providers.llm import prompting
+from commonplace.redaction.redact import holds_secret
+from commonplace.render import screen
+from commonplace.search import pipeline, query, query_document
 from commonplace.search.lines import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
+    from commonplace.base.paths import Workspace
     from commonplace.config import Settings
-    from commonplace.llm.base import Llm
-    from commonplace.paths import Workspace
+    from commonplace.providers.llm.base import Llm
 
 PURPOSE = "expand"
 MAX_TOKENS = 512  # some eight lines, and room for models that think first
@@ -79,7 +79,7 @@ class Expander:
 
     def expand(self, text: str) -> Expansion:
         """Ask for further lines; what goes wrong is the warning. Raises ConfigError for a query document."""
-        question, intent = documents.subject(text)
+        question, intent = query_document.subject(text)
         if not query.terms(question):
             return Expansion()
         if not self.is_set:
@@ -101,13 +101,12 @@ class Expander:
         return llm.complete(messages, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE).text
 
     def _opened(self) -> Llm:
-        from commonplace.embedding import configured
-        from commonplace.llm.opening import open_llm
+        from commonplace.providers import opening
 
         with self._lock:
             if self._llm is None:
-                self._llm = open_llm(
-                    self._workspace, self._settings, breaker=configured.breaker(), holds_secret=holds_secret
+                self._llm = opening.open_llm(
+                    self._workspace, self._settings, breaker=opening.breaker(), holds_secret=holds_secret
                 )
             assert self._llm is not None
             return self._llm
@@ -142,7 +141,7 @@ def search(
 
 
 def _is_exact(text: str) -> bool:
-    if documents.parse(text) is not None:
+    if query_document.parse(text) is not None:
         return False
     asked = query.parse(text)
     return asked.lists or bool(asked.required or asked.prefixes)
@@ -198,13 +197,13 @@ def _worthwhile(found: Iterable[tuple[Kind, str]], question: str, text: str, *, 
     A line must share a word with the question, for what shares none is about something else. Between two
     scripts no word can be shared, so one line of full text in the other may pass without.
     """
-    document = documents.parse(text)
+    document = query_document.parse(text)
     asked = [question, *(said for _, said in (document.lines if document else ()))]
     said = {_told(kind, one) for kind in MOST for one in asked}
     left = {kind: most for kind, (most, _) in MOST.items()}
     foreign = both
     for kind, written in found:
-        line = documents.line(kind, written[: MOST[kind][1]], EXPANDED)
+        line = query_document.line(kind, written[: MOST[kind][1]], EXPANDED)
         told = _told(kind, line.query.words)
         if not left[kind] or not line.query.terms or told in said:
             continue

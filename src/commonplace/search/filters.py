@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace.base.errors import ConfigError
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.errors import ConfigError
 from commonplace.index import annotated, scope
 from commonplace.index.scope import NoteFacts, Scope
 
@@ -166,7 +166,7 @@ def _written(index: SqliteIndex, items: Sequence[Filter]) -> Scope:
 
 def _span(item: Filter, now: date) -> tuple[str, str]:
     """First and last day of a filter's value."""
-    from commonplace.search import dates
+    from commonplace.language import dates
 
     span = dates.read(item.value, now)
     if span is None:

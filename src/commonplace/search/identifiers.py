@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from commonplace.index import lexicon
+from commonplace.language import lexicon
 
 # Begun at the start of a word and never given back: 8,000 letters in a row would take a second otherwise.
 _IDENTIFIER = r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?:[._/\\\-@:#+?=&%~]++[A-Za-z0-9]++)+"

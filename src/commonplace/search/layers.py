@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from commonplace import estimates, render, screen
+from commonplace.base import tokens
+from commonplace.base.errors import ConfigError
 from commonplace.config.settings import Recall as Settings
-from commonplace.errors import ConfigError
-from commonplace.search import disclose, documents
-from commonplace.search.repeats import SENTENCE, Told
+from commonplace.render import hits, screen
+from commonplace.search import pack, query_document
+from commonplace.search.dedupe import SENTENCE, Told
 from commonplace.types import Hit, Recall, SearchResult
 
 LAYERS = ("full", "mixed")  # of a block
@@ -40,14 +41,14 @@ def composer(settings: Settings, layer: str | None = None) -> Callable[[Sequence
         raise ConfigError("layer", f"{layer!r} is not allowed; it must be one of {', '.join(LAYERS)}")
 
     def compose(hits: Sequence[Hit], budget: int, text: str) -> Block:
-        hits = disclose.valid(hits, tentative=settings.tentative)
+        hits = pack.valid(hits, tentative=settings.tentative)
         return _whole(hits, budget, text) if layer == FULL else mix(hits, budget, text, settings)
 
     return compose
 
 
 def _whole(hits: Sequence[Hit], budget: int, question: str) -> Block:
-    text, chosen, left_out, repeated = disclose.compose(hits, budget)
+    text, chosen, left_out, repeated = pack.compose(hits, budget)
     return Block(text, chosen, (FULL,) * len(chosen), left_out, repeated)
 
 
@@ -56,7 +57,7 @@ def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
     return Recall(
         query=result.query,
         text=block.text,
-        tokens=estimates.about(block.text),
+        tokens=tokens.about(block.text),
         budget=budget,
         hits=block.hits,
         level=result.level,
@@ -71,11 +72,11 @@ def recalled(result: SearchResult, budget: int, block: Block) -> Recall:
 
 def mix(hits: Sequence[Hit], budget: int, question: str, thresholds: Settings) -> Block:
     """Compose the block from the hits that fit; what does not fit in its layer may in a lower one."""
-    pattern = screen.matcher(documents.words(question))
+    pattern = screen.matcher(query_document.words(question))
     chosen: list[tuple[Hit, str]] = []
     told = Told()
     left_out = 0
-    for hit in disclose.worth_telling(hits):
+    for hit in pack.worth_telling(hits):
         rest = told.rest(hit)
         told.repeated += rest is not hit
         if rest is None:
@@ -110,7 +111,7 @@ def _shown(hit: Hit, layer: str, pattern: re.Pattern[str] | None) -> Hit | None:
 def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
     """Cut a hit to the sentences around the most words of the question, and its lines to theirs."""
     parts = [(found.start(), found.end()) for found in SENTENCE.finditer(hit.text)]
-    if not parts or estimates.about(hit.text) <= SNIPPET_TOKENS:
+    if not parts or tokens.about(hit.text) <= SNIPPET_TOKENS:
         return hit
     weights = [len(screen.matches(hit.text[start:end], pattern)) for start, end in parts]
     first = last = weights.index(max(weights))
@@ -138,7 +139,7 @@ def snippet(hit: Hit, pattern: re.Pattern[str] | None) -> Hit:
 
 
 def _fits(text: str) -> bool:
-    return estimates.about(text.strip()) <= SNIPPET_TOKENS
+    return tokens.about(text.strip()) <= SNIPPET_TOKENS
 
 
 def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int, str]:
@@ -146,7 +147,7 @@ def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int
     found = screen.matches(text, pattern)
     begin = max(0, found[0][0] - SNIPPET_TOKENS // 2) if found else 0
     end = len(text)
-    while end > begin and estimates.about(f"…{text[begin:end]}…") > SNIPPET_TOKENS:
+    while end > begin and tokens.about(f"…{text[begin:end]}…") > SNIPPET_TOKENS:
         end -= max(1, (end - begin) // 20)
     before, after = "…" if begin else "", "…" if end < len(text) else ""
     return start + begin, f"{before}{text[begin:end].strip()}{after}"
@@ -154,9 +155,9 @@ def _around(text: str, pattern: re.Pattern[str] | None, start: int) -> tuple[int
 
 def _text(chosen: Sequence[tuple[Hit, str]]) -> str:
     told = [hit for hit, layer in chosen if layer != INDEX]
-    rows = [render.row(hit).text for hit, layer in chosen if layer == INDEX]
-    return disclose.framed(told, "\n".join([_ROWS, *rows, ""]) if rows else "")
+    rows = [hits.row(hit).text for hit, layer in chosen if layer == INDEX]
+    return pack.framed(told, "\n".join([_ROWS, *rows, ""]) if rows else "")
 
 
 def _tokens(chosen: Sequence[tuple[Hit, str]]) -> int:
-    return estimates.about(_text(chosen))
+    return tokens.about(_text(chosen))

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from commonplace.errors import BudgetExceeded, CommonplaceError, ProviderError
-from commonplace.index import lexicon
+from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
 from commonplace.index.vectors import FOREIGN_SHARE
+from commonplace.language import lexicon
 from commonplace.search import fusion, pipeline, query, ranking, terms
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
 
 if TYPE_CHECKING:
-    from commonplace.embedding.base import Embedder
-    from commonplace.embedding.base import Kind as EmbedKind
     from commonplace.index.sqlite import SqliteIndex
     from commonplace.index.vectors import Nearest, Vectors
+    from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.embedding.base import Kind as EmbedKind
 
 Kind = Literal["lex", "vec", "hyde"]
 # What a person typed counts twice as much as what a language model made of it: a wider question finds more,
@@ -70,8 +70,8 @@ def embedder(model: Embedder, deadline_s: float | None) -> pipeline.Embed:
             text = query.latin(text)  # the rest would be noise
         if kind == "query" or deadline_s is None:
             return model.embed([text], kind)[0]
-        from commonplace.deadline import Deadline
-        from commonplace.llm import attempts
+        from commonplace.base.deadline import Deadline
+        from commonplace.providers import attempts
 
         return attempts.within(model.name, lambda: model.embed([text], kind)[0], Deadline(deadline_s))
 

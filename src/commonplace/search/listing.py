@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from commonplace import paths
-from commonplace.errors import CommonplaceError
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError
 from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.notes.scan import Globs
-from commonplace.search import places
+from commonplace.search import references as places
 from commonplace.types import Excerpt, FileFailure, Gathered, NoteInfo
 
 _WILD = frozenset("*?[")

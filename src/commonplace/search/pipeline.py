@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from commonplace.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
+from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.index import annotated, scope
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Candidate, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import dated, factors, ranking, reranking, selection, terms
+from commonplace.search import factors, ranking, reranking, selection, temporal, terms
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.reranking import Reranker
@@ -24,11 +24,11 @@ from commonplace.types.results import Hit, Level, Mode
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.embedding.base import Kind
     from commonplace.index.vectors import Nearest
-    from commonplace.search.dated import Dated
+    from commonplace.providers.embedding.base import Kind
+    from commonplace.search.as_of import Replaced
     from commonplace.search.lines import Line
-    from commonplace.search.past import Replaced
+    from commonplace.search.temporal import Dated
 
 
 class Embed(Protocol):
@@ -124,7 +124,7 @@ def search(
         return _list(index, query, covered, request, outcome)
     with outcome.timed("terms"):
         weighed = terms.weigh(index, query, struck=request.past)
-        days = dated.read(query, request.now)
+        days = temporal.read(query, request.now)
     asked = _Asked(query, weighed, covered, days)
     evidence, first = _rank(index, vectors, means.embed, means.gather, asked, request, outcome)
     ranked = _answering(evidence, first, means.reranker, request, outcome)
@@ -134,7 +134,7 @@ def search(
             terms_asked = frozenset(query.terms)
             wanted = Wanted(request.limit, request.min_score, request.diversity, terms_asked, request.today)
             if outcome.replaced:
-                from commonplace.search import past
+                from commonplace.search import as_of as past
 
                 replaced = past.settled(ranked, outcome.replaced)
                 ranked = past.in_order(ranked, replaced)
@@ -218,7 +218,7 @@ def _of_the_past(
     index: SqliteIndex, asked: _Asked, candidates: Sequence[Candidate], request: Request, outcome: Outcome
 ) -> list[Candidate]:
     """The candidates as they stood, with what replaced the struck ones."""
-    from commonplace.search import past
+    from commonplace.search import as_of as past
 
     def allow(passages: set[int]) -> set[int]:
         covered = annotated.within(index, passages, asked.covered)
@@ -286,7 +286,7 @@ def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
     """The notes that the question and the request keep to."""
     covered = scope.of_collections(request.collections)
     if request.as_of is not None:
-        from commonplace.search import past
+        from commonplace.search import as_of as past
 
         covered &= past.cover(request.as_of, history=request.history)
     if not query.filters:
@@ -315,7 +315,7 @@ def _listed_past(
     index: SqliteIndex, kept: Sequence[Ranked], covered: Scope, request: Request
 ) -> list[Ranked]:
     """What is listed as it stood, nothing that is struck before what replaced it."""
-    from commonplace.search import past
+    from commonplace.search import as_of as past
 
     candidates = [item.candidate for item in kept]
     _, known = past.replaced(index, candidates, lambda _: set(), rest=request.as_of is None)
@@ -408,7 +408,7 @@ def struck(
     """What full text finds of struck text, for a question into the past; nothing for any other."""
     if not request.past:
         return {}
-    from commonplace.search import past
+    from commonplace.search import as_of as past
 
     return past.words(index, expression, weighed, covered, request.ranking.header)
 
@@ -444,9 +444,9 @@ def _is_refused(ranked: Sequence[Ranked], evidence: Evidence, request: Request) 
         return False
     if not evidence.semantic or evidence.query.wide > 0.5 or request.lines:
         return max((item.relevance for item in ranked), default=0.0) < ranking.gate(evidence)
-    from commonplace.search import gate
+    from commonplace.search import abstention
 
-    return gate.refuses(ranked, evidence)
+    return abstention.refuses(ranked, evidence)
 
 
 def _reranked(
@@ -470,10 +470,10 @@ def _updated(
     index: SqliteIndex, ranked: Sequence[Ranked], query: Query, outcome: Outcome
 ) -> Sequence[Ranked]:
     """The candidates with newer statements before older ones, if the question asks for a value."""
-    from commonplace.search import updates
+    from commonplace.search import recency
 
-    if not updates.asks_for_value(query):
+    if not recency.asks_for_value(query):
         return ranked
     with outcome.timed("updates"):
-        days = index.dates([item.candidate.id for item in ranked[: updates.HEAD]])
-        return updates.lift(ranked, query, days)
+        days = index.dates([item.candidate.id for item in ranked[: recency.HEAD]])
+        return recency.lift(ranked, query, days)

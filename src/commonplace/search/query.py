@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace import characters
-from commonplace.index import lexicon
-from commonplace.search import identifiers, stopwords
+from commonplace import language
+from commonplace.language import lexicon, stopwords
+from commonplace.search import identifiers
 
 if TYPE_CHECKING:
     from commonplace.search.filters import Filter
@@ -94,7 +94,7 @@ def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:
     """Parse whatever a person typed; `keys` looks up the front matter's, in lower case, if it matters."""
     text = clean(text)
     text, found = _filters(text, keys)
-    items = list(_items(characters.fold_signs(text)))  # filters hold names, which stay as they are
+    items = list(_items(language.fold_signs(text)))  # filters hold names, which stay as they are
     if any(item.operator for item in items):
         return _boolean(text, items)._replace(filters=found)
     unwanted = [item for item in items if item.negative]
@@ -134,7 +134,7 @@ def _alternatives(text: str, wanted: Sequence[_Item], unwanted: Sequence[_Item])
 def clean(text: str) -> str:
     """Replace what no text holds (NUL bytes, halves of surrogate pairs), fold wide letters, cut the rest."""
     text = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return characters.fold_width(text)[:MAX_CHARACTERS]
+    return language.fold_width(text)[:MAX_CHARACTERS]
 
 
 class _Item(NamedTuple):
@@ -287,7 +287,7 @@ def terms(text: str) -> list[str]:
     Stop words are dropped (unless there is nothing else), identifiers stand whole before their parts, CJK
     runs become bigrams.
     """
-    text = characters.compose(_POSSESSIVE.sub("", text))
+    text = language.compose(_POSSESSIVE.sub("", text))
     plain = text if text.isascii() else re.sub(lexicon.CJK_RUN, " ", text)
     wide = [bigram for run in lexicon.cjk_runs(text) for bigram in lexicon.bigrams(run)]
     found = dict.fromkeys([*identifiers.wholes(plain), *_words(plain), *stopwords.meaningful(wide)])
@@ -301,7 +301,7 @@ def _wide_share(words: str) -> float:
     """Share of CJK among the words of a text without those of every question, two characters a word."""
     if words.isascii():
         return 0.0
-    folded = characters.compose(words)
+    folded = language.compose(words)
     told = stopwords.without(folded)
     wide = sum(max(1.0, len(run) / 2) for run in lexicon.cjk_runs(told))
     latin = sum(word.lower() not in stopwords.ENGLISH for word in re.findall(r"[A-Za-z]+", told))
@@ -317,7 +317,7 @@ def _spellings(text: str) -> list[str]:
     """Other spellings of what a question names; a dialogue names too much."""
     if len(text) > DIALOGUE_CHARACTERS:
         return []
-    return identifiers.spellings(characters.compose(text))[:MAX_SPELLINGS]
+    return identifiers.spellings(language.compose(text))[:MAX_SPELLINGS]
 
 
 def _words(plain: str) -> Iterator[str]:

@@ -9,9 +9,9 @@ from commonplace.search import query
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Embedding
-    from commonplace.embedding.base import Embedder
-    from commonplace.embedding.current import CurrentModel
     from commonplace.index.store import Store
+    from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.embedding.selector import CurrentModel
     from commonplace.search.pipeline import Embed, Request
 
 OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
@@ -46,9 +46,9 @@ class QuestionModel:
         model = None if store.vectors.level() == 2 and not few else self.asked()
         if model is None:
             return None
-        from commonplace.embedding import configured
+        from commonplace.providers import opening
 
-        if few and not configured.is_remote(model):  # a question may wait for its own vector alone
+        if few and not opening.is_remote(model):  # a question may wait for its own vector alone
             store.catch_up(model)
         return None if store.vectors.level() == 2 else model
 
@@ -57,10 +57,10 @@ class QuestionModel:
         if model is None:
             return None
         if request.lines:
-            from commonplace.embedding import configured
+            from commonplace.providers import opening
             from commonplace.search import lines
 
-            patience_s = self._settings.query_deadline_s if configured.is_remote(model) else None
+            patience_s = self._settings.query_deadline_s if opening.is_remote(model) else None
             return lines.embedder(model, patience_s)
         if "cjk" in model.scripts:
             return lambda text, kind="query": model.embed([text], kind)[0]

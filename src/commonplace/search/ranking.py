@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from commonplace.chunking import turns
-from commonplace.index import lexicon
 from commonplace.index.sqlite import Candidate
+from commonplace.language import lexicon
+from commonplace.markdown import turns
 from commonplace.search import factors, fusion
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from commonplace.config.settings import Search
-    from commonplace.search.dated import Dated
+    from commonplace.search.temporal import Dated
 
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
@@ -228,7 +228,7 @@ def _near(candidate: Candidate, evidence: Evidence) -> float:
     """How near a candidate's day is to those that the question names, 0..1."""
     if evidence.days is None:
         return 0.0
-    from commonplace.search import dated
+    from commonplace.search import temporal as dated
 
     return dated.closeness(evidence.dates.get(candidate.id), evidence.days.spans)
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.errors import ConfigError
+from commonplace.base.errors import ConfigError
 from commonplace.search import query
 from commonplace.search.ranking import RankSettings
 from commonplace.search.reranking import MODEL_HEAD, Kind, Read, Reranker
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Settings
-    from commonplace.costs.accounts import Accounts
-    from commonplace.embedding.base import Embedder
     from commonplace.index.sqlite import Candidate
-    from commonplace.reranking.guarded import GuardedReranker
-    from commonplace.search.late import LateInteraction
+    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.search.late_interaction import LateInteraction
 
 
 class Readers:
@@ -75,7 +75,7 @@ class Readers:
         return read
 
     def _open(self, kind: Kind) -> GuardedReranker:
-        from commonplace.reranking.opening import LLM, open_reranker
+        from commonplace.providers.opening import LLM, open_reranker
 
         settings = self._settings
         if kind == "llm":
@@ -91,8 +91,8 @@ class Readers:
 
     def _locally(self) -> LateInteraction:
         if self._late is None:
-            from commonplace.embedding.tokens import TokenEmbedder
-            from commonplace.search.late import LateInteraction
+            from commonplace.providers.embedding.builtin import TokenEmbedder
+            from commonplace.search.late_interaction import LateInteraction
 
             self._late = LateInteraction(TokenEmbedder())
         return self._late
@@ -101,6 +101,6 @@ class Readers:
 def _is_bundled(model: Embedder | None) -> bool:
     if model is None:
         return False
-    from commonplace.embedding.builtin import BuiltinEmbedder
+    from commonplace.providers.embedding.builtin import BuiltinEmbedder
 
     return model.fingerprint == BuiltinEmbedder.fingerprint

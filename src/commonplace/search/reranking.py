@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from commonplace.index import lexicon
 from commonplace.index.sqlite import Candidate
+from commonplace.language import lexicon
 from commonplace.search.query import Query
 from commonplace.search.ranking import Ranked
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.index.sqlite import Source, SqliteIndex
-from commonplace.search import diversity, factors, places
+from commonplace.search import diversity, factors
+from commonplace.search import references as places
 from commonplace.search.diversity import Entry, Statement
 from commonplace.search.ranking import Ranked
 from commonplace.types.results import Factor, Hit, Place
@@ -16,7 +17,7 @@ from commonplace.types.results import Factor, Hit, Place
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.search.past import Successors
+    from commonplace.search.as_of import Successors
 
 SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
@@ -57,7 +58,7 @@ def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list
 
 def _in_order(chosen: Sequence[Statement], replaced: Successors) -> list[Statement]:
     """Statements with what replaces struck text before it again, whatever variety made of that."""
-    from commonplace.search import past
+    from commonplace.search import as_of
 
     shown = {one.shown.item.candidate.id: one for one in chosen}
     of_all = {other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others}
@@ -65,7 +66,7 @@ def _in_order(chosen: Sequence[Statement], replaced: Successors) -> list[Stateme
         own: [{of_all.get(other, other) for other in others} for others in places]
         for own, places in replaced.items()
     }
-    found = past.in_order([one.shown.item for one in chosen], known)
+    found = as_of.in_order([one.shown.item for one in chosen], known)
     return [
         shown[item.candidate.id]._replace(shown=shown[item.candidate.id].shown._replace(item=item))
         for item in found

@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from commonplace.index import lexicon
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.search import stopwords
+from commonplace.language import lexicon, stopwords
 from commonplace.search.query import Query
 
 # The ideal is made of this many of the question's rarest terms: a passage never holds all words of a long

@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import date
 from itertools import islice
 
+from commonplace.base.errors import NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.errors import NoteNotFound
 from commonplace.index.sqlite import DOCID, Key, NoteRow, SqliteIndex
 from commonplace.index.store import Store
-from commonplace.notes.excerpt import Reference, parse_reference
-from commonplace.notes.headings import atx
-from commonplace.search import places
+from commonplace.markdown.references import Reference, parse_reference
+from commonplace.markdown.structure import atx
+from commonplace.search import references
 from commonplace.types import Moment, Timeline
 
 MOST_ANCHORS = 50  # passages of a day or a whole note that are shown as the anchor
@@ -27,7 +27,7 @@ def around(store: Store, anchor: str, before: int, after: int) -> Timeline:
     if wanted_day := day(anchor.strip()):
         return Timeline(wanted_day, tuple(around_day(index, wanted_day, before, after)), stale)
     wanted = parse_reference(anchor)
-    key = places.key_of(store, places.find(store, wanted)[0])
+    key = references.key_of(store, references.find(store, wanted)[0])
     return Timeline(anchor, tuple(around_note(index, key, wanted, before, after)), stale)
 
 
@@ -57,7 +57,7 @@ def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, af
     A line without its end stands for itself, the first one for the whole note. Raises NoteNotFound for a
     note without a date and for one that is not indexed.
     """
-    shown = places.shown(*key)
+    shown = references.shown(*key)
     notes = _in_order(index, shown)
     own = [place for place, note in enumerate(notes) if (note.collection, note.path) == key]
     place = next((place for place in own if _holds(index, notes[place], wanted)), own[0] if own else None)
@@ -117,7 +117,7 @@ def _backwards(index: SqliteIndex, notes: Iterable[NoteRow]) -> Iterator[Moment]
 def _moments(index: SqliteIndex, notes: Iterable[NoteRow]) -> Iterator[Moment]:
     """The passages of notes that say something, read a note at a time."""
     for note in notes:
-        path = places.shown(note.collection, note.path)
+        path = references.shown(note.collection, note.path)
         for start, end, text, headings in index.passages_of(note):
             if not _is_structure(text, start):
                 yield Moment(path, start, end, str(note.date), headings, text, note.hash[:DOCID])

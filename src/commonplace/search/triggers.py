@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterable
 
-from commonplace import characters
-from commonplace.index import annotated, lexicon
+from commonplace import language
+from commonplace.index import annotated
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import SqliteIndex
-from commonplace.notes.redact import MARK
+from commonplace.language import lexicon
+from commonplace.redaction.redact import MARK
 
 _SEPARATORS = r"[,;，、；]"
 
@@ -34,7 +35,7 @@ def phrases(said: str) -> Iterable[str]:
 
 
 def _folded(text: str) -> str:
-    return " ".join(characters.compose(text).casefold().split())
+    return " ".join(language.compose(text).casefold().split())
 
 
 def _holds(text: str, phrase: str) -> bool:

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace import paths
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError
 from commonplace.config import credentials
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.errors import ConfigError
 
 TOKEN_VARIABLE = "COMMONPLACE_SERVER_TOKEN"  # noqa: S105 - a name
 # A name, an IPv4 address or an IPv6 address in brackets, perhaps a port: no user, path, zone or final dot.

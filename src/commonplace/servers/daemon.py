@@ -18,8 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from commonplace import atomic, installation, paths
-from commonplace.errors import ConfigError, NoteUnreadable
+from commonplace.base import atomic, installation, paths
+from commonplace.base.errors import ConfigError, NoteUnreadable
 
 DETACHED_VARIABLE = "COMMONPLACE_DETACHED"  # tells a server that whoever started it will not stay
 STATE, LOG, LOCK = "server.json", "server.log", "locks/serve.lock"

@@ -30,10 +30,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace import __version__
 from commonplace.servers import access, protocol
 from commonplace.servers.access import Access
-from commonplace.servers.elicitation import Questions
-from commonplace.servers.methods import METHODS
-from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Refusal
-from commonplace.servers.service import Service
+from commonplace.servers.methods import METHODS, Service
+from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Questions, Refusal
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Said
@@ -115,16 +113,15 @@ class Guard:
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
-                await _denial(denied)(scope, receive, noting)
+                bearer = {"www-authenticate": "Bearer"} if denied.status == 401 else {}
+                answer = JSONResponse({"error": denied.reason}, denied.status, headers=bearer)
+                await answer(scope, receive, noting)
         finally:
             took_ms = (time.perf_counter() - started) * 1000
-            self._record(f"{scope['method']} {_place(scope)} {status} {took_ms:.0f} ms")
-
-
-def _place(scope: Scope) -> str:
-    """What was asked for, as far as it is a name of ours: anything else may be somebody's words."""
-    path = scope["path"] if "route" in scope or scope["path"] in (ENDPOINT, HEALTH) else "-"
-    return f"{path} {scope[_METHOD]}" if _METHOD in scope else path
+            # What was asked for is recorded as far as it is a name of ours: all else may be somebody's words.
+            path = scope["path"] if "route" in scope or scope["path"] in (ENDPOINT, HEALTH) else "-"
+            method = f" {scope[_METHOD]}" if _METHOD in scope else ""
+            self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
 
 def _single(headers: Headers) -> Mapping[str, str]:
@@ -134,17 +131,15 @@ def _single(headers: Headers) -> Mapping[str, str]:
     return {**found, **dict.fromkeys(doubled, "@")}
 
 
-def _denial(denied: access.Denied) -> Response:
-    bearer = {"www-authenticate": "Bearer"} if denied.status == 401 else {}
-    return JSONResponse({"error": denied.reason}, denied.status, headers=bearer)
-
-
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # what a form of a foreign page can send is something else
         return JSONResponse({"error": "the content type must be application/json"}, 415)
-    if not _accepts_json(request.headers.get("accept", "")):
+    accepted = {
+        part.partition(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")
+    }
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
         return JSONResponse({"error": "answers are application/json; accept it"}, 406)
     try:
         body = await _body(request)
@@ -224,11 +219,6 @@ async def _events(
                 return
     finally:
         over.set()
-
-
-def _accepts_json(header: str) -> bool:
-    kinds = {part.partition(";")[0].strip().lower() for part in header.split(",")}
-    return bool(kinds & {"", "*/*", "application/*", "application/json"})
 
 
 async def _body(request: Request) -> bytes | None:

@@ -15,15 +15,14 @@ from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from commonplace.servers import protocol
-from commonplace.servers.elicitation import Questions
 from commonplace.servers.methods import METHODS, QUICK
-from commonplace.servers.protocol import Connection, Refusal
+from commonplace.servers.protocol import Connection, Questions, Refusal
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from commonplace.agent.answers import Said
-    from commonplace.servers.service import Service
+    from commonplace.servers.methods import Service
 
 LONGEST = 4 << 20  # bytes of a line; a query or an entry has some thousand
 WORKERS = 4

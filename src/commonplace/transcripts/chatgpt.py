@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Conversation, Value
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 _SPOKEN = frozenset({"text", "multimodal_text"})
 _HIDDEN = "is_visually_hidden_from_conversation"

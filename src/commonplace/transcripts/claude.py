@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Conversation, Value
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 
 def knows(value: Value) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 _EVENTS = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "leafUuid", "messageId"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 _EVENTS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})

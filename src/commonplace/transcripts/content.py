@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 Value = Mapping[str, object]
 _TEXTS = frozenset({"text", "input_text", "output_text"})

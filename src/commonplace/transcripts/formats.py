@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from commonplace.transcripts import chatgpt, claude, claude_code, codex, nanobot, openai, openclaw, ours
 from commonplace.transcripts.content import Conversation, Value
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 AUTO = "auto"
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from commonplace.transcripts import openai
 from commonplace.transcripts.content import Value
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 
 def knows(value: Value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, and often there

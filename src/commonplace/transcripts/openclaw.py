@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 
 def knows(value: Value) -> bool:

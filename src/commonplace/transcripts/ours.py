@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import cast, get_args
 
 from commonplace.transcripts import lines
-from commonplace.types.conversation import Call, Speaker, Turn
+from commonplace.types.events import Call, Speaker, Turn
 
 SPEAKERS: tuple[Speaker, ...] = get_args(Speaker)
 # JSON leaves these as they are, and some readers take them for the end of a line.
@@ -25,11 +25,15 @@ def line(turn: Turn) -> bytes:
         content["answers"] = turn.answers
     if turn.tool:
         content["tool"] = turn.tool
-    text = json.dumps(content, ensure_ascii=False)
+    return encoded(content) + b"\n"
+
+
+def encoded(value: object) -> bytes:
+    """Return a JSON value on one line for any reader."""
     try:
-        return text.translate(_BREAKS).encode() + b"\n"
+        return json.dumps(value, ensure_ascii=False).translate(_BREAKS).encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can hold
-        return json.dumps(content).encode() + b"\n"
+        return json.dumps(value).encode()
 
 
 def parsed(raw: bytes) -> object:

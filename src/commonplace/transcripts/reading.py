@@ -17,16 +17,16 @@ from itertools import chain, islice
 from posixpath import basename, splitext
 from typing import IO, NamedTuple, cast
 
-from commonplace.errors import NoteUnreadable
-from commonplace.notes.layout import date_of
-from commonplace.notes.redact import redact
-from commonplace.paths import shown
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.paths import shown
+from commonplace.markdown.names import date_of
+from commonplace.redaction.redact import redact
 from commonplace.transcripts import content, formats, lines, ours
 from commonplace.transcripts.content import Conversation, Value
 from commonplace.transcripts.formats import Format
 from commonplace.transcripts.rendering import Pen, clean
 from commonplace.types import Heading, Note
-from commonplace.types.conversation import Turn
+from commonplace.types.events import Turn
 
 _HEAD = 200  # values from which a format is told
 _HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is told

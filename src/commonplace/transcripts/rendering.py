@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from commonplace.notes.redact import redact, strip_private
+from commonplace.redaction.redact import redact, strip_private
 from commonplace.transcripts import content
 from commonplace.transcripts.injected import without_injected
-from commonplace.types.conversation import Call, Turn
+from commonplace.types.events import Call, Turn
 
 VERSION = "1"  # of what lines look like; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `chunking.turns` knows these for speakers

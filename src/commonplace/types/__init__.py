@@ -1,7 +1,7 @@
 """The values that travel between layers: frozen, slotted, no behaviour beyond derived attributes.
 
-Making a dataclass costs most of a millisecond, so a search loads only those it returns; names are imported
-from here as if they all stood in one module.
+A dataclass takes most of a millisecond to make, so a search loads the module of its own results alone. Names
+are imported from here; the table below says which module defines each.
 """
 
 from __future__ import annotations
@@ -9,139 +9,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from commonplace.types.conversation import (
-        Call,
-        CompactionEvent,
-        MessageEvent,
-        SessionEvent,
-        Speaker,
-        ToolExecution,
-        Turn,
-    )
-    from commonplace.types.corrections import Confirmed, Corrected
-    from commonplace.types.entries import Entry, Provenance, Writer
-    from commonplace.types.erasure import Erased, Erasure, Selection, Trace, Unreachable
-    from commonplace.types.findings import Finding, State
-    from commonplace.types.listings import Gathered, Moment, NoteInfo, Timeline
-    from commonplace.types.notes import Heading, Note, NoteKind, Passage, Section
-    from commonplace.types.reports import (
-        CollectionInfo,
-        Estimate,
-        Excerpt,
-        FileFailure,
-        Recall,
-        Status,
-        SyncReport,
-        Written,
-    )
-    from commonplace.types.results import LEVEL_NAMES, Factor, Hit, Level, Mode, Place, SearchResult
-    from commonplace.types.revisions import (
-        About,
-        Change,
-        ChangedFile,
-        Run,
-        RunKind,
-        RunState,
-    )
-    from commonplace.types.statements import Cited, Statement
-    from commonplace.types.usage import NoteUse, Unanswered, Usage, UsageDay
-
-__all__ = [
-    "LEVEL_NAMES",
-    "About",
-    "Call",
-    "Change",
-    "ChangedFile",
-    "Cited",
-    "CollectionInfo",
-    "CompactionEvent",
-    "Confirmed",
-    "Corrected",
-    "Entry",
-    "Erased",
-    "Erasure",
-    "Estimate",
-    "Excerpt",
-    "Factor",
-    "FileFailure",
-    "Finding",
-    "Gathered",
-    "Heading",
-    "Hit",
-    "Level",
-    "MessageEvent",
-    "Mode",
-    "Moment",
-    "Note",
-    "NoteInfo",
-    "NoteKind",
-    "NoteUse",
-    "Passage",
-    "Place",
-    "Provenance",
-    "Recall",
-    "Run",
-    "RunKind",
-    "RunState",
-    "SearchResult",
-    "Section",
-    "Selection",
-    "SessionEvent",
-    "Speaker",
-    "State",
-    "Statement",
-    "Status",
-    "SyncReport",
-    "Timeline",
-    "ToolExecution",
-    "Trace",
-    "Turn",
-    "Unanswered",
-    "Unreachable",
-    "Usage",
-    "UsageDay",
-    "Writer",
-    "Written",
-]
+    from commonplace.types.changes import *  # noqa: F403
+    from commonplace.types.events import *  # noqa: F403
+    from commonplace.types.notes import *  # noqa: F403
+    from commonplace.types.reports import *  # noqa: F403
+    from commonplace.types.results import *  # noqa: F403
 
 _MODULES = {
-    "conversation": {
-        "Call",
-        "CompactionEvent",
-        "MessageEvent",
-        "SessionEvent",
-        "Speaker",
-        "ToolExecution",
-        "Turn",
-    },
-    "corrections": {"Confirmed", "Corrected"},
-    "entries": {"Entry", "Provenance", "Writer"},
-    "erasure": {"Erased", "Erasure", "Selection", "Trace", "Unreachable"},
-    "findings": {"Finding", "State"},
-    "listings": {"Gathered", "Moment", "NoteInfo", "Timeline"},
-    "notes": {"Heading", "Note", "NoteKind", "Passage", "Section"},
-    "results": {"LEVEL_NAMES", "Factor", "Hit", "Level", "Mode", "Place", "SearchResult"},
-    "reports": {
-        "CollectionInfo",
-        "Estimate",
-        "Excerpt",
-        "FileFailure",
-        "Recall",
-        "Status",
-        "SyncReport",
-        "Written",
-    },
-    "revisions": {"About", "Change", "ChangedFile", "Run", "RunKind", "RunState"},
-    "statements": {"Cited", "Statement"},
-    "usage": {"NoteUse", "Unanswered", "Usage", "UsageDay"},
+    "results": "LEVEL_NAMES Factor Hit Level Mode Place SearchResult",
+    "notes": "Cited Heading Note NoteKind Passage Section Statement",
+    "events": "Call CompactionEvent MessageEvent SessionEvent Speaker ToolExecution Turn",
+    "changes": (
+        "About Change ChangedFile Confirmed Corrected Entry Erased Erasure Provenance Run RunKind RunState"
+        " Selection Trace Unreachable Writer"
+    ),
+    "reports": (
+        "CollectionInfo Estimate Excerpt FileFailure Finding Gathered Moment NoteInfo NoteUse Recall State"
+        " Status SyncReport Timeline Unanswered Usage UsageDay Written"
+    ),
 }
+__all__ = sorted(name for names in _MODULES.values() for name in names.split())
 
 
 def __getattr__(name: str) -> object:
-    """Import a name's module when the name is first used."""
+    """Import the module of a name when the name is first used."""
     from importlib import import_module
 
     for module, names in _MODULES.items():
-        if name in names:
+        if name in names.split():
             return getattr(import_module(f"commonplace.types.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def cite(path: str, start_line: int, end_line: int) -> str:
+    """Return `path#L12-L18`, or `path#L12` for a single line."""
+    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")

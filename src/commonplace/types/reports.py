@@ -1,14 +1,16 @@
-"""What the other calls give back: recall, reading, writing, keeping up."""
+"""What the other calls give back: recall, reading, writing, keeping up, use, an examination."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from commonplace.types import cite
 from commonplace.types.results import Hit, Level
 
 if TYPE_CHECKING:
-    from commonplace.types.statements import Cited
+    from commonplace.types.notes import Cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Excerpt:
     total_lines: int
     docid: str
 
+    JSON: ClassVar = "path docid start_line end_line total_lines lines"
+
     @property
     def end_line(self) -> int:
         """1-based last line shown."""
@@ -54,7 +58,7 @@ class Excerpt:
 class Written:
     """Where `remember` put an entry, and which kinds of secrets were redacted from it.
 
-    `contradicts` is what the notes say otherwise of the same thing; nothing was changed for it. `warnings`
+    `near` are the nearest statements that stand already; nothing was changed for them. `warnings`
     say which lines another program has overwritten since the last write, and where the copies are.
     """
 
@@ -62,7 +66,7 @@ class Written:
     start_line: int
     end_line: int
     redacted: tuple[str, ...] = ()
-    contradicts: tuple[Cited, ...] = ()
+    near: tuple[Cited, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -90,6 +94,16 @@ class SyncReport:
     rebuilt: str | None = None
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
+
+    JSON: ClassVar = (
+        "added changed moved removed unchanged failed embedded reused pending rebuilt warnings"
+        " seconds=shown_seconds"
+    )
+
+    @property
+    def shown_seconds(self) -> float:
+        """The seconds as they are shown: to three places."""
+        return round(self.seconds, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +153,160 @@ class Status:
     index_bytes: int
     model: str
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoteInfo:
+    """A note as a listing shows it; `size` is in bytes."""
+
+    path: str
+    collection: str
+    title: str
+    date: str | None
+    size: int
+    lines: int
+    docid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Several notes read at once, and which were not, each with the reason; `unfit` lacked room alone."""
+
+    excerpts: tuple[Excerpt, ...]
+    left_out: tuple[FileFailure, ...] = ()
+    unfit: frozenset[str] = frozenset()
+
+    JSON: ClassVar = "notes=excerpts left_out=shown_left_out"
+
+    @property
+    def shown_left_out(self) -> list[dict[str, str]]:
+        """What was left out as it is shown: by its reference."""
+        return [{"reference": one.path, "reason": one.reason} for one in self.left_out]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A passage of a dated note; `is_anchor` where it is what was asked about."""
+
+    path: str
+    start_line: int
+    end_line: int
+    date: str
+    headings: tuple[str, ...]
+    text: str
+    docid: str
+    is_anchor: bool = False
+
+    JSON: ClassVar = "path start_line end_line date headings text docid is_anchor citation"
+
+    @property
+    def citation(self) -> str:
+        """`path#L12-L18`, or `path#L12` for a single line."""
+        return cite(self.path, self.start_line, self.end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What surrounds an anchor in time, in order of date and place; `stale` as in a search."""
+
+    anchor: str
+    moments: tuple[Moment, ...]
+    stale: int = 0
+
+    JSON: ClassVar = "anchor stale moments"
+
+
+@dataclass(frozen=True, slots=True)
+class UsageDay:
+    """What was asked and read on one day (YYYY-MM-DD, here)."""
+
+    date: str
+    searches: int = 0
+    recalls: int = 0
+    gets: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NoteUse:
+    """How many questions found a note, and how many of those were followed by a `get` of it."""
+
+    path: str
+    found: int
+    opened: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A question that found nothing, without secrets and private parts: how often, and on which day last."""
+
+    question: str
+    times: int
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the record of a workspace says of some days.
+
+    `since` is the day it begins, None for an empty one. `answered` questions had a hit, `opened` ones a hit
+    that `get` read within half an hour. `opened_ranks` says where those hits stood: how many at each rank.
+    `tokens` were given, `all_tokens` would have been read with all notes each time. `levels` counts the
+    questions that each level answered. `never_found` holds notes that no question found since the record
+    began, of those not changed since. `missed` could not be recorded.
+    """
+
+    recording: bool
+    store: str
+    since: str | None = None
+    days: tuple[UsageDay, ...] = ()
+    answered: int = 0
+    opened: int = 0
+    opened_ranks: Mapping[int, int] | None = None
+    median_ms: float = 0.0
+    tokens: int = 0
+    all_tokens: int = 0
+    levels: Mapping[int, int] | None = None
+    most_found: tuple[NoteUse, ...] = ()
+    most_opened: tuple[NoteUse, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
+    never_found: tuple[NoteInfo, ...] = ()
+    missed: int = 0
+
+    JSON: ClassVar = (
+        "recording store since days answered opened opened_ranks median_ms tokens all_tokens levels"
+        " most_found most_opened unanswered never_found missed questions reciprocal_rank=shown_rank"
+    )
+
+    @property
+    def questions(self) -> int:
+        """How many searches and recalls there were."""
+        return sum(day.searches + day.recalls for day in self.days)
+
+    @property
+    def reciprocal_rank(self) -> float:
+        """The mean of 1/rank over the questions with an opened hit: 1 where it was always the first."""
+        ranks = self.opened_ranks or {}
+        return sum(count / rank for rank, count in ranks.items()) / max(1, sum(ranks.values()))
+
+    @property
+    def shown_rank(self) -> float:
+        """That mean as it is shown: to four places."""
+        return round(self.reciprocal_rank, 4)
+
+
+State = Literal["ok", "warning", "wrong", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found. `check` is `group.name`; `told` and `remedy` are one line each."""
+
+    check: str
+    state: State
+    told: str
+    remedy: str = ""
+
+    @property
+    def group(self) -> str:
+        """The group that the check belongs to."""
+        return self.check.partition(".")[0]

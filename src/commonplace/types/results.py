@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
-from commonplace import estimates
+from commonplace.base import tokens as estimates
+from commonplace.types import cite
 
 Level = Literal[0, 1, 2, 3]
 Mode = Literal["hybrid", "lexical", "semantic"]
@@ -25,11 +26,6 @@ class Factor:
     name: str
     value: float
     note: str = ""
-
-
-def cite(path: str, start_line: int, end_line: int) -> str:
-    """Return `path#L12-L18`, or `path#L12` for a single line."""
-    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")
 
 
 class Place(NamedTuple):
@@ -72,6 +68,26 @@ class Hit:
     others: tuple[Place, ...] = ()
     until: str | None = None
 
+    JSON: ClassVar = (
+        "path start_line end_line score=shown_score title headings date collection docid citation contexts"
+        " labels until tokens text also=shown_others"
+    )
+
+    @property
+    def shown_score(self) -> float:
+        """The score as it is shown: to four places."""
+        return round(self.score, 4)
+
+    @property
+    def shown_others(self) -> list[dict[str, object]]:
+        """The other places as they are shown: with their citations."""
+        return [{**place._asdict(), "citation": place.citation} for place in self.others]
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the text is."""
+        return estimates.about(self.text)
+
     @property
     def standing(self) -> tuple[str, ...]:
         """The labels, `struck` with the day on which that was."""
@@ -104,4 +120,4 @@ class SearchResult:
     @property
     def tokens(self) -> int:
         """About how many tokens the text of the hits is."""
-        return sum(estimates.about(hit.text) for hit in self.hits)
+        return sum(hit.tokens for hit in self.hits)

@@ -1,0 +1,210 @@
+"""One SQLite file that many processes write to: opening, transactions, errors. What is in it, others know."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from commonplace.base import paths
+from commonplace.base.connection import SIDE_FILES, connect, refusal, shortage
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.paths import Workspace
+from commonplace.base.root import Unsafe
+
+BUSY_S = 10.0
+DAMAGED = "damaged; delete it to begin anew"  # reason of a NoteUnreadable
+SHORT_LOG = 1 << 19  # bytes of a log that may be left behind: whoever opens the file next reads them all
+PATIENCE_S = 5.0  # for the readers of a file to end, before it is written anew
+_PAUSE_S = 0.01
+
+
+class Database:
+    """An open file, safe to share between threads and carried over a fork; made when it is first needed."""
+
+    def __init__(self, path: Path, tables: str, *, busy_s: float = BUSY_S, hurried: bool = False) -> None:
+        """Name the file; `tables` are statements that do nothing where the tables are there.
+
+        `busy_s` is how long a writer waits for others. One who is `hurried` leaves a short log behind when
+        the file is closed: writing it back waits for the disk.
+        """
+        self.path = path
+        self._tables = tables
+        self._busy_s, self._hurried = busy_s, hurried
+        self._lock = threading.RLock()
+        self._connection: apsw.Connection | None = None
+        self._process = 0
+        self._left: list[apsw.Connection] = []  # of the process this one was forked from: not ours to close
+
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """Hold the one write transaction of all processes: all of it or nothing. Raises NoteUnreadable."""
+        with self._lock, translated(self.path):
+            connection = self._open()
+            _patiently(connection, "BEGIN IMMEDIATE", self._busy_s)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    with suppress(apsw.Error):
+                        connection.execute("ROLLBACK")
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Read without waiting for whoever writes. Raises NoteUnreadable."""
+        with self._lock, translated(self.path):
+            yield self._open()
+
+    def close(self) -> None:
+        """Close the file; it is opened again when it is needed."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None and self._process == os.getpid():
+                connection.close()
+
+    def remove(self) -> None:
+        """Delete the file with its side files; it is made again when it is needed."""
+        self.close()
+        root = paths.root_of(self.path)
+        for suffix in ("", *SIDE_FILES):
+            with suppress(OSError):
+                root.unlink(f"{self.path}{suffix}")
+
+    def _open(self) -> apsw.Connection:
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        if self._connection is not None:
+            self._left.append(self._connection)
+        with ExitStack() as stack:
+            connection = connect(paths.root_of(self.path), self.path, make=True)
+            stack.callback(connection.close)
+            connection.set_busy_timeout(int(self._busy_s * 1000))
+            _patiently(connection, "PRAGMA journal_mode=wal", self._busy_s)
+            connection.execute("PRAGMA synchronous=normal")
+            if self._hurried and self._log_bytes() < SHORT_LOG:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT", self._busy_s)
+            stack.pop_all()
+        self._connection, self._process = connection, os.getpid()
+        return connection
+
+    def _log_bytes(self) -> int:
+        try:
+            return os.path.getsize(f"{self.path}-wal")
+        except OSError:
+            return 0
+
+
+def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a file of the workspace lies: at `own`, or in the user's cache where that is read-only."""
+    folder = workspace.derived if workspace.derived.exists() else workspace.root
+    if os.access(folder, os.W_OK):
+        return own
+    return paths.fallback_index(workspace.root, environ).with_name(own.name)
+
+
+def shrink(connection: apsw.Connection) -> None:
+    """Give back the room of what was deleted, as far as nobody else is reading."""
+    with suppress(apsw.BusyError, apsw.LockedError):
+        for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+            connection.execute(statement).fetchall()
+
+
+def prune(
+    path: Path, table: str, find: Callable[[apsw.Connection], Iterable[bytes]], *, change: bool
+) -> int:
+    """Delete the rows of a cache whose keys `find` returns; return how many there are.
+
+    Nothing is left of them in the file. A damaged cache goes whole and counts as one row. Without `change`
+    rows are only counted. Raises NoteUnreadable.
+    """
+    if not paths.root_of(path).is_file(path):
+        return 0
+    database = Database(path, "")
+    try:
+        with database.reading() as connection:
+            keys = [(key,) for key in find(connection)]
+        if change:
+            if keys:
+                with database.transaction() as connection:
+                    connection.execute("PRAGMA secure_delete=ON")
+                    connection.executemany(f"DELETE FROM {table} WHERE key = ?", keys)
+            with database.reading() as connection:
+                compact(connection, path)
+        return len(keys)
+    except NoteUnreadable as error:
+        if error.reason != DAMAGED:
+            raise
+        if change:
+            database.remove()
+        return 1
+    finally:
+        database.close()
+
+
+def compact(connection: apsw.Connection, path: Path) -> None:
+    """Write a file anew without the bytes of deleted rows, and empty its log.
+
+    Raises NoteUnreadable where other programs go on reading it.
+    """
+    until = time.monotonic() + PATIENCE_S
+    for pragma in ("temp_store=memory", "secure_delete=ON"):  # a temporary file would be one more copy
+        connection.execute(f"PRAGMA {pragma}").fetchall()
+    while True:
+        try:
+            connection.execute("VACUUM")
+            busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+        except (apsw.BusyError, apsw.LockedError):
+            busy = True
+        if not busy:
+            return
+        if time.monotonic() > until:
+            reason = (
+                "another program reads it, so what was deleted is still in the file; end that and try again"
+            )
+            raise NoteUnreadable(paths.shown(path), reason)
+        time.sleep(5 * _PAUSE_S)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors, and those of opening its file, into ours."""
+    try:
+        yield
+    except OSError as error:
+        remedy = "; remove it" if isinstance(error, Unsafe) else ""
+        reason = shortage(error) or f"{paths.reason(error)}{remedy}"
+        raise NoteUnreadable(paths.shown(path), reason) from error
+    except UnicodeDecodeError as error:  # we wrote UTF-8
+        raise NoteUnreadable(paths.shown(path), DAMAGED) from error
+    except apsw.Error as error:
+        if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+            reason = DAMAGED
+        elif isinstance(error, apsw.BusyError | apsw.LockedError):
+            reason = "locked by another process; try again"
+        else:
+            refused = refusal(paths.root_of(path), path, error)
+            reason = refused or str(error) or type(error).__name__
+        raise NoteUnreadable(paths.shown(path), reason) from error
+
+
+def _patiently(connection: apsw.Connection, statements: str, busy_s: float) -> None:
+    """Run statements that SQLite may refuse without waiting, as it does while a file is new or recovered."""
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute(statements).fetchall()
+        except apsw.BusyError:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return

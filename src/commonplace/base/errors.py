@@ -1,0 +1,145 @@
+"""The errors callers may see; everything raised on purpose derives from one root.
+
+::
+
+    CommonplaceError
+    ├── ConfigError            a setting or a flag: key, what is wrong, what is allowed
+    ├── WorkspaceNotFound      no workspace at or above a folder
+    ├── NoteNotFound           no such note or line: the path and near misses
+    ├── OutsideRoots           a path that leaves the workspace and its collections
+    ├── UnknownCollection      a collection nobody added: the name and the known ones
+    ├── NoteUnreadable         a file that cannot be read or written: path and reason
+    ├── PreviewOutdated        what was previewed is not what stands there now: the paths that differ
+    ├── IndexUnavailable       the index cannot be opened, written or repaired
+    ├── ProviderError          an embedding or language model failed: provider, permanent, retry_after_s
+    ├── BudgetExceeded         a call would pass a cap of the owner's: key, cap, spent, asked
+    └── MissingExtra           an optional dependency is not installed: feature, extra
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CommonplaceError(Exception):
+    """Root of every error raised on purpose; its text is one line with the remedy."""
+
+
+class ConfigError(CommonplaceError):
+    """A setting, flag or name that is not allowed."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key = key
+
+
+class WorkspaceNotFound(CommonplaceError):
+    """No workspace at or above a folder."""
+
+    def __init__(self, start: str) -> None:
+        super().__init__(f"no workspace at or above {start}; make one with `commonplace init`")
+        self.start = start
+
+
+class NoteNotFound(CommonplaceError):
+    """No note, passage or line where one was asked for."""
+
+    def __init__(self, path: str, suggestions: Sequence[str] = (), reason: str = "no such note") -> None:
+        hint = f"; did you mean {', '.join(suggestions)}?" if suggestions else ""
+        super().__init__(f"{path}: {reason}{hint}")
+        self.path = path
+        self.suggestions = tuple(suggestions)
+
+
+class OutsideRoots(CommonplaceError):
+    """A path that leaves the workspace and its collections."""
+
+    def __init__(self, path: str, reason: str = "lies outside the workspace and its collections") -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+
+
+class UnknownCollection(CommonplaceError):
+    """A collection that nobody added."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"unknown collection {name!r}; known: {', '.join(known) or 'none'}")
+        self.name = name
+        self.known = tuple(known)
+
+
+class NoteUnreadable(CommonplaceError):
+    """A file that cannot be read or written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class PreviewOutdated(CommonplaceError):
+    """What was previewed, and perhaps confirmed, is not what stands there now; nothing was changed."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        shown = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+        super().__init__(f"{shown}: changed since the preview, so nothing was done; look again")
+        self.paths = tuple(paths)
+
+
+class IndexUnavailable(CommonplaceError):
+    """The index cannot be opened, written or repaired; the notes themselves are untouched."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"index {path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class ProviderError(CommonplaceError):
+    """An embedding or language model failed.
+
+    `permanent` says that asking again will not help until somebody changes something (a wrong key, an unknown
+    model, a quota used up); `retry_after_s` is what the provider asked to wait, `status` its HTTP status.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        retry_after_s: float | None = None,
+        *,
+        permanent: bool = False,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(f"{provider}: {message}")
+        self.provider = provider
+        self.retry_after_s = retry_after_s
+        self.permanent = permanent
+        self.status = status
+
+
+class BudgetExceeded(CommonplaceError):
+    """A call that would pass a cap the owner set; nothing was asked and nothing spent.
+
+    `key` is the setting of the cap, `cap` its value, `spent` what is spent or reserved under it, `asked` the
+    most that this call could add; tokens or US dollars, as the key says.
+    """
+
+    def __init__(self, key: str, message: str, *, cap: float = 0, spent: float = 0, asked: float = 0) -> None:
+        super().__init__(f"{key}: {message}")
+        self.key = key
+        self.cap = cap
+        self.spent = spent
+        self.asked = asked
+
+
+class MissingExtra(CommonplaceError):
+    """An optional dependency is not installed; `remedy` is the command that installs it here."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        from commonplace.base import installation
+
+        self.feature = feature
+        self.extra = extra
+        self.remedy = installation.add_extra(extra)
+        super().__init__(f"{feature} needs an extra: {self.remedy or extra}")

@@ -1,0 +1,128 @@
+"""Where this program is installed: its Python, the command that adds a library to it, its clone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+DISTRIBUTION = "commonplace-memory"  # `commonplace` is somebody else's package on PyPI
+_MARKER = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+
+
+def add_extra(extra: str) -> str:
+    """Return the command that installs what an extra asks for; empty for an extra that is not ours."""
+    needed = requirements(extra)
+    return add(needed) if needed else ""
+
+
+def requirements(extra: str) -> list[str]:
+    """Return what an extra asks for, `name>=least,<limit`, as the metadata of this distribution says."""
+    from importlib import metadata
+
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:  # run from its source, never installed
+        return _declared(extra)
+    parts = [line.partition(";") for line in lines]
+    return [_ordered(need) for need, _, marker in parts if (m := _MARKER.search(marker)) and m[1] == extra]
+
+
+def _declared(extra: str) -> list[str]:
+    """What pyproject.toml of the clone says of an extra."""
+    import tomllib
+
+    folder = checkout()
+    if folder is None:
+        return []
+    table = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+    return list(table["project"]["optional-dependencies"].get(extra, ()))
+
+
+def _ordered(requirement: str) -> str:
+    """A requirement with its lower bound first, as people write it: metadata sort them as text."""
+    name, rest = re.fullmatch(r"\s*([\w.\-\[\]]+)\s*(.*?)\s*", requirement, re.DOTALL).groups()  # type: ignore[union-attr]
+    return name + ",".join(sorted((part.strip() for part in rest.strip("()").split(",")), reverse=True))
+
+
+def add(needed: Sequence[str], *, again: bool = False) -> str:
+    """Return the command that installs requirements into the environment of this program.
+
+    `again` replaces what is installed. pip where the environment has it; otherwise uv, which makes
+    environments without pip; pipx for an environment of its own, which forgets what pip put there.
+    """
+    from importlib.util import find_spec
+
+    words = " ".join(map(shlex.quote, needed))
+    python, prefix = shlex.quote(sys.executable), Path(sys.prefix)
+    pip = f"{python} -m pip install {'--force-reinstall ' if again else ''}{words}"
+    if (prefix / "pipx_metadata.json").is_file():
+        return f"pipx inject {'--force ' if again else ''}{shlex.quote(prefix.name)} {words}"
+    if find_spec("pip") is not None:
+        return pip
+    if _made_by_uv(prefix) or find_spec("ensurepip") is None:
+        return f"uv pip install --python {python} {'--reinstall ' if again else ''}{words}"
+    return f"{python} -m ensurepip && {pip}"
+
+
+def _made_by_uv(prefix: Path) -> bool:
+    try:
+        return re.search(r"^uv =", (prefix / "pyvenv.cfg").read_text("utf-8"), re.MULTILINE) is not None
+    except OSError:
+        return False
+
+
+def reinstall() -> str:
+    """Return the command that installs this program again, from where it came."""
+    folder, prefix = checkout(), Path(sys.prefix)
+    if (prefix / "pipx_metadata.json").is_file():
+        return f"pipx reinstall {shlex.quote(prefix.name)}"
+    if folder is not None:
+        return add(["-e", os.fspath(folder)], again=True)
+    return add([_origin() or DISTRIBUTION], again=True)
+
+
+def _origin() -> str:
+    """The address this program was installed from, as its installer noted (PEP 610); empty for an index."""
+    import json
+    from importlib import metadata
+
+    try:
+        noted = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    version_control = noted.get("vcs_info", {}).get("vcs")
+    url = str(noted.get("url", ""))
+    return f"{version_control}+{url}" if version_control else url
+
+
+def python(*arguments: str) -> list[str]:
+    """Return what starts this Python, with `environment()`, importing nothing from the current folder."""
+    return [sys.executable, "-P", *arguments]
+
+
+def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return an environment without what a Python would import from the folder it is started in.
+
+    An empty entry of PYTHONPATH stands for that folder; a relative one leads elsewhere from another folder.
+    """
+    values = dict(os.environ if environ is None else environ)
+    entries = values.pop("PYTHONPATH", "").split(os.pathsep)
+    places = os.pathsep.join(os.path.abspath(entry) for entry in entries if entry)
+    return {**values, "PYTHONPATH": places} if places else values
+
+
+def checkout() -> Path | None:
+    """Return the clone that this program is imported from, or None where it is installed on its own."""
+    package = Path(os.path.realpath(__file__)).parent.parent
+    folder = package.parent.parent
+    if package.parent.name != "src":
+        return None
+    try:
+        declared = (folder / "pyproject.toml").read_text("utf-8")
+    except OSError:
+        return None
+    return folder if re.search(rf'^name = "{DISTRIBUTION}"$', declared, re.MULTILINE) else None

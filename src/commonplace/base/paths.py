@@ -1,0 +1,485 @@
+"""Every location in one place: the workspace, its derived files, the user's folders, and the roots."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, OutsideRoots, WorkspaceNotFound
+from commonplace.base.root import LIMIT, OWN_FOLDER, Root, Unsafe, is_hidden, kind
+from commonplace.base.signature import KEY_FILE, is_kept, load_keys
+
+if TYPE_CHECKING:
+    from datetime import date
+
+APPLICATION = "commonplace"
+WORKSPACE_VARIABLE = "COMMONPLACE_WORKSPACE"
+MEMORY_FILE = "MEMORY.md"
+MEMORY_FOLDER = "memory"
+DERIVED_FOLDER = OWN_FOLDER
+SETTINGS_FILE = "commonplace.toml"
+_DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
+
+
+class Workspace:
+    """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
+
+    __slots__ = ("root",)
+
+    def __init__(self, root: Path) -> None:
+        # Absolute, since a relative path means something else to `Root`: one below the root.
+        self.root = Path(os.path.abspath(root))
+
+    @property
+    def files(self) -> Root:
+        """The door to all files of the workspace."""
+        return Root(self.root)
+
+    @property
+    def memory_file(self) -> Path:
+        """The long-term memory: MEMORY.md, or memory/MEMORY.md where only that one exists."""
+        outer = self.root / MEMORY_FILE
+        inner = self.memory_dir / MEMORY_FILE
+        return inner if not os.path.lexists(outer) and inner.is_file() else outer
+
+    @property
+    def memory_dir(self) -> Path:
+        """The folder of daily notes."""
+        return self.root / MEMORY_FOLDER
+
+    def daily(self, day: date) -> Path:
+        """Return the daily note of `day`, whether it exists or not."""
+        return self.memory_dir / f"{day:%Y-%m-%d}.md"
+
+    @property
+    def derived(self) -> Path:
+        """The folder of what is ours: the index and the locks, which can be made again, and two records."""
+        return self.root / DERIVED_FOLDER
+
+    @property
+    def index(self) -> Path:
+        """The index, where the workspace can be written to."""
+        return self.derived / "index.sqlite"
+
+    @property
+    def ledger(self) -> Path:
+        """The record of calls to models, where the workspace can be written to."""
+        return self.derived / "ledger.sqlite"
+
+    @property
+    def usage(self) -> Path:
+        """The record of questions and what was opened, where the workspace can be written to."""
+        return self.derived / "usage.sqlite"
+
+    @property
+    def pending(self) -> Path:
+        """The folder of marks that say how far each session is summed up."""
+        return self.derived / "pending"
+
+    @property
+    def spool(self) -> Path:
+        """The folder of entries that wait to be written into notes."""
+        return self.derived / "spool"
+
+    @property
+    def history(self) -> Path:
+        """The folder of generated changes, each with the bytes before and after it."""
+        return self.derived / "history"
+
+    @property
+    def consolidated(self) -> Path:
+        """The record of the last consolidation, even if it changed nothing."""
+        return self.derived / "consolidated.json"
+
+    @property
+    def erasing(self) -> Path:
+        """The folder of what is being forgotten: a note for each, until nothing of it is left."""
+        return self.derived / "erasing"
+
+    @property
+    def sessions(self) -> Path:
+        """The folder of our own transcripts."""
+        return self.root / "sessions"
+
+    @property
+    def locks(self) -> Path:
+        """The folder of lock files; notes themselves are never locked."""
+        return self.derived / "locks"
+
+    @property
+    def settings(self) -> Path:
+        """The workspace's own settings, which may be missing."""
+        return self.root / SETTINGS_FILE
+
+
+def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the user's settings: XDG on Linux, the usual one on macOS and Windows."""
+    mac = Path("Library", "Application Support")
+    return _user_dir(environ, "XDG_CONFIG_HOME", Path(".config"), mac, "APPDATA")
+
+
+def user_cache_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder of the user's caches: XDG on Linux, the usual one on macOS and Windows."""
+    return _user_dir(environ, "XDG_CACHE_HOME", Path(".cache"), Path("Library", "Caches"), "LOCALAPPDATA")
+
+
+def signing_key(environ: Mapping[str, str] | None = None) -> bytes:
+    """Return the key that marks records of ours; it lies among the user's settings, else in the cache."""
+    return known_keys(environ)[0]
+
+
+def known_keys(environ: Mapping[str, str] | None = None) -> tuple[bytes, ...]:
+    """Return that key, and those of the user's other machines."""
+    return load_keys((user_config_dir(environ), user_cache_dir(environ)))
+
+
+def keyless(environ: Mapping[str, str] | None = None) -> str:
+    """Say that no key can be kept, and what helps."""
+    where = shown(user_config_dir(environ) / KEY_FILE)
+    return f"no key can be read from or kept in {where}, so what is yours is not known again; mend that file"
+
+
+def keeps_key(environ: Mapping[str, str] | None = None) -> bool:
+    """Tell whether the key that marks records of ours lies on disk: without it none is known again."""
+    return is_kept((user_config_dir(environ), user_cache_dir(environ)))
+
+
+def default_workspace(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the user's own workspace, used where no other is found."""
+    return _home(environ) / APPLICATION
+
+
+def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the index of a read-only workspace lies: in the cache, by a hash of its real path."""
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:20]
+    return user_cache_dir(environ) / "indexes" / digest / "index.sqlite"
+
+
+def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where a running server is noted: in the workspace, or in the cache where that is read-only."""
+    fallback = fallback_index(workspace.root, environ).parent
+    return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
+
+
+def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the token of a workspace's server is kept: with the user's settings, by its real path.
+
+    Never in the workspace: a folder that comes from somebody else must not bring a token that he knows.
+    """
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
+    return user_config_dir(environ) / "servers" / f"{digest}.token"
+
+
+def _nearest(folder: Path) -> Path:
+    """A folder, or the one it would be made in."""
+    return folder if folder.is_dir() else folder.parent
+
+
+def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
+    """Return the nearest workspace at or above `start`, or None."""
+    home = os.path.realpath(_home(environ))
+    folder = Path(os.path.abspath(start))
+    for candidate in (folder, *folder.parents):
+        if _is_workspace(candidate, home):
+            return candidate
+    return None
+
+
+def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Path | None = None) -> Path:
+    """Return the workspace asked for: flag, environment, upward from `cwd` (here), else the user's own.
+
+    Any existing folder may be named outright, but one within the clone that this program runs from only if it
+    is a workspace already. Raises WorkspaceNotFound, ConfigError.
+    """
+    named = explicit or environ.get(WORKSPACE_VARIABLE)
+    if named and os.path.isabs(expanded := _expand_home(named, environ)):
+        cwd = Path(expanded)  # which needs no current folder, and there may be none any more
+    cwd = _here() if cwd is None else cwd
+    if named:
+        folder = Path(os.path.abspath(cwd / expanded))
+        if not os.path.isdir(folder):
+            raise WorkspaceNotFound(shown(folder))
+        if not _is_workspace(folder, os.path.realpath(_home(environ))):
+            check_outside_clone(folder)
+        return folder
+    found = find_workspace(cwd, environ)
+    if found is not None:
+        return found
+    own = default_workspace(environ)
+    if own.is_dir():
+        return own
+    raise WorkspaceNotFound(shown(cwd))
+
+
+def check_outside_clone(folder: Path, instead: str = "commonplace init ~/notes") -> None:
+    """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there.
+
+    `instead` is a command that works.
+    """
+    from commonplace.base import installation
+
+    clone = installation.checkout()
+    if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
+        raise ConfigError(
+            "workspace",
+            f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
+            f" `{instead}`, or go there",
+        )
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WorkspaceNotFound("the current folder, which is gone") from error
+
+
+def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
+    """Make `.commonplace/` with its own .gitignore; return what was missing.
+
+    Raises OutsideRoots where the folder, or one `within` it that is about to be used, is a link,
+    NoteUnreadable where it cannot be made.
+    """
+    folder, ignore, files = workspace.derived, workspace.derived / ".gitignore", workspace.files
+    made: list[Path] = []
+    try:
+        if not files.is_folder(folder):
+            files.make_folder(folder)
+            made.append(folder)
+        for used in within:
+            with suppress(FileNotFoundError):
+                files.names(used)
+        with suppress(FileExistsError):
+            files.create(ignore, b"*\n")
+            made.append(ignore)
+    except Unsafe as error:
+        raise OutsideRoots(shown(error.filename), f"{reason(error)}; remove it") from error
+    except OSError as error:
+        raise NoteUnreadable(shown(folder), reason(error)) from error
+    return made
+
+
+def closed(workspace: Workspace) -> str:
+    """Say why our folder in a workspace, or the one of the history, cannot be read; empty where it can."""
+    for folder in (workspace.derived, workspace.history):
+        try:
+            workspace.files.names(folder)
+        except PermissionError as error:
+            with suppress(OSError):
+                owner = workspace.files.stat(folder).st_uid
+                if hasattr(os, "geteuid") and owner != os.geteuid():
+                    return f"{shown(folder)} cannot be read: it belongs to another user ({owner})"
+            return f"{shown(folder)} cannot be read: {reason(error)}"
+        except OSError:  # a link or no folder, which is said where it is used
+            return ""
+    return ""
+
+
+def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Return the folders that are ours alone: of a workspace, and the user's settings and caches."""
+    own = [workspace.derived, workspace.sessions] if workspace else []
+    return [*own, user_config_dir(environ), user_cache_dir(environ)]
+
+
+def is_open(folder: Path) -> bool:
+    """Tell whether others may enter or read a folder of this user's; false where modes say nothing."""
+    status = _own_status(folder)
+    return status is not None and stat.S_ISDIR(status.st_mode) and bool(status.st_mode & 0o077)
+
+
+def _own_status(path: Path) -> os.stat_result | None:
+    """The status of what has a name, if it is this user's; None where modes say nothing."""
+    try:
+        status = os.lstat(path) if hasattr(os, "getuid") else None
+    except OSError:
+        return None
+    return status if status and status.st_uid == os.getuid() else None
+
+
+def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Close our folders, with all that is in them, to others; return a line for each that was open.
+
+    Notes are their owner's and stay as they are. Where nothing is to be done this is a look at each folder.
+    """
+    told = []
+    for folder in filter(is_open, own_folders(workspace, environ)):
+        # In a workspace the folder itself may become a link between a look and the change.
+        inside = workspace is not None and folder.parent == workspace.root
+        root, name = (Root(folder.parent), folder.name) if inside else (Root(folder), "")
+        with suppress(OSError):  # the folder is not ours to change, or nothing can be written there
+            if not (count := len(root.tighten(name))):
+                continue
+            files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
+            told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
+    files_of_ours = [user_config_dir(environ) / KEY_FILE, *([workspace.index] if workspace else [])]
+    for file in filter(_is_open_file, files_of_ours):
+        with suppress(OSError):
+            if root_of(file).tighten(file):
+                told.append(f"others could open {shown(file)}: now it is yours alone")
+    return told
+
+
+def _is_open_file(path: Path) -> bool:
+    status = _own_status(path)
+    return status is not None and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o077)
+
+
+def root_of(path: Path | str) -> Root:
+    """Return the root that a file of ours lies below: its workspace, or the folder of the user's own ones.
+
+    A link above the root is the owner's and followed, one below it is not.
+    """
+    folder = Path(os.path.abspath(path)).parent
+    for name in (DERIVED_FOLDER, APPLICATION):
+        for above in (folder, *folder.parents):
+            if above.name == name:
+                return Root(above.parent)
+    return Root(folder)
+
+
+def lock_file(workspace: Workspace, name: str) -> Path:
+    """Return the lock file of one kind of work, such as `notes` or `sync`."""
+    return workspace.locks / f"{name}.lock"
+
+
+def is_within(path: str, root: str) -> bool:
+    """Tell whether `path` is `root` or lies below it; both real or both normalised."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def contain(path: Path, roots: Sequence[Path], *, missing_ok: bool = False) -> Path:
+    """Return the real path of a regular file in one of the roots; a relative path starts at the first.
+
+    With `missing_ok` the file need not exist, but the folder it would lie in must be inside all the same.
+    Raises OutsideRoots, NoteNotFound, or NoteUnreadable.
+    """
+    name = shown(path)
+    try:
+        real = os.path.realpath(os.path.join(roots[0], path))
+        bases = [os.path.realpath(root) for root in roots]
+        outside = not any(is_within(real, base) for base in bases)
+        mode = None if outside else os.stat(real).st_mode
+    except FileNotFoundError as error:
+        if _leads_to_hidden(real, path, roots, bases):
+            raise OutsideRoots(name, "a symlink that leads to a hidden file") from error
+        if missing_ok:
+            return Path(real)
+        raise NoteNotFound(name) from error
+    except ValueError as error:
+        raise OutsideRoots(name, "not a possible file name") from error
+    except OSError as error:
+        raise NoteUnreadable(name, reason(error)) from error
+    if mode is None:
+        raise OutsideRoots(name, _why_outside(path, roots))
+    if _leads_to_hidden(real, path, roots, bases):
+        raise OutsideRoots(name, "a symlink that leads to a hidden file")
+    if not stat.S_ISREG(mode):
+        raise OutsideRoots(name, f"{kind(mode)}, not a regular file")
+    return Path(real)
+
+
+def read_contained(path: Path, roots: Sequence[Path], *, limit: int = LIMIT) -> bytes:
+    """Return the bytes of a regular file in one of the roots.
+
+    A link that stays inside is followed; one that is put there after it was looked at is refused. Raises as
+    `contain` does, and NoteUnreadable for a file of more than `limit` bytes.
+    """
+    real = contain(path, roots)
+    root = next(root for root in roots if is_within(os.fspath(real), os.path.realpath(root)))
+    try:
+        return Root(root).read(real, limit=limit, links=True)
+    except Unsafe as error:
+        raise OutsideRoots(shown(path), reason(error)) from error
+    except FileNotFoundError as error:
+        raise NoteNotFound(shown(path)) from error
+    except OSError as error:
+        raise NoteUnreadable(shown(path), reason(error)) from error
+
+
+def reason(error: OSError) -> str:
+    """Return what went wrong with a file, in the system's own words."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def shown(path: Path | str) -> str:
+    """Return a path fit for one line of a message."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(path))
+    return text if len(text) <= 200 else f"{text[:120]}…{text[-60:]}"
+
+
+def _user_dir(environ: Mapping[str, str] | None, variable: str, linux: Path, mac: Path, windows: str) -> Path:
+    values = os.environ if environ is None else environ
+    if sys.platform == "win32":
+        base = values.get(windows)
+        return Path(base or _home(environ), APPLICATION)
+    if sys.platform == "darwin":
+        return _home(environ) / mac / APPLICATION
+    base = values.get(variable, "")
+    # The XDG specification: a relative path is invalid and is to be ignored.
+    return (Path(base) if os.path.isabs(base) else _home(environ) / linux) / APPLICATION
+
+
+def _home(environ: Mapping[str, str] | None) -> Path:
+    values = os.environ if environ is None else environ
+    named = values.get("USERPROFILE" if sys.platform == "win32" else "HOME")
+    return Path(named or os.path.expanduser("~"))
+
+
+def _expand_home(named: str, environ: Mapping[str, str]) -> str:
+    if named == "~" or named.startswith(("~/", "~" + os.sep)):
+        return str(_home(environ)) + named[1:]
+    return os.path.expanduser(named)
+
+
+def _is_workspace(folder: Path, home: str) -> bool:
+    if os.path.isfile(folder / SETTINGS_FILE):
+        return True
+    # A tool's own dot folder in the home directory must not make all of it a workspace.
+    if os.path.isdir(folder / DERIVED_FOLDER) and os.path.realpath(folder) != home:
+        return True
+    memory = folder / MEMORY_FOLDER
+    if os.path.isfile(memory / MEMORY_FILE):
+        return True
+    if os.path.isfile(folder / MEMORY_FILE):
+        # memory/MEMORY.md seen from inside memory/: the workspace is the folder above.
+        return folder.name != MEMORY_FOLDER or os.path.isdir(memory)
+    return any(re.fullmatch(_DAILY_NAME, name) for name in _names(memory))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                yield entry.name
+    except OSError:
+        return
+
+
+def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path], bases: Sequence[str]) -> bool:
+    """Whether a plain name stands for a file that is hidden below its root, such as `.env`."""
+    spelled = os.path.normpath(os.path.join(roots[0], path))
+    for root, base in zip(roots, bases, strict=True):
+        if is_within(real, base) and is_hidden(real[len(base) :]):
+            named = (os.path.normpath(root), base)
+            return not any(is_within(spelled, one) and is_hidden(spelled[len(one) :]) for one in named)
+    return False
+
+
+def _why_outside(path: Path, roots: Sequence[Path]) -> str:
+    plain = os.path.normpath(os.path.join(roots[0], path))
+    bases = {os.path.normpath(root) for root in roots} | {os.path.realpath(root) for root in roots}
+    if any(is_within(plain, base) for base in bases):
+        return "a symlink that leaves the workspace and its collections"
+    if ".." in Path(path).parts:
+        return "'..' leaves the workspace and its collections"
+    return "lies outside the workspace and its collections"

@@ -1,0 +1,347 @@
+"""Question sets with the folders they are about, result files, and the fixtures of QMD's own bench.
+
+A set is one JSON object a line. QMD's fixture is one object, `{"description", "version", "collection"?,
+"queries": [{"id", "query", "type", "description", "expected_files", "expected_in_top_k"}]}`
+(github.com/tobi/qmd, `src/bench/types.ts`). A file counts as found when any of its lines is;
+`expected_in_top_k` is not used, our figures name their own k.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable
+from commonplace.base.root import Root, read_named
+from commonplace.bench.metrics import LineSizes, Span
+
+CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
+SELF = "."  # the workspace of questions that are about the very folder
+LARGEST = 1 << 30  # bytes of a question set
+SIZES_KEPT = 4096  # files whose line sizes are remembered; the largest known workspace has fewer
+LAST_LINE = 1 << 31  # of a span that is a whole file, however long
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with the lines that answer it; `stale` are lines that once did.
+
+    `review` marks one that was made by a program and that nobody has looked at.
+    """
+
+    id: str
+    workspace: str
+    text: str
+    category: str
+    evidence: tuple[Span, ...]
+    stale: tuple[Span, ...] = ()
+    review: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search returned for a question, best first, and how long it took."""
+
+    id: str
+    results: tuple[Span, ...]
+    latency_ms: float
+
+    JSON: ClassVar = "id results latency_ms=shown_ms"
+
+    @property
+    def shown_ms(self) -> float:
+        """The milliseconds as they are written: to three places."""
+        return round(self.latency_ms, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions, and the folder that holds their workspaces.
+
+    `own` says that the folder is a workspace of the owner's, to be searched as its settings say, and not a
+    folder of folders; `roots` are then the folders of its collections by name.
+    """
+
+    path: Path
+    questions: tuple[Question, ...]
+    folder: Path
+    own: bool = False
+    roots: Mapping[str, str] = field(default_factory=dict)
+
+    def line_sizes(self) -> Callable[[str], LineSizes]:
+        """Return a function from a workspace's name to the sizes of the lines of its files."""
+        return cache(lambda name: line_sizes(workspace_folder(self.folder, name), self.roots))
+
+
+def read_set(
+    queries: Path, workspaces: Path | None = None, own: Callable[[], Path] | None = None
+) -> QuestionSet:
+    """Read a question set, or a fixture of QMD's, and find its workspaces.
+
+    They lie in `workspaces`, or in `workspaces/` beside the set; where there is no such folder and the
+    questions name none, `own` says which workspace they are about. Raises as `read_questions` and `own` do.
+    """
+    questions = tuple(read_questions(queries))
+    folder = workspaces or queries.parent / "workspaces"
+    # Of a fixture the evidence is whole files.
+    of_files = any(span.end_line == LAST_LINE for one in questions for span in one.evidence)
+    if workspaces is None and own is not None and not folder.is_dir():
+        if of_files:
+            folder = own()
+        elif all(question.workspace == SELF for question in questions):
+            from commonplace import config
+            from commonplace.notes import scan
+
+            root = own()
+            collections = scan.sources(os.fspath(root), config.load(root))[1:]
+            roots = {source.name: source.root for source in collections}
+            return QuestionSet(queries, questions, root, own=True, roots=roots)
+    if not of_files:
+        return QuestionSet(queries, questions, folder)
+    # The questions of a fixture are given the folder and the files that they mean.
+    files: dict[str, list[str]] = {}
+    located = []
+    for question in questions:
+        name = question.workspace if (folder / question.workspace).is_dir() else SELF
+        if name not in files and (folder / name).is_dir():
+            root = workspace_folder(folder, name)
+            files[name] = sorted(os.path.relpath(path, root).replace(os.sep, "/") for path in walk(root))
+        evidence = tuple(
+            span._replace(path=locate(span.path, files.get(name, ()))) for span in question.evidence
+        )
+        located.append(replace(question, workspace=name, evidence=evidence))
+    return QuestionSet(queries, tuple(located), folder)
+
+
+def locate(path: str, files: Sequence[str]) -> str:
+    """Return the file that a path of a fixture means, as QMD does: in any case, by its end, the shortest."""
+    wanted = f"/{path.lower()}"
+    same = (file for file in files if f"/{file.lower()}".endswith(wanted))
+    return min(same, key=lambda file: (file != path, len(file), file), default=path)
+
+
+def walk(root: Path) -> Iterator[str]:
+    """Yield the Markdown files below a folder, each with one `stat`, as any check for changes must."""
+    pending = [os.fspath(root)]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if not entry.name.startswith("."):
+                        pending.append(entry.path)
+                elif entry.name.endswith(".md") and entry.stat(follow_symlinks=False).st_size >= 0:
+                    yield entry.path
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read a question set, or a fixture of QMD's.
+
+    Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
+    """
+    questions: list[Question] = []
+    known: set[str] = set()
+    for place, record in _question_records(path):
+        try:
+            question = _question(record)
+            if question.id in known:
+                raise ValueError(f"the id {question.id!r} occurs twice")
+        except ValueError as error:
+            raise ConfigError(place, str(error)) from error
+        known.add(question.id)
+        questions.append(question)
+    if not questions:
+        raise ConfigError(str(path), "holds no questions")
+    return questions
+
+
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
+    answers: dict[str, Answer] = {}
+    for number, record in _records(path):
+        try:
+            id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
+            if isinstance(latency, bool) or not isinstance(latency, int | float):
+                raise ValueError("'latency_ms' must be a number")
+            answers[id_] = Answer(id_, _spans(record, "results"), latency)
+        except ValueError as error:
+            raise ConfigError(f"{path}:{number}", str(error)) from error
+    return answers
+
+
+def check_writable(path: Path) -> None:
+    """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
+
+    Raises NoteUnreadable.
+    """
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+
+
+def write_answers(path: Path, answers: Iterable[Answer]) -> None:
+    """Write a result file, one line a question. Raises NoteUnreadable."""
+    from commonplace.types.data import to_data
+
+    lines = (json.dumps(to_data(answer), ensure_ascii=False) + "\n" for answer in answers)
+    try:
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+
+
+def workspace_folder(workspaces: Path, name: str) -> Path:
+    """Return the folder of one workspace. Raises ConfigError if it leaves `workspaces` or is missing."""
+    folder = workspaces / name
+    if "\0" in name or not paths.is_within(os.path.realpath(folder), os.path.realpath(workspaces)):
+        raise ConfigError("workspace", f"{name!r} leaves {workspaces}")
+    if not os.path.isdir(folder):
+        raise ConfigError("workspace", f"no folder {name!r} in {workspaces}")
+    return folder
+
+
+def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) -> LineSizes:
+    """Return a function from a path to its lines' sizes in characters; files are read once.
+
+    `roots` are the folders of collections, whose paths start with their name.
+    """
+
+    @lru_cache(maxsize=SIZES_KEPT)
+    def sizes(path: str) -> Sequence[int]:
+        name, _, rest = path.partition("/")
+        root, inner = (roots[name], rest) if name in roots else (folder, path)
+        try:
+            text = Root(root).read(inner, links=True).decode("utf-8", "replace").replace("\r\n", "\n")
+        except (OSError, ValueError):  # a NUL in its name
+            return ()
+        lines = text.removesuffix("\n").split("\n") if text else []
+        return tuple(len(line) + 1 for line in lines)
+
+    return sizes
+
+
+def by_workspace(questions: Iterable[Question]) -> dict[str, list[Question]]:
+    """Group questions by workspace, both in the order of the file."""
+    groups: dict[str, list[Question]] = {}
+    for question in questions:
+        groups.setdefault(question.workspace, []).append(question)
+    return groups
+
+
+def language(text: str) -> str:
+    """Tell in which of two ways a text is written: `cjk` where most letters are, otherwise `other`."""
+    from commonplace.index.vectors import is_foreign
+
+    return CJK if is_foreign(text) else OTHER
+
+
+def _question_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield questions in our form, each with the place that an error names."""
+    try:
+        fixture = json.loads(read_named(path, LARGEST))
+    except (OSError, ValueError, RecursionError):
+        fixture = None  # read as lines, which tells what is wrong with it
+    if not (isinstance(fixture, dict) and isinstance(fixture.get("queries"), list)):
+        yield from ((f"{path}:{number}", record) for number, record in _records(path))
+        return
+    collection = fixture.get("collection") or SELF
+    for number, query in enumerate(fixture["queries"], 1):
+        place = f"{path}: query {number}"
+        if not isinstance(query, Mapping):
+            raise ConfigError(place, "a query must be an object")
+        files = query.get("expected_files")
+        if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
+            raise ConfigError(place, "'expected_files' must be a list of paths")
+        yield (
+            place,
+            {
+                "id": query.get("id"),
+                "workspace": collection,
+                "question": query.get("query"),
+                "category": query.get("type"),
+                "evidence": [
+                    {"path": _plain(file), "start_line": 1, "end_line": LAST_LINE} for file in files
+                ],
+            },
+        )
+
+
+def _plain(file: str) -> str:
+    """`qmd://collection/docs/a.md` is docs/a.md."""
+    scheme = "qmd://"
+    path = file.removeprefix(scheme).partition("/")[2] if file.startswith(scheme) else file
+    return path.strip("/")
+
+
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield (line number, object) of the lines that are not blank."""
+    try:
+        text = read_named(path, LARGEST).decode("utf-8")
+    except FileNotFoundError as error:
+        raise NoteNotFound(str(path), reason="no such file") from error
+    except OSError as error:
+        raise NoteUnreadable(str(path), _reason(error)) from error
+    except UnicodeDecodeError as error:
+        raise NoteUnreadable(str(path), "not UTF-8 text") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"{path}:{number}", "holds half a surrogate pair, which is no text") from error
+        except (ValueError, RecursionError) as error:
+            raise ConfigError(f"{path}:{number}", f"not JSON: {error}") from error
+        if not isinstance(record, dict):
+            raise ConfigError(f"{path}:{number}", "not a JSON object")
+        yield number, record
+
+
+def _question(record: Mapping[str, Any]) -> Question:
+    """Check one record; raises ValueError with what is wrong."""
+    id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
+    category = str(record.get("category") or "-")
+    if "evidence" not in record:
+        raise ValueError("'evidence' is missing")
+    review = record.get("review") is True
+    return Question(
+        id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"), review
+    )
+
+
+def _string(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError(f"{key!r} is missing" if value is None else f"{key!r} must be text, not {value!r:.40}")
+
+
+def _spans(record: Mapping[str, Any], key: str) -> tuple[Span, ...]:
+    value = record.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise ValueError(f"{key!r} must be a list")
+    return tuple(_span(item, key) for item in value)
+
+
+def _span(item: object, key: str) -> Span:
+    if not isinstance(item, dict):
+        raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
+    path = _string(item, "path")
+    start, end = (item.get(name) for name in ("start_line", "end_line"))
+    if type(start) is not int or type(end) is not int or not 1 <= start <= end:
+        raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
+    return Span(path, start, end)
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,201 @@
+"""Files compared: what changed between two texts, a change taken back out of a third, and unified diffs.
+
+A diff shows what reading shows: private parts are blank, secrets redacted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from difflib import SequenceMatcher, unified_diff
+from itertools import product
+from typing import NamedTuple
+
+from commonplace.render import screen
+from commonplace.types.changes import Change
+
+CONTEXT = 3  # lines on either side: of a diff, and of a place that they tell from another
+LARGEST = 1_000_000  # bytes of one side; what is larger is nothing that anybody reads
+_BOMS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
+_NO_NEWLINE = "\\ No newline at end of file"
+_NO_END = "\udcff"  # stands behind a last line that has no end; no text that was decoded holds it
+Line = bytes | None  # None stands for the beginning and the end of a file
+
+
+class Hunk(NamedTuple):
+    """Lines `first` to `last` (half-open) of one text, and those of another that stand in their place."""
+
+    first: int
+    last: int
+    other_first: int
+    other_last: int
+
+
+class Overlap(ValueError):
+    """A change that does not stand any more as it was made; its text says where."""
+
+
+def split(data: bytes) -> list[bytes]:
+    """Take a file apart into lines, which joined are the file again."""
+    return data.splitlines(keepends=True)
+
+
+def counted(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines are added and removed from one text to another."""
+    found = hunks(split(before), split(after))
+    return sum(h.other_last - h.other_first for h in found), sum(h.last - h.first for h in found)
+
+
+def hunks(one: Sequence[bytes], other: Sequence[bytes]) -> list[Hunk]:
+    """Find what differs between two texts, in order."""
+    shorter = min(len(one), len(other))
+    start = next((n for n in range(shorter) if one[n] != other[n]), shorter)
+    rest = shorter - start
+    end = next((n for n in range(rest) if one[-1 - n] != other[-1 - n]), rest)
+    matcher = SequenceMatcher(None, one[start : len(one) - end], other[start : len(other) - end])
+    return [
+        Hunk(*(place + start for place in places)) for tag, *places in matcher.get_opcodes() if tag != "equal"
+    ]
+
+
+def revert(before: bytes, after: bytes, now: bytes) -> bytes:
+    """Take a change from `before` to `after` out of what `after` has become; all else stays byte for byte.
+
+    Every part of the change must still stand as it was made, with nobody's lines in it, and at a place that
+    it cannot be mistaken for another. Raises Overlap.
+    """
+    if any(text.startswith((b"\xff\xfe", b"\xfe\xff")) for text in (before, after, now)):
+        raise Overlap("it is UTF-16, which is not taken apart")
+    old, made, current = split(before), split(after), split(now)
+    since = hunks(made, current)
+    texts = (_Text(made), _Text(current))
+    result, done = [], 0
+    for own in hunks(made, old):
+        place = _place(own, since)
+        if not _is_unmistakable(own, place, *texts):
+            raise Overlap(f"what it changed cannot be told from what stands around line {place + 1}")
+        result += [*current[done:place], *old[own.other_first : own.other_last]]
+        done = place + own.last - own.first
+    return b"".join([*result, *current[done:]])
+
+
+def _place(own: Hunk, since: Sequence[Hunk]) -> int:
+    """Where a hunk stands after later changes. Raises Overlap where one of them touches it."""
+    moved = 0
+    for later in since:
+        if _overlap(own, later):
+            first, last = later.other_first + 1, max(later.other_first + 1, later.other_last)
+            where = f"line {first}" if first == last else f"lines {first} to {last}"
+            raise Overlap(f"{where}, where it had changed something")
+        if later.last <= own.first:
+            moved += (later.other_last - later.other_first) - (later.last - later.first)
+    return own.first + moved
+
+
+def _overlap(own: Hunk, later: Hunk) -> bool:
+    """Whether two changes meet; lines put right before or after the own ones do not."""
+    if own.first == own.last:
+        return later.first <= own.first <= later.last
+    if later.first == later.last:
+        return own.first < later.first < own.last
+    return max(own.first, later.first) < min(own.last, later.last)
+
+
+class _Text:
+    """The lines of a text between its beginning and its end, and where each stands."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self.lines: list[Line] = [None, *lines, None]
+        self.places: dict[Line, list[int]] = {}
+        for place, line in enumerate(self.lines):
+            self.places.setdefault(line, []).append(place)
+
+    def has_once(self, window: Sequence[Line]) -> bool:
+        """Whether some lines stand here in a row, and nowhere else."""
+        rarest = min(range(len(window)), key=lambda n: len(self.places.get(window[n], ())))
+        starts = (place - rarest for place in self.places.get(window[rarest], ()))
+        return sum(self.lines[max(0, s) : s + len(window)] == list(window) for s in starts) == 1
+
+
+def _is_unmistakable(own: Hunk, place: int, made: _Text, current: _Text) -> bool:
+    """Whether the lines of a hunk, with a few around them, stand once in both texts, here and there."""
+    # Fewest lines around it first; a place between lines needs both.
+    several = range(1 if own.first == own.last else 0, CONTEXT + 1)
+    for left, right in sorted(product(several, several), key=sum):
+        first, last = own.first + 1 - left, own.last + 1 + right
+        if first < 0 or last > len(made.lines):
+            continue
+        window = made.lines[first:last]
+        there = current.lines[max(0, place + 1 - left) : place + 1 - left + len(window)]
+        if there == window and made.has_once(window) and current.has_once(window):
+            return True
+    return False
+
+
+# --- as they are shown ----------------------------------------------------------------------------------
+
+
+def of_changes(changes: Sequence[Change]) -> str:
+    """Return the diff of some changes, file by file; empty where nothing changes."""
+    return "\n".join(of_change(change) for change in changes if change.before != change.after)
+
+
+def digest(changes: Sequence[Change]) -> str:
+    """Tell changes from all others by the lines that they take out and put in, wherever these stand.
+
+    What others write around them does not count.
+    """
+    lines = hashlib.sha256()
+    for change in sorted(changes, key=lambda change: change.path):
+        if change.before == change.after:
+            continue
+        before, after = split(change.before or b""), split(change.after or b"")
+        lines.update(repr((change.path, change.before is None, change.after is None)).encode())
+        for hunk in hunks(before, after):
+            sides = before[hunk.first : hunk.last], after[hunk.other_first : hunk.other_last]
+            lines.update(repr(sides).encode())
+    return lines.hexdigest()
+
+
+def of_change(change: Change) -> str:
+    """Return the diff of one file; a line that says so where there is nothing to compare."""
+    path, sides = screen.one_line(change.path), (change.before, change.after)
+    sizes = ", then ".join("no file" if side is None else screen.size(len(side)) for side in sides)
+    if any(side is not None and len(side) > LARGEST for side in sides):
+        return f"# {path}: too large to be shown ({sizes})"
+    before, after = map(_shown, sides)
+    if before is None or after is None:
+        return f"# {path}: not a text ({sizes})"
+    names = [
+        "/dev/null" if side is None else f"{letter}/{path}" for letter, side in zip("ab", sides, strict=True)
+    ]
+    diff: list[str] = []
+    for line in unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm=""):
+        text, mark, _ = line.partition(_NO_END)
+        diff += [screen.clean(text), *([_NO_NEWLINE] if mark else [])]
+    if diff:
+        return "\n".join(diff)
+    note = "made empty" if change.before is None else "removed, empty" if change.after is None else ""
+    return f"# {path}: {note or 'only what is not shown has changed (private parts, secrets, line ends)'}"
+
+
+def _shown(data: bytes | None) -> str | None:
+    """A file as it may be shown, its lines kept; None for what is no text."""
+    from commonplace.redaction.redact import redact, strip_private
+
+    data = data or b""
+    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
+    try:
+        text = data.decode(encoding, "replace" if encoding == "utf-8" else "strict")
+    except UnicodeDecodeError:
+        return None
+    if "\0" in text:
+        return None
+    return redact(strip_private(text.removeprefix("\ufeff")))[0]
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text without their ends, the last one marked where it has none."""
+    found = text.split("\n")
+    last = found.pop()
+    return [*found, last + _NO_END] if last else found

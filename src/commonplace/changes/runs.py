@@ -1,0 +1,406 @@
+"""The record of generated changes: a folder for each, with the bytes before and after it.
+
+    .commonplace/history/20260213-033000-0001f2/
+        run.json                  what it is, whose, and how far it has come
+        0.before, 0.after …       the bytes of its files, by their place in run.json; missing for no file
+
+A folder is made under a name that ends in `.tmp` and renamed once all of it is on disk, and again before it
+is removed. All of it happens under the lock of the notes, so what ends so belongs to no living process.
+`run.json` is signed, and the bytes are bound by the digests in it; a run that is not ours is passed over, and
+set aside by the next change of notes. What was set aside is described whole before a person signs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, TypeVar
+
+from commonplace.base import paths, records
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.records import Aside
+from commonplace.changes import diffs
+from commonplace.redaction import folded
+from commonplace.render import screen
+from commonplace.types.changes import About, Change, ChangedFile, Run
+
+KIND = "history"
+RECORD = "run.json"
+SIDES = ("before", "after")
+WAITING = "not committed yet"  # what `uncommitted` says until git was asked
+_TEMPORARY = ".tmp"
+# The second it was made, its place among those of the same second, and three digits by chance.
+_NAME = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
+_LITTER = re.compile(rf"{_NAME.pattern}\.tmp")
+_STAMP, _STAMP_LENGTH, _PLACES = "%Y%m%d-%H%M%S", 15, 0xFFF
+_LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred a file
+MOST = 20_000  # characters that somebody reads through before a yes
+_MOST_LINES = 2_000  # of one side of a diff, whose time grows with their product
+_EFFECTS = {
+    "erasing": "a forgetting that was begun: the next `commonplace forget` carries it out",
+    "spool": "entries that wait: the next `commonplace sync` writes them into your notes",
+    "claim": "how far entries that wait are written into your notes",
+    "pending": "how far a session is summed up",
+    "injected": "what the prompts of a session were given",
+    "consolidated": "when memory was last consolidated",
+    "schedule": "folders that the schedule has made, and may remove",
+    "batches": "texts that an embedding provider works on",
+    "request": "what an agent asks to have forgotten",
+    "writes": "the lines that were written last into a note",
+}
+_TYPES = {"bool": bool, "int": int}
+_Kind = TypeVar("_Kind", About, ChangedFile, Run)
+
+
+def digest(data: bytes | None) -> str:
+    """The SHA-256 of a file's bytes; empty for no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
+
+
+def begin(
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About,
+    now: datetime,
+    *,
+    keep: bool,
+    uncommitted: str = "",
+) -> Run:
+    """Write down what is about to be changed, with all bytes, before anything is; return the run.
+
+    Called under the lock of the notes. Raises NoteUnreadable, with nothing written.
+    """
+    files = tuple(
+        ChangedFile(
+            change.path,
+            digest(change.before),
+            digest(change.after),
+            "",
+            *diffs.counted(change.before or b"", change.after or b""),
+            change.mode,
+        )
+        for change in changes
+    )
+    seed = json.dumps([asdict(about), [asdict(file) for file in files], os.getpid(), now.isoformat()])
+    name = _next_name(workspace, now, seed)
+    run = Run(name, about, now.isoformat(timespec="seconds"), files, kept=keep, uncommitted=uncommitted)
+    folder = workspace.history / f"{name}{_TEMPORARY}"
+    paths.prepare_derived(workspace, workspace.history)
+    door = workspace.files
+    try:
+        door.make_folder(folder)
+        for place, change in enumerate(changes):
+            if keep and change.before is not None:
+                door.create(folder / f"{place}.before", change.before, durable=True)
+            if change.after is not None:
+                door.create(folder / f"{place}.after", change.after, durable=True)
+        door.create(folder / RECORD, _encode(run), durable=True)
+        door.sync(folder)
+        door.rename(folder, workspace.history / name)
+        door.sync(workspace.history)
+    except OSError as error:
+        with suppress(OSError):
+            door.remove(folder)
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
+    return run
+
+
+def _next_name(workspace: paths.Workspace, now: datetime, seed: str) -> str:
+    """A name behind all others: runs are taken back by their order, whatever a clock does meanwhile."""
+    stamp, place = now.strftime(_STAMP), 0
+    newest = next(reversed(names(workspace)), "")
+    if newest[:_STAMP_LENGTH] >= stamp:
+        stamp, place = newest[:_STAMP_LENGTH], int(newest[16:19], 16) + 1
+    if place > _PLACES:
+        try:
+            after = datetime.strptime(newest[:_STAMP_LENGTH], _STAMP) + timedelta(seconds=1)
+        except (ValueError, OverflowError) as error:
+            shown = paths.shown(workspace.history / newest)
+            raise NoteUnreadable(shown, "has a name that none can follow; remove it") from error
+        stamp, place = f"{after:{_STAMP}}", 0
+    return f"{stamp}-{place:03x}{hashlib.sha256(seed.encode()).hexdigest()[:3]}"
+
+
+def save(workspace: paths.Workspace, run: Run) -> None:
+    """Write down how far a run has come; one whose bytes are not kept loses them once it is done.
+
+    Called under the lock of the notes. Raises NoteUnreadable.
+    """
+    folder, door = workspace.history / run.id, workspace.files
+    try:
+        if not run.kept and run.state != "begun":  # first: they must not outlive what says that they are gone
+            for name in door.names(folder):
+                if name.endswith((".before", ".after")):
+                    door.unlink(folder / name)
+        door.exchange(folder / RECORD, _encode(run), alone=True)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(folder), records.trouble(error)) from error
+
+
+def listed(workspace: paths.Workspace) -> list[Run]:
+    """Return the runs that can be read, newest first."""
+    return list(newest_first(workspace))
+
+
+def newest_first(workspace: paths.Workspace) -> Iterator[Run]:
+    """Yield the same one by one, each read when it is asked for."""
+    for name in reversed(names(workspace)):
+        if (run := load(workspace, name)) is not None:
+            yield run
+
+
+def unfinished(workspace: paths.Workspace) -> list[Run]:
+    """Return what is begun, oldest first; since nothing is begun before that is carried on, the newest."""
+    found = []
+    for run in newest_first(workspace):
+        if run.state != "begun":
+            break
+        found.append(run)
+    return found[::-1]
+
+
+def names(workspace: paths.Workspace) -> list[str]:
+    """Return the names of runs, oldest first, without reading them."""
+    return sorted(name for name in _entries(workspace) if _NAME.fullmatch(name))
+
+
+def damaged(workspace: paths.Workspace) -> list[str]:
+    """Return the names of runs whose record cannot be read; those that are not ours are not among them."""
+    return [name for name in names(workspace) if _loaded(workspace, name) == ""]
+
+
+def trouble(workspace: paths.Workspace, name: str) -> str:
+    """Return what is wrong with the record of a run that cannot be used."""
+    try:
+        workspace.files.read(workspace.history / name / RECORD, limit=_LARGEST)
+    except OSError as error:
+        return f"cannot be read ({paths.reason(error)})"
+    return "is damaged"
+
+
+def foreign(workspace: paths.Workspace) -> list[str]:
+    """Return the names of runs that are not ours, from the newest to the first that is: what comes next."""
+    found: list[str] = []
+    for name in reversed(names(workspace)):
+        run = _loaded(workspace, name)
+        if isinstance(run, Run):
+            break
+        if run:
+            found.append(name)
+    return found
+
+
+def litter(workspace: paths.Workspace) -> list[str]:
+    """Return the names of folders that were being made or removed."""
+    return [name for name in _entries(workspace) if _LITTER.fullmatch(name)]
+
+
+def _entries(workspace: paths.Workspace) -> list[str]:
+    try:
+        return workspace.files.names(workspace.history)
+    except OSError:
+        return []
+
+
+def sweep(workspace: paths.Workspace, *, looking: bool = False) -> None:
+    """Remove, under the lock of the notes, the folders that somebody was making or removing when he died.
+
+    Runs that are not ours and would be acted upon next are set aside, unless somebody is only `looking`.
+    """
+    door = workspace.files
+    for name in litter(workspace):
+        with suppress(OSError):
+            door.remove(workspace.history / name)
+    for name in () if looking else foreign(workspace):
+        records.set_aside(door, workspace.history / name, unusable(workspace, name))
+
+
+def load(workspace: paths.Workspace, name: str) -> Run | None:
+    """Return a run by its name; None where there is none, or it is not ours or cannot be read."""
+    run = _loaded(workspace, name) if _NAME.fullmatch(name) else None
+    return run if isinstance(run, Run) else None
+
+
+def unusable(workspace: paths.Workspace, name: str) -> str:
+    """Return why a run cannot be read."""
+    run = _loaded(workspace, name)
+    return (run if isinstance(run, str) else "") or "what is kept of it is damaged"
+
+
+def _loaded(workspace: paths.Workspace, name: str) -> Run | str:
+    """A run; why it is not ours, or an empty text for one that is damaged."""
+    path = workspace.history / name / RECORD
+    try:
+        return decode(name, records.read(workspace.files, path, KIND, limit=_LARGEST))
+    except records.Foreign as error:
+        return error.reason
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return ""
+
+
+def content(
+    workspace: paths.Workspace, run: Run, place: int, side: str, folder: Path | None = None
+) -> bytes | None:
+    """The bytes of a file of a run, `before` or `after` it; None for no file.
+
+    `folder` is where a run lies that was set aside. Raises NoteUnreadable where they are not kept, or are
+    not those that were written.
+    """
+    kept = getattr(run.files[place], side)
+    if not kept:
+        return None
+    path = (folder or workspace.history / run.id) / f"{place}.{side}"
+    try:
+        data = workspace.files.read(path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
+    if digest(data) != kept:
+        raise NoteUnreadable(paths.shown(path), "is not as it was written")
+    return data
+
+
+def remove(workspace: paths.Workspace, name: str) -> None:
+    """Remove a run with its bytes; it can no longer be undone. Called under the lock of the notes."""
+    folder = workspace.history / name
+    gone = workspace.history / f"{name}{_TEMPORARY}"
+    with suppress(OSError):
+        workspace.files.rename(folder, gone)
+    with suppress(OSError):
+        workspace.files.remove(gone)
+
+
+def prune(workspace: paths.Workspace, keep_days: int, now: datetime) -> None:
+    """Remove the runs that are older than so many days, but none that is begun.
+
+    Where even the last one before now is older, the clock may be wrong: the next run decides. One that was
+    made while a clock was in the future has a name of that day, as all have that came after it: of these the
+    moment counts that they note.
+    """
+    known, today = names(workspace), now.strftime(_STAMP)
+    cutoff = (now - timedelta(days=keep_days)).strftime(_STAMP)
+    if len(known) > 1 and known[-2] < cutoff:
+        return
+    for name in known:
+        ahead = name > today and name[:_STAMP_LENGTH] != today
+        if not ahead and name >= cutoff:
+            continue
+        run = _loaded(workspace, name)
+        if isinstance(run, str):
+            if run and not ahead:
+                records.set_aside(workspace.files, workspace.history / name, run)
+                continue
+            old = not ahead
+        else:
+            stamp = name
+            with suppress(ValueError):
+                stamp = datetime.fromisoformat(run.at).strftime(_STAMP)
+            old = (not ahead or stamp < cutoff) and run.state != "begun"
+        if old:
+            remove(workspace, name)
+
+
+def _encode(run: Run) -> bytes:
+    # With its name, so that it is the record of no other. A path may hold bytes that are no UTF-8.
+    return records.seal(KIND, asdict(run), indent=1)
+
+
+def decode(name: str, record: Mapping[str, Any]) -> Run:
+    """Read the record of a run by its name. Raises ValueError, TypeError, KeyError, AttributeError."""
+    about = _made(About, record["about"])
+    files = tuple(_made(ChangedFile, file) for file in record["files"])
+    if record.get("id", name) != name:
+        raise ValueError("the record of another run")
+    return _made(Run, record, id=name, about=about, files=files)
+
+
+def _made(kind: type[_Kind], record: Mapping[str, Any], **decoded: object) -> _Kind:
+    """Make a value of a record; what a later version added is passed over. Raises TypeError."""
+    values: dict[str, Any] = dict(decoded)
+    for field in fields(kind):
+        if field.name in record and field.name not in decoded:
+            value = record[field.name]
+            if type(value) is not _TYPES.get(str(field.type), str):
+                raise TypeError(field.name)
+            values[field.name] = value
+    return kind(**values)
+
+
+def diff(workspace: paths.Workspace, run: Run) -> str:
+    """Return the diff of a run, file by file; a line says so of what is no longer kept."""
+    parts = []
+    for place, file in enumerate(run.files):
+        path = screen.one_line(file.path)
+        if not run.kept:
+            parts.append(f"# {path}: what it was before is not kept")
+            continue
+        try:
+            before, after = (content(workspace, run, place, side) for side in SIDES)
+        except NoteUnreadable as error:
+            parts.append(f"# {path}: {screen.one_line(error.reason)}")
+            continue
+        parts.append(diffs.of_change(Change(file.path, before, after)))
+        if file.left:
+            parts.append(f"# {path} {file.left}")
+    return "\n".join(parts)
+
+
+# --- a record that was set aside ------------------------------------------------------------------------
+
+
+def describe(workspace: paths.Workspace, aside: Aside) -> str:
+    """Return what a record makes the program do, what it says, and the diff of its texts.
+
+    All that a signature would cover, with private parts; what shows nothing stands there as an escape. Raises
+    NoteUnreadable for what cannot be shown whole.
+    """
+    effect, diff = _EFFECTS.get(aside.kind, aside.kind), ""
+    if aside.is_run:
+        try:
+            run = decode(aside.own.split("/")[1], aside.values[0])
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _hidden(aside, "is no record of a change") from error
+        diff = "\n".join(_whole_diff(workspace, aside, run))
+        if run.state == "begun":
+            effect = "a change of notes that was begun: the next command that changes notes carries it out"
+        elif run.kept:
+            effect = "a change of notes that was made: `commonplace undo` would take it back"
+        else:
+            effect = "a change of notes that was made; its texts are not kept, so nothing can take it back"
+    values = [json.dumps(value, ensure_ascii=False) for value in aside.values]
+    text = "\n".join([effect, *values, *([diff] if diff else [])])
+    if len(text) > MOST or len(text := folded.visible(text)) > MOST:
+        raise _hidden(aside, f"is longer than the {MOST:,} characters that are shown")
+    return screen.clean(text)
+
+
+def _hidden(aside: Aside, reason: str) -> NoteUnreadable:
+    shown = paths.shown(f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{aside.name}")
+    return NoteUnreadable(shown, f"{reason}, so it cannot be signed; {records.SHARE}")
+
+
+def _whole_diff(workspace: paths.Workspace, aside: Aside, run: Run) -> Iterator[str]:
+    """The diff of each file, with private parts and all: whatever is signed is shown."""
+    if not run.kept and run.state != "begun":
+        return
+    folder = workspace.derived / records.FOREIGN_FOLDER / aside.name
+    for place, file in enumerate(run.files):
+        try:
+            sides = [content(workspace, run, place, side, folder) for side in SIDES]
+            texts = ["" if side is None else side.decode() for side in sides]
+        except NoteUnreadable as error:
+            raise _hidden(aside, f"has a text that cannot be read ({error.reason})") from error
+        except UnicodeDecodeError as error:
+            raise _hidden(aside, f"changes {paths.shown(file.path)} to what is not UTF-8") from error
+        before, after = (text.split("\n") for text in texts)
+        if len(before) + len(after) > _MOST_LINES or sum(map(len, texts)) > MOST * 10:
+            raise _hidden(aside, f"changes {paths.shown(file.path)}, which is too long to be compared")
+        names = ["/dev/null" if side is None else screen.one_line(file.path) for side in sides]
+        yield from unified_diff(before, after, names[0], names[1], lineterm="")

@@ -1,0 +1,331 @@
+"""Several files changed as one: written down first, then each exchanged whole, carried on after a crash.
+
+A process that is killed leaves every file old or new, and a run that is begun. The next command that changes
+anything, or reads the record, carries it on: files that are still as they were are exchanged now; a file that
+was changed meanwhile is left as it is, and the run says so.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TypedDict
+
+from commonplace.base import atomic, paths
+from commonplace.base.errors import (
+    CommonplaceError,
+    NoteNotFound,
+    NoteUnreadable,
+    OutsideRoots,
+    PreviewOutdated,
+)
+from commonplace.base.records import ADOPT, SHARE
+from commonplace.changes import runs
+from commonplace.config.settings import History
+from commonplace.notes import writes
+from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
+
+Read = Callable[[str], bytes | None]
+Compose = Callable[[Read], Sequence[Change]]
+_ROUNDS = 4  # times that changes are composed without the lock
+LEFT = "was changed by somebody else before the run could be carried on"
+DAMAGED = "was left as it is: what was to be written is damaged"
+
+
+class _Guarded(TypedDict):
+    lock: Path
+    within: Path
+    guard: writes.Writes
+
+
+class FileChanged(NoteUnreadable):
+    """A file is not the one that a change was made for; nothing was written."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "was changed meanwhile, so nothing was written; try again")
+
+
+def apply(
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About,
+    *,
+    keep: bool = True,
+    now: datetime | None = None,
+    settings: History | None = None,
+) -> Run | None:
+    """Make changes of several files, all or none; None where there is nothing to change.
+
+    They are exchanged in their order: let what is moved come before what it is moved out of. Without `keep`
+    no bytes are kept once it is done, and it cannot be undone. With `settings` they are committed where the
+    workspace is in a git repository, and runs that are too old are removed. Raises FileChanged where a file
+    is not as its change says, OutsideRoots, NoteUnreadable, with nothing written; only where a full disk
+    forbids to put back what was written is it carried on later.
+    """
+
+    def compose(read: Read) -> Sequence[Change]:
+        for change in changes:
+            if read(change.path) != change.before:
+                raise FileChanged(change.path)
+        return changes
+
+    return rewrite(workspace, compose, about, keep=keep, now=now, settings=settings)
+
+
+def rewrite(
+    workspace: paths.Workspace,
+    compose: Compose,
+    about: About | Callable[[], About],
+    *,
+    keep: bool = True,
+    now: datetime | None = None,
+    settings: History | None = None,
+    shown: str = "",
+) -> Run | None:
+    """Read files, compose their changes, and make them under the lock that every writer of notes takes.
+
+    `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
+    for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
+    where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
+    time is under the lock. Returns None where nothing changes. Raises as `apply` does, what `compose` raises,
+    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    """
+    now = now or datetime.now().astimezone()
+    with atomic.locked(_lock(workspace)):
+        _carry_on(workspace)
+    for is_last in (*[False] * _ROUNDS, True):
+        seen: dict[str, bytes | None] = {}
+
+        def noted(path: str, seen: dict[str, bytes | None] = seen) -> bytes | None:
+            if path not in seen:
+                seen[path] = read(workspace, path)
+            return seen[path]
+
+        with ExitStack() as lock:
+            if is_last:
+                lock.enter_context(atomic.locked(_lock(workspace)))
+                _carry_on(workspace)
+            changes = [change for change in compose(noted) if change.before != change.after]
+            if shown:
+                _check_shown(changes, shown)
+            if not changes:
+                return None
+            if not is_last:
+                lock.enter_context(atomic.locked(_lock(workspace)))
+                _carry_on(workspace)
+                if any(read(workspace, path) != data for path, data in seen.items()):
+                    continue
+            run = _make(workspace, changes, about, keep, now, settings)
+        if run.uncommitted != runs.WAITING:
+            return run
+        from commonplace.changes import committing
+
+        return committing.commit(workspace, run)
+    raise AssertionError("the last round returns")
+
+
+def _check_shown(changes: Sequence[Change], shown: str) -> None:
+    from commonplace.changes import diffs
+
+    if diffs.digest(changes) != shown:
+        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+
+
+def _make(
+    workspace: paths.Workspace,
+    changes: Sequence[Change],
+    about: About | Callable[[], About],
+    keep: bool,
+    now: datetime,
+    settings: History | None,
+) -> Run:
+    """Write a run down and make its changes, all or none, under the lock."""
+    seen: dict[Path, str] = {}
+    for change in changes:
+        real = contain(workspace, change.path)
+        if real in seen:
+            reason = f"is the same file as {paths.shown(seen[real])}, so nothing was written"
+            raise NoteUnreadable(paths.shown(change.path), reason)
+        seen[real] = change.path
+    with_modes = []
+    for change in changes:
+        mode = change.mode
+        if change.before is not None:  # the permissions of the file that is there, for an undo
+            with suppress(OSError):  # it is gone, which the exchange finds
+                mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
+        with_modes.append(replace(change, mode=mode))
+    public = _public(about if isinstance(about, About) else about())
+    waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
+    run = runs.begin(workspace, with_modes, public, now, keep=keep, uncommitted=waiting)
+    try:
+        for change in with_modes:
+            if not _exchange(workspace, change):
+                raise FileChanged(change.path)
+        run = _close(workspace, run, run.files)
+    except (CommonplaceError, OSError, KeyboardInterrupt):
+        # Where not even that can be done the run stays begun, and the next command carries it on.
+        with suppress(CommonplaceError, OSError):
+            for change in reversed(with_modes):
+                _exchange(workspace, Change(change.path, change.after, change.before, change.mode))
+            runs.remove(workspace, run.id)
+        raise
+    if settings is not None:
+        runs.prune(workspace, settings.keep_days, now)
+    return run
+
+
+def read(workspace: paths.Workspace, path: str) -> bytes | None:
+    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
+    try:
+        if not contain(workspace, path).exists():
+            return None
+        return paths.read_contained(Path(path), [workspace.root])
+    except NoteNotFound:
+        return None
+
+
+def contain(workspace: paths.Workspace, path: str) -> Path:
+    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
+
+    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
+    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
+    """
+    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
+    inside = real.relative_to(os.path.realpath(workspace.root))
+    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
+        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
+    return real
+
+
+def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
+    """Carry on what a killed process had begun; return the runs. Raises NoteUnreadable.
+
+    With `looking`, runs that are not ours are passed over, and none is moved.
+    """
+    foreign = [] if looking else runs.foreign(workspace)
+    if not (runs.unfinished(workspace) or runs.litter(workspace) or foreign):
+        return []
+    with atomic.locked(_lock(workspace)):
+        return _carry_on(workspace, looking=looking)
+
+
+def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
+    """Carry on what was begun; return what the owner should know of it. Raises nothing.
+
+    With `looking`, runs that are not ours are named and stay, where otherwise they are set aside.
+    """
+    try:
+        left = [
+            f"{file.path} {file.left} ({run.about.title}, {run.id})"
+            for run in recover(workspace, looking=looking)
+            for file in run.files
+            if file.left
+        ]
+    except CommonplaceError as error:
+        left = [f"a generated change could not be carried on: {error}"]
+    for name in runs.foreign(workspace) if looking else ():
+        reason = runs.unusable(workspace, name).removesuffix(f"; {ADOPT}")
+        remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
+        left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
+    return left
+
+
+def _public(about: About) -> About:
+    """What a run says of itself as it may be kept: no secret and no private part."""
+    from commonplace.redaction.redact import redact, strip_private
+
+    def fit(text: str) -> str:
+        return redact(strip_private(text))[0].strip()
+
+    return replace(
+        about,
+        title=" ".join(fit(about.title).split()),
+        why=fit(about.why),
+        agent=fit(about.agent),
+        session=fit(about.session),
+    )
+
+
+def _exchange(workspace: paths.Workspace, change: Change) -> bool:
+    return atomic.exchange(
+        workspace.root / change.path, change.before, change.after, mode=change.mode,
+        **_guarded(workspace, change.path),
+    )  # fmt: skip
+
+
+def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
+    """How `atomic` is to treat a file of the workspace."""
+    return {
+        "lock": _lock(workspace), "within": workspace.root, "guard": writes.guard(workspace, path),
+    }  # fmt: skip
+
+
+def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
+    """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
+    runs.sweep(workspace, looking=looking)
+    done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
+    newest = next(runs.newest_first(workspace), None)
+    if newest is not None:
+        _mark(workspace, newest)
+    return done
+
+
+def _finish(workspace: paths.Workspace, run: Run) -> Run:
+    """Exchange the files of a run that are not exchanged yet, and write down that it is done."""
+    files = [replace(file, left=_go_forward(workspace, run, place)) for place, file in enumerate(run.files)]
+    return _close(workspace, run, files)
+
+
+def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
+    """Exchange a file of a run unless it is; why it was left, or an empty text.
+
+    Raises NoteUnreadable for what may pass: a disk that is full, a file that may not be written.
+    """
+    file = run.files[place]
+    try:
+        now = read(workspace, file.path)
+    except OutsideRoots:
+        return LEFT  # a link that leaves, or no file at all
+    target = workspace.root / file.path
+    found = runs.digest(now)
+    if found in (file.before, file.after):
+        try:
+            after = now if found == file.after else runs.content(workspace, run, place, "after")
+        except NoteUnreadable:
+            return DAMAGED
+        if atomic.exchange(target, now, after, mode=file.mode, **_guarded(workspace, file.path)):
+            return ""
+    atomic.clear(target, **_guarded(workspace, file.path))
+    return LEFT
+
+
+def _close(workspace: paths.Workspace, run: Run, files: Sequence[ChangedFile]) -> Run:
+    """Write down that a run is done, and what it took back."""
+    state: RunState = "partial" if any(file.left for file in files) else "done"
+    made = replace(run, files=tuple(files), state=state)
+    runs.save(workspace, made)
+    with suppress(NoteUnreadable):  # the next one that changes anything marks it
+        _mark(workspace, made)
+    return made
+
+
+def _mark(workspace: paths.Workspace, made: Run) -> None:
+    """Note in what a run took back that it is undone; what that had taken back stands again."""
+    if not made.about.undoes or made.state != "done":
+        return
+    target = runs.load(workspace, made.about.undoes)
+    if target is None or target.undone == made.id or made.undone:
+        return
+    first = runs.load(workspace, target.about.undoes) if target.about.undoes else None
+    if first is not None and first.undone == target.id:
+        runs.save(workspace, replace(first, undone=""))
+    runs.save(workspace, replace(target, undone=made.id))
+
+
+def _lock(workspace: paths.Workspace) -> Path:
+    return paths.lock_file(workspace, "notes")

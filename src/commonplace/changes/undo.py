@@ -1,0 +1,221 @@
+"""A generated change taken back: exactly, or not at all with the reason.
+
+A file that is as the run left it gets the bytes from before. Of one that was changed since, only what the run
+changed is taken back, if all of it still stands; everything later stays byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from commonplace.base import atomic, paths
+from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.changes import diffs, runs, transaction
+from commonplace.config.settings import History
+from commonplace.types.changes import About, Change, Run
+
+LOG = "`commonplace log` lists them"
+
+
+class NotUndone(CommonplaceError):
+    """A run cannot be taken back, and why; nothing was changed."""
+
+    def __init__(self, run: str, reason: str) -> None:
+        super().__init__(f"{run or 'undo'}: {reason}")
+        self.run = run
+
+
+class NothingToUndo(NotUndone):
+    """There is no run that could be taken back."""
+
+    def __init__(self) -> None:
+        super().__init__("", "there is no generated change that could be undone")
+
+
+class Undoing(NamedTuple):
+    """A run, and the changes that would take it back."""
+
+    run: Run
+    changes: tuple[Change, ...]
+
+
+def undo(
+    workspace: paths.Workspace,
+    name: str = "",
+    *,
+    settings: History | None = None,
+    agent: str = "",
+    session: str = "",
+    since: bool = False,
+    preview: Sequence[Undoing] | None = None,
+) -> tuple[Run, ...]:
+    """Take back a run by its name or the beginning of it, the newest one that stands unless it is named.
+
+    With `since`, everything generated after it is taken back first, newest first. Each taking back is a run
+    of its own, which may be undone in turn. Raises NotUndone, NoteUnreadable, with nothing changed, and
+    PreviewOutdated where a `preview` of it (`planned`) showed something else.
+    """
+    made: list[Run] = []
+    plan = planned(workspace, name, since=since)
+    if preview is not None and _digests(plan) != _digests(preview):
+        raise PreviewOutdated([change.path for change in net([*plan])] or ["the notes"])
+    for run, changes in plan:
+        about = About(
+            "undo", f"undo {run.about.title}", by="agent" if agent else "owner", agent=agent,
+            session=session, undoes=run.id,
+        )  # fmt: skip
+
+        def compose(read: transaction.Read, run: Run = run) -> list[Change]:
+            return _back(workspace, run, read)
+
+        # What is written between two of several was not in the preview, and ends the undo.
+        shown = diffs.digest(changes) if preview is not None else ""
+        done = transaction.rewrite(workspace, compose, about, settings=settings, shown=shown)
+        if done is not None:
+            made.append(done)
+    return tuple(made)
+
+
+def _digests(plan: Sequence[Undoing]) -> list[tuple[str, str]]:
+    return [(undoing.run.id, diffs.digest(undoing.changes)) for undoing in plan]
+
+
+def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) -> tuple[Undoing, ...]:
+    """Return what `undo` would take back, in its order, with the changes.
+
+    Nothing is changed but what was begun. Raises NotUndone, NoteUnreadable.
+    """
+    transaction.recover(workspace, looking=True)
+    try:
+        return _planned(workspace, name, since=since)
+    except NothingToUndo:
+        raise
+    except (NotUndone, NoteUnreadable):
+        # The record may be changing: a forgetting puts new hashes, then new bytes, under this lock.
+        with atomic.locked(paths.lock_file(workspace, "notes")):
+            return _planned(workspace, name, since=since)
+
+
+def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
+    run = find(workspace, name)
+    files: dict[str, bytes | None] = {}
+
+    def read(path: str) -> bytes | None:
+        return files[path] if path in files else transaction.read(workspace, path)
+
+    found = []
+    for one in _whole(workspace, run) if since else [run]:
+        changes = _back(workspace, one, read)
+        files.update((change.path, change.after) for change in changes)
+        found.append(Undoing(one, tuple(changes)))
+    if not any(undoing.changes for undoing in found):
+        raise NotUndone(run.id, "its files are as they were before it")
+    return tuple(found)
+
+
+def net(found: Sequence[Undoing]) -> list[Change]:
+    """Return several takings back as one change of each file."""
+    total: dict[str, Change] = {}
+    for change in (change for undoing in found for change in undoing.changes):
+        before = total[change.path].before if change.path in total else change.before
+        total[change.path] = Change(change.path, before, change.after, change.mode)
+    return [change for change in total.values() if change.before != change.after]
+
+
+def find(workspace: paths.Workspace, name: str = "") -> Run:
+    """Return a run by the beginning of its name; the newest that is neither undone nor an undoing, for none.
+
+    Raises NotUndone.
+    """
+    if not name:
+        for run in runs.newest_first(workspace):
+            if run.about.kind != "undo" and not run.undone:
+                return run
+        raise NothingToUndo
+    named = [known for known in runs.names(workspace) if known.startswith(name)]
+    if len(named) > 1:
+        raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
+    found = runs.load(workspace, named[0]) if named else None
+    if found is None:
+        raise NotUndone(name, runs.unusable(workspace, named[0]) if named else f"no such run; {LOG}")
+    return found
+
+
+def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
+    """A run and all that stands of those after it, newest first."""
+    found = []
+    for later in runs.newest_first(workspace):
+        if later.id <= run.id:
+            break
+        # One that takes back another of these has no part in it: both together changed nothing.
+        if not (later.undone or later.about.undoes >= run.id):
+            found.append(later)
+    return [*found, run]
+
+
+def _whole(workspace: paths.Workspace, run: Run) -> list[Run]:
+    """What `_since` returns. Raises NotUndone where one of them is damaged."""
+    for name in runs.damaged(workspace):
+        if name > run.id:
+            raise NotUndone(run.id, f"what is kept of {name}, which came after it, is damaged")
+    return _since(workspace, run)
+
+
+def _back(workspace: paths.Workspace, run: Run, read: transaction.Read) -> list[Change]:
+    """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
+    if run.undone:
+        raise NotUndone(run.id, f"it is undone already, by {run.undone}")
+    if not run.kept:
+        reason = "a forgetting cannot be undone, since what it removed is not kept"
+        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {LOG}")
+    if run.state == "begun":
+        raise NotUndone(run.id, "it is being made now; try again")
+    changes = []
+    for place, file in reversed([*enumerate(run.files)]):
+        if not file.left:
+            now = read(file.path)
+            back = _taken_back(workspace, run, place, now)
+            if back != now:
+                changes.append(Change(file.path, now, back, file.mode))
+    return changes
+
+
+def _taken_back(workspace: paths.Workspace, run: Run, place: int, now: bytes | None) -> bytes | None:
+    """What becomes of one file of a run. Raises NotUndone."""
+    file = run.files[place]
+    found = runs.digest(now)
+    if found == file.before:
+        return now
+    try:
+        before = runs.content(workspace, run, place, "before")
+        if found == file.after:
+            return before
+        after = runs.content(workspace, run, place, "after")
+    except NoteUnreadable as error:
+        raise NotUndone(run.id, f"what is kept of {file.path} cannot be used ({error})") from error
+    if before is None or after is None or now is None:
+        how = f"was changed since, and {'deleted' if after is None else 'made'} by it"
+        how = "was deleted since" if now is None else how
+        raise NotUndone(run.id, f"{file.path} {how}{_advice(workspace, run, file.path)}")
+    try:
+        return diffs.revert(before, after, now)
+    except diffs.Overlap as error:
+        reason = f"{file.path} was changed since: {error}"
+        raise NotUndone(run.id, reason + _advice(workspace, run, file.path)) from error
+
+
+def _advice(workspace: paths.Workspace, run: Run, path: str) -> str:
+    """Which later runs changed a file as well and would have to be undone first."""
+    later = [
+        other
+        for other in _since(workspace, run)[:-1]
+        if any(file.path == path and not file.left for file in other.files)
+    ]
+    gone = [other.id for other in later if not other.kept]
+    if gone:
+        return f"; what {gone[0]} forgot there cannot be brought back, so change the file itself"
+    if not later:
+        return "; change the file itself"
+    more = f" and {len(later) - 3} more" if len(later) > 3 else ""
+    return f"; undo {', '.join(other.id for other in later[:3])}{more} first, or all of them with --since"

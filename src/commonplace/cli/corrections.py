@@ -1,0 +1,327 @@
+"""`correct`, `confirm`, `log`, `undo`, `restore`: statements struck or made firm, and changes taken back."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from commonplace.base.errors import ConfigError, PreviewOutdated
+from commonplace.cli import failures, session
+from commonplace.cli.options import command, format_option, option
+from commonplace.render import count, reports, screen, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from commonplace.notes.copies import Copy
+    from commonplace.types import Confirmed, Corrected, Provenance, Run
+
+_Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
+_COPIED_LINES = 3  # of a copy that is listed
+_DRY_RUN = option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+_WHY = option("--why", metavar="TEXT", default="", help="The reason, for the record (`commonplace log`).")
+_SESSION = option(
+    "--session", "of_session", metavar="ID", default="", help="The session of the agent that asks for it."
+)
+_YES = option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
+
+
+@command("correct")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="[NEW]", default="")
+@_WHY
+@option("--nothing", is_flag=True, help="Strike OLD and put nothing in its place.")
+@_DRY_RUN
+@_YES
+@_SESSION
+@format_option(("text", "json"))
+@click.pass_context
+def correct(  # noqa: C901 - one command, from its options to its end
+    ctx: click.Context,
+    old: str,
+    new: str,
+    why: str,
+    nothing: bool,
+    dry_run: bool,
+    yes: bool,
+    of_session: str,
+    form: str,
+) -> None:
+    """Strike the statement OLD wherever the notes say it, and put NEW beside it.
+
+    OLD is a place (MEMORY.md#L12, memory/2026-02-13.md:12) or the words of the statement: all of it, or whole
+    sentences. Struck text stays in the note and out of what is recalled; `commonplace undo` takes it back.
+    A single - reads NEW from standard input.
+    """
+    if nothing == bool(new):
+        raise click.UsageError("give NEW, or --nothing to strike OLD alone", ctx)
+    memory = session.open_memory(ctx)
+    body = session.words_to_write((new,)) if new else ""
+    if new and not body.strip():
+        raise click.UsageError("NEW is empty; --nothing strikes OLD alone", ctx)
+    provenance = _provenance(ctx, of_session)
+    now = datetime.now().astimezone()  # of what is shown and of what is written
+
+    def ask(what: str, look: bool, preview: Corrected | None = None) -> Corrected:
+        return memory.correct(
+            what, body, why=why, now=now, provenance=provenance, dry_run=look, preview=preview
+        )
+
+    asks = session.can_ask(yes=yes) and not dry_run
+    what, outcome = _chosen(old, ask, look=asks or dry_run)
+    if form == "text":
+        session.write(reports.diff_text(outcome.diff, session.look(memory.settings)))
+    if asks:
+        if len(outcome.struck) > 1:
+            session.confirm(f"Strike {count(len(outcome.struck), 'statement')}?")
+        outcome = ask(what, False, outcome)
+    if form == "json":
+        session.write(to_json(outcome))
+        return
+    for message in outcome.warnings:
+        failures.warn(message)
+    if outcome.redacted:
+        failures.warn(f"redacted {', '.join(outcome.redacted)}")
+    session.note(reports.corrected_text(outcome) if not dry_run else "nothing is changed yet")
+    if outcome.similar:
+        session.note("still said nearly so:")
+        sys.stderr.write(reports.cited_text(outcome.similar) + "\n")
+
+
+@command("confirm")
+@click.argument("statement", metavar="REF|WORDS", nargs=-1, required=True)
+@option("--reject", is_flag=True, help="Strike it instead: it turned out to be wrong.")
+@_WHY
+@_DRY_RUN
+@_SESSION
+@format_option(("text", "json"))
+@click.pass_context
+def confirm(
+    ctx: click.Context,
+    statement: tuple[str, ...],
+    reject: bool,
+    why: str,
+    dry_run: bool,
+    of_session: str,
+    form: str,
+) -> None:
+    """Let a tentative statement hold from now on: the mark that it is a guess is taken away.
+
+    It is named by its place (memory/2026-02-13.md#L12) or its words. Before that it is found by a search, and
+    never recalled.
+    """
+    from commonplace.edit import confirm as confirming
+
+    memory = session.open_memory(ctx)
+    by = _provenance(ctx, of_session)
+    who: dict[str, Any] = {"by": by.by, "agent": by.agent, "session": by.session} if by else {}
+    now = datetime.now().astimezone()  # of what is shown and of what is written
+
+    def ask(what: str, look: bool, preview: Confirmed | None = None) -> Confirmed:
+        return confirming.confirm(
+            memory.workspace, memory.settings, what, reject=reject, why=why, now=now,
+            dry_run=look, preview=preview, **who,
+        )  # fmt: skip
+
+    _, outcome = _chosen(session.text_argument(statement), ask, look=dry_run)
+    if form == "json":
+        session.write(to_json(outcome))
+        return
+    session.write(reports.diff_text(outcome.diff, session.look(memory.settings)))
+    session.note(reports.confirmed_text(outcome) if not dry_run else "nothing is changed yet")
+
+
+def _provenance(ctx: click.Context, of_session: str) -> Provenance | None:
+    """Who asks: the agent that the options or the environment name, or else the owner."""
+    from commonplace import config
+    from commonplace.types import Provenance
+
+    agent = session.agent(ctx) or os.environ.get(config.AGENT_VARIABLE, "")
+    return Provenance("agent", agent, of_session) if agent or of_session else None
+
+
+def _chosen(what: str, ask: Callable[..., _Outcome], *, look: bool) -> tuple[str, _Outcome]:
+    """What is meant, and what becomes of it, or would (`look`); where nothing says that, the owner chooses.
+
+    What is near is offered by its words: where others stand there by now, nothing is changed.
+    """
+    from commonplace.edit.resolve import StatementNotFound
+
+    try:
+        return what, ask(what, look)
+    except StatementNotFound as error:
+        asking = session.can_ask()
+        if not error.near:
+            raise
+        sys.stderr.write(f"{reports.cited_text(error.near, numbered=asking)}\n")
+        if not asking:
+            raise
+        failures.warn(str(error))
+        number = click.prompt("Which one? (0 for none)", type=click.IntRange(0, len(error.near)), err=True)
+        if not number:
+            raise click.Abort from error
+        near = error.near[number - 1]
+        outcome: _Outcome = ask(near.citation, True)
+        # An index shows whole passages with their marks, of which the statement is only a part.
+        letters = ["".join(filter(str.isalnum, text)) for text in (near.text, *outcome.said)]
+        if not any(said in letters[0] for said in letters[1:]):  # another line stands there by now
+            raise PreviewOutdated([near.citation]) from error
+        return near.citation, outcome if look else ask(near.citation, False, outcome)
+
+
+@command("log")
+@click.argument("run", metavar="[RUN]", default="")
+@option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Most changes to list.",
+)
+@option("--diff", is_flag=True, help="Show the diff of each.")
+@format_option(("text", "json"))
+@click.pass_context
+def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None:
+    """List generated changes of notes, newest first, or show one of them with its diff.
+
+    RUN is the first column of the list, or the beginning of it. Entries that are only appended are not here:
+    their notes say who wrote them.
+    """
+    from commonplace.base.paths import closed
+    from commonplace.changes import runs, transaction
+    from commonplace.changes import undo as undoing
+    from commonplace.types.data import to_data
+
+    workspace = session.workspace_of(ctx)
+    for message in transaction.warnings(workspace, looking=True):
+        failures.warn(message)
+    listed = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
+    for name in runs.damaged(workspace):
+        failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
+    if unreadable := closed(workspace):
+        failures.warn(unreadable)
+    look, with_diff = session.look(), diff or bool(run)
+    if form == "json":
+        diffed = ({"diff": runs.diff(workspace, one)} if with_diff else {} for one in listed)
+        session.write(to_json([to_data(one) | more for one, more in zip(listed, diffed, strict=True)]))
+    elif with_diff:
+        shown = (reports.diff_text(runs.diff(workspace, one), look) for one in listed)
+        blocks = (f"{reports.run_text(one, look)}\n\n{text}" for one, text in zip(listed, shown, strict=True))
+        session.write("\n\n\n".join(block.rstrip() for block in blocks))
+    else:
+        session.write(reports.log_text(listed, look))
+    if not listed:
+        if form == "text":
+            more = " that can be read" if unreadable else ""
+            session.note(f"no generated change is kept here{more}")
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+@command("undo")
+@click.argument("run", metavar="[RUN]", default="")
+@option("--since", is_flag=True, help="Take back RUN and all that was generated after it, newest first.")
+@_DRY_RUN
+@_YES
+@format_option(("text", "json"))
+@click.pass_context
+def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, form: str) -> None:  # noqa: C901 - one command, from its options to its end
+    """Take back a generated change: the newest that stands, or RUN, by what `log` calls it.
+
+    What was written after it stays, to the byte. Where that cannot be had nothing is changed, and the message
+    says why, and what to undo first. An undo can be undone, which does the change again.
+    """
+    from commonplace.changes import diffs
+    from commonplace.changes import undo as undoing
+
+    memory = session.open_memory(ctx)
+    workspace = memory.workspace
+    if since and not run:
+        raise click.UsageError("--since needs the RUN to begin with; `commonplace log` lists them", ctx)
+    try:
+        planned = undoing.planned(workspace, run, since=since)
+    except undoing.NothingToUndo as error:
+        session.note(str(error))
+        ctx.exit(failures.NOTHING_FOUND)
+    diff = diffs.of_changes(undoing.net(planned))
+    titles = _titles([one.run for one in planned])
+    asks = session.can_ask(yes=yes) and not dry_run
+    if dry_run and form == "json":
+        session.write(to_json({"undoes": [one.run.id for one in planned], "diff": diff}))
+    elif dry_run or asks:
+        session.write(reports.diff_text(diff, session.look(memory.settings)))
+    if dry_run:
+        session.note(f"would take back {count(len(planned), 'generated change')}: {titles}")
+        return
+    if asks:
+        session.confirm(f"Take back {titles}?")
+    done = undoing.undo(
+        workspace,
+        planned[-1 if since else 0].run.id,
+        settings=memory.settings.history,
+        agent=session.agent(ctx) or "",
+        since=since,
+        preview=planned if asks else None,
+    )
+    for one in done:
+        if one.uncommitted:
+            failures.warn(one.uncommitted)
+    if form == "json":
+        session.write(to_json(done))
+        return
+    for one in done:
+        paths = ", ".join(file.path for file in one.files)
+        session.write(f"{one.id}: {one.about.title} ({paths})")
+
+
+def _titles(runs: Sequence[Run]) -> str:
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return ", ".join(screen.one_line(run.about.title) for run in runs[:3]) + more
+
+
+@command("restore")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@option("--discard", is_flag=True, help="Delete these copies; without NAME, all of them.")
+@click.pass_context
+def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
+    """Put lines back that left a note when another program saved it.
+
+    An editor that read a note before a line was added, and saves it afterwards, saves it without that line. A
+    copy of each such line is kept. Without NAME the copies are listed. A line that stands in its note again
+    is not written twice.
+    """
+    from commonplace.notes import copies
+
+    workspace = session.workspace_of(ctx)
+    listed = {copy.name: copy for copy in copies.listed(workspace)}
+    if unknown := [name for name in names if name not in listed]:
+        problem = f"there is no copy {screen.one_line(unknown[0])}; `commonplace restore` lists them"
+        raise ConfigError("restore", problem)
+    if not listed:
+        session.note("no lines were overwritten")
+        ctx.exit(failures.NOTHING_FOUND)
+    if not names and not discard:
+        session.write("\n".join(map(_described, listed.values())))
+        return
+    for name in names or tuple(listed):
+        copy = listed[name]
+        if discard:
+            copies.discard(workspace, copy)
+            session.write(f"deleted {screen.one_line(name)}")
+        else:
+            number = copies.restore(workspace, copy)
+            session.write(f"{screen.one_line(copy.note)}: {count(number, 'line')} put back")
+
+
+def _described(copy: Copy) -> str:
+    how = "taken out, nothing else was changed" if copy.is_taken_out else "overwritten"
+    head = f"{copy.name}: {copy.note or 'a note that is gone'}, {count(len(copy.lines), 'line')} {how}"
+    more = len(copy.lines) - _COPIED_LINES
+    rest = [f"and {more:,} more"] if more > 0 else []
+    return "\n  ".join(map(screen.one_line, [head, *copy.lines[:_COPIED_LINES], *rest]))

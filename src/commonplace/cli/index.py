@@ -1,0 +1,278 @@
+"""`sync`, `watch`, `status`, `usage`, `trust`: the index, and what else is kept of a workspace."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.base import paths, records
+from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
+from commonplace.cli import failures, progress, session
+from commonplace.cli.options import command, format_option, option
+from commonplace.render import count, reports, screen
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import SyncReport
+
+_WAIT_S = 10.0  # for another process that writes the same spool down
+
+
+@command("sync")
+@option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
+@option("--pull", is_flag=True, help="First run the commands that bring collections up to date.")
+@option("--every", type=click.FloatRange(0.01), metavar="MIN", help="Repeat every MIN minutes, until Ctrl-C.")
+@option(
+    "--estimate", is_flag=True, help="Bring the text up to date, say what the vectors would take, and stop."
+)
+@format_option(("text", "json"))
+@click.pass_context
+def sync(
+    ctx: click.Context, no_embed: bool, pull: bool, every: float | None, estimate: bool, form: str
+) -> None:
+    """Bring the index up to the files, then compute the vectors that are missing.
+
+    Ctrl-C stops it at any time; the next sync goes on where it stopped.
+    """
+    if pull and estimate:
+        raise click.UsageError("--estimate runs no commands; leave out --pull.")
+    memory = session.open_memory(ctx)
+    if estimate:
+        from commonplace.memory import estimate as estimate_sync
+
+        with progress.shown() as told:
+            expected = estimate_sync(memory, progress=told)
+        for message in expected.warnings:
+            failures.warn(message)
+        session.answer(form, expected, lambda: reports.estimate_text(expected))
+        return
+    while True:
+        tell(run(memory, embed=not no_embed, pull=pull), form)
+        if every is None:
+            return
+        time.sleep(every * 60)
+
+
+def run(memory: Memory, *, embed: bool = True, pull: bool = False, patient: bool = False) -> SyncReport:
+    """Sync with a bar on the terminal; stopped with Ctrl-C, say what is left.
+
+    Records that are not signed are set aside first, and what hooks left in the spool is written into notes.
+    """
+    try:
+        records.set_unsigned_aside(memory.workspace.files)
+        _write_spool_down(memory)
+        with progress.shown() as told:
+            return memory.sync(embed=embed, pull=pull, patient=patient, progress=told)
+    except KeyboardInterrupt:
+        state = memory.status()
+        left = [
+            *([f"{count(state.stale, 'file')} to read"] if state.stale else []),
+            *([f"{count(state.pending, 'passage')} without a vector"] if state.pending else []),
+        ]
+        rest = ", ".join(left) or "nothing left"
+        failures.warn(f"interrupted: {rest}; `commonplace sync` goes on from here")
+        raise
+
+
+def tell(report: SyncReport, form: str) -> None:
+    """Print what a sync did, and what it could not do."""
+    for failure in report.failed:
+        failures.warn(f"{failure.path}: {failure.reason}")
+    for message in report.warnings:
+        failures.warn(message)
+    session.answer(form, report, lambda: reports.sync_text(report))
+
+
+def _write_spool_down(memory: Memory) -> None:
+    """Write what hooks left in the spool into notes, and say what could not be."""
+    if not memory.workspace.files.is_folder(memory.workspace.spool):
+        return
+    from commonplace.upkeep.spool import Spool
+
+    spool = Spool(memory.workspace)
+    done = spool.drain(memory.capture, wait_s=_WAIT_S)
+    if done.trouble:
+        failures.warn(f"entries wait in the spool: {done.trouble}")
+    if done.damaged:
+        failures.warn(f"{count(done.damaged, 'damaged line')} of the spool: see {paths.shown(spool.aside)}")
+    if done.refused:
+        failures.warn(f"{count(done.refused, 'entry', 'entries')} could not be kept: the spool was full")
+
+
+@command("watch")
+@option("--no-embed", is_flag=True, help="Bring the text up to date, compute no vectors.")
+@click.pass_context
+def watch(ctx: click.Context, no_embed: bool) -> None:
+    """Sync once, then whenever a note changes, until Ctrl-C.
+
+    A search never relies on it: it compares the files itself.
+    """
+    from commonplace.memory import sources
+    from commonplace.notes import watch as watching
+
+    memory = session.open_memory(ctx)
+    settings = memory.settings.watch
+
+    def again(*changed: object) -> None:
+        try:
+            report = run(memory, embed=not no_embed, patient=True)
+        except CommonplaceError as error:
+            failures.report(error)
+            return
+        changes = (report.added, report.changed, report.moved, report.removed, report.embedded, report.failed)
+        if any(changes):
+            tell(report, "text")
+
+    again()
+    watching.watch(
+        [Path(source.root) for source in sources(memory)],
+        again,
+        debounce_s=settings.debounce_s,
+        interval_s=settings.interval_s,
+        stop=threading.Event(),
+        on_state=failures.warn,
+    )
+
+
+@command("status")
+@format_option(("text", "json"))
+@click.pass_context
+def status(ctx: click.Context, form: str) -> None:
+    """Show what the index holds, which level answers, and whether files have changed since."""
+    memory = session.open_memory(ctx)
+    state = memory.status()
+    for message in (*state.warnings, *_waiting(memory)):
+        failures.warn(message)
+    session.answer(form, state, lambda: reports.status_text(state, session.look(memory.settings)))
+
+
+def _waiting(memory: Memory) -> Iterator[str]:
+    """Say what waits in the spool, is damaged there, or found no room, and which records are set aside."""
+    if aside := records.foreign(memory.workspace.files):
+        yield f"{count(len(aside), 'record')} set aside, not signed by you; {records.ADOPT}"
+    if not memory.workspace.files.is_folder(memory.workspace.spool):
+        return
+    from commonplace.upkeep.spool import Spool
+
+    spool = Spool(memory.workspace)
+    held = spool.waiting()
+    if held.entries:
+        number = count(held.entries, "entry", "entries")
+        yield f"{number} wait in the spool; `commonplace sync` writes them into the notes"
+    if held.oversized:
+        number = count(held.oversized, "file")
+        yield f"{number} of the spool larger than a spool may be; `commonplace sync` sets it aside, unread"
+    if held.damaged:
+        yield f"{count(held.damaged, 'line')} of the spool could not be used: {paths.shown(spool.aside)}"
+    if held.refused:
+        yield f"{count(held.refused, 'entry', 'entries')} could not be kept: the spool was full"
+
+
+@command("usage")
+@option("--days", type=click.IntRange(1, 10_000), metavar="N", help="The last N days, with today.")
+@option("--never", is_flag=True, help="List every note that no question ever found, and nothing else.")
+@option("--clear", is_flag=True, help="Delete the record.")
+@option("--yes", is_flag=True, help="Do not ask before that, which happens on a terminal alone.")
+@format_option(("text", "json"))
+@click.pass_context
+def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: bool, form: str) -> None:
+    """Show what was asked, found and opened, what found nothing, and what is never found.
+
+    The record lies in the workspace and is told to nobody; questions are kept without secrets and private
+    parts. `usage.record = false` in your own config.toml turns it off. A note counts as opened when `get`
+    reads it within half an hour, and as never found when it has not changed since the record began.
+    """
+    if clear and (days is not None or never):
+        raise click.UsageError("--clear deletes the whole record; leave out --days and --never", ctx)
+    memory = session.open_memory(ctx)
+    if clear:
+        from commonplace.search.journal import Journal
+
+        if session.can_ask(yes=yes):
+            session.confirm("Delete the record of what was asked and opened?")
+        gone = Journal(memory.workspace, memory.settings.usage).clear()
+        deleted = f"deleted the record of {count(gone, 'question')}"
+        session.answer(form, {"questions": gone}, lambda: deleted)
+        return
+    used = memory.usage(days)
+    look = session.look(memory.settings)
+    if not never:
+        session.answer(form, used, lambda: reports.usage_text(used, look))
+        return
+    notes = used.never_found
+    session.answer(form, notes, lambda: reports.notes_text(notes, look))
+    if form == "text":
+        session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
+    if not notes:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+@command("trust")
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.pass_context
+def trust(ctx: click.Context, names: tuple[str, ...]) -> None:  # noqa: C901 - one command, from its options to its end
+    """Show records in `.commonplace/foreign/`, and take them back after a yes on a terminal.
+
+    A record that your commonplace has not signed is set aside: one from another machine or another user, from
+    a version before records were signed, or one that came with a folder to make the program act. Without NAME
+    all of them are shown and asked about, one by one. What cannot be shown whole is never signed.
+
+    Two machines that write one folder must know each other's keys: add the line of the other machine's
+    `signing.key` to yours, below your own, in `~/.config/commonplace/`, and yours to the other's. What that
+    machine wrote then stays where it is, and `trust` moves back what was set aside, without asking.
+
+    Ends with 1 where a record could not be shown or taken back.
+    """
+    if not paths.keeps_key():
+        raise ConfigError("trust", paths.keyless())
+    workspace = session.workspace_of(ctx)
+    listed = records.foreign(workspace.files)
+    if unreadable := paths.closed(workspace):
+        failures.warn(unreadable)
+    if unknown := [name for name in names if name not in listed]:
+        raise ConfigError("trust", f"nothing is set aside as {screen.one_line(unknown[0])}")
+    if unsigned := records.unsigned(workspace.files):
+        number = count(len(unsigned), "record")
+        session.note(f"{number} not signed by you, and not set aside yet: `commonplace sync` does it")
+    if not listed:
+        session.note("no foreign record is set aside")
+        ctx.exit(failures.NOTHING_FOUND)
+    left, failed = 0, 0
+    for name in names or listed:
+        try:
+            left += not _take_back(workspace, name)
+        except NoteUnreadable as error:
+            failures.warn(str(error))
+            failed += 1
+    if left and not session.can_ask():
+        number = count(left, "record")
+        session.note(f"{number} not taken back: `commonplace trust` asks about each, on a terminal alone")
+    if left or failed:
+        session.note("`commonplace trust --help` says how the key of another machine of yours is added")
+    if failed:
+        ctx.exit(failures.ERROR)
+
+
+def _take_back(workspace: paths.Workspace, name: str) -> bool:
+    """Show a record, and sign it after a yes; whether it was. Raises NoteUnreadable."""
+    from commonplace.changes import runs
+    from commonplace.redaction import folded
+
+    aside = records.inspect(workspace.files, name)
+    shown = screen.one_line(folded.visible(name))
+    if aside.is_signed:
+        records.adopt(workspace.files, aside)
+        session.note(f"{shown}: signed by a machine of yours, and moved back")
+        return True
+    lines = runs.describe(workspace, aside).split("\n")
+    session.write("\n".join([shown, *(f"  {line}" for line in lines)]))
+    question = "Sign it, and act upon it from now on?"
+    if not (session.can_ask() and click.confirm(question, default=False, err=True)):
+        return False
+    records.adopt(workspace.files, aside)
+    return True

@@ -1,0 +1,452 @@
+"""`eval …` and `bench …`: the search scored on question sets; speed, size, memory and prompts measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.bench import PRESETS
+from commonplace.cli import failures, progress, session
+from commonplace.cli.options import Group, command, option
+from commonplace.render import count as counted
+from commonplace.render import reports
+from commonplace.types.data import to_data
+
+if TYPE_CHECKING:
+    from commonplace.bench.gold import Draft
+    from commonplace.bench.prompts import Measured
+    from commonplace.bench.questions import QuestionSet
+    from commonplace.bench.speed import Model
+    from commonplace.providers.llm.client import Client
+    from commonplace.types import Mode, Note
+
+LEAST_RESULTS = 50  # fewer would cut the list before the character budgets are used up
+GOLD = "gold.jsonl"
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_EXISTING = click.Path(path_type=Path, exists=True, dir_okay=False)
+_JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
+_FRESH = option("--fresh", is_flag=True, help="Index anew instead of using what an earlier run left.")
+_WORKSPACES = option(
+    "--workspaces",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of workspaces; otherwise workspaces/ beside the questions.",
+)
+_MODE = option(
+    "--mode",
+    type=click.Choice(["hybrid", "lexical", "semantic"]),
+    default="hybrid",
+    show_default=True,
+    help="What answers: both lists, words alone, meaning alone.",
+)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(to_data(value), ensure_ascii=False, indent=1)
+
+
+def _read(ctx: click.Context, queries: Path, workspaces: Path | None) -> QuestionSet:
+    """Read a question set; one about `.` is about the workspace that the options name, or that it lies in."""
+    from commonplace.base import paths
+    from commonplace.bench import questions
+
+    def own() -> Path:
+        around = None
+        if session.workspace(ctx) is None:
+            around = paths.find_workspace(Path(os.path.abspath(queries)).parent)
+        return around or Path(session.workspace_root(ctx))
+
+    return questions.read_set(queries, workspaces, own)
+
+
+# --- eval -----------------------------------------------------------------------------------------------
+
+
+def _least(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
+    """Read FIGURE=VALUE; a figure that there is not would never fall short."""
+    if not values:
+        return {}
+    from commonplace.bench.evaluation import FIGURES
+
+    least = {}
+    for text in values:
+        name, _, value = text.partition("=")
+        if name not in FIGURES:
+            raise click.BadParameter(f"no figure {name!r}; there are {', '.join(FIGURES)}")
+        try:
+            least[name] = float(value)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not FIGURE=VALUE, such as {name}=0.7") from None
+        if not 0 <= least[name] <= 1:
+            raise click.BadParameter(f"{value} is not in 0..1")
+    return least
+
+
+@command("run")
+@click.argument("queries", type=_FILE)
+@_WORKSPACES
+@option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default=PRESETS[0],
+    show_default=True,
+    help="Ours, or another system's settings through the same engine.",
+)
+@_MODE
+@option(
+    "--limit",
+    type=click.IntRange(min=LEAST_RESULTS),
+    default=100,
+    show_default=True,
+    help="Results a question.",
+)
+@option("--out", metavar="FILE", type=_FILE, help="Write the results here, one line a question.")
+@_FRESH
+@option("--estimate", is_flag=True, help="Say what the vectors would take, and ask nothing.")
+@option(
+    "--fail-under",
+    "least",
+    metavar="FIGURE=VALUE",
+    multiple=True,
+    callback=_least,
+    help="End with 1 when a figure of all questions is lower, such as r@2000c=0.7; repeatable.",
+)
+@_JSON
+@click.pass_context
+def evaluate(
+    ctx: click.Context,
+    queries: Path,
+    workspaces: Path | None,
+    preset: str,
+    mode: Mode,
+    limit: int,
+    out: Path | None,
+    fresh: bool,
+    estimate: bool,
+    least: Mapping[str, float],
+    as_json: bool,
+) -> None:
+    """Score the search against questions with known evidence.
+
+    QUERIES is JSON Lines: {"id", "workspace", "question", "category", "evidence": [{"path", "start_line",
+    "end_line"}]}, or a fixture of QMD's bench. Each workspace is indexed once, in your cache; nothing is
+    written into it.
+    """
+    from commonplace.bench import evaluation, presets, questions
+
+    asked = _read(ctx, queries, workspaces)
+    options = evaluation.Options(
+        preset=presets.named(preset), mode=mode, limit=limit, fresh=fresh, own=asked.own
+    )
+    if out is not None:
+        questions.check_writable(out)
+    if estimate:
+        expected = evaluation.estimate(asked.questions, asked.folder, options)
+        click.echo(_as_json(expected) if as_json else reports.estimate_text(expected))
+        return
+    with progress.shown(lines=True) as told:
+        scored = evaluation.evaluate(asked.questions, asked.folder, options, told)
+    if out is not None:
+        questions.write_answers(out, scored.answers.values())
+    if as_json:
+        how = {"queries": str(queries), "preset": preset, "mode": mode, "limit": limit}
+        click.echo(_as_json(how | evaluation.as_record(scored)))
+    else:
+        click.echo(f"preset {preset}: {options.preset.summary}; {mode}\n\n{evaluation.as_text(scored)}")
+    if unseen := sum(question.review for question in asked.questions):
+        waiting = f"{unseen} of {len(asked.questions)} questions wait for review"
+        failures.warn(f"{waiting}: nobody has looked at them")
+    if short := evaluation.short_of(scored, least):
+        for line in short:
+            failures.warn(line)
+        ctx.exit(failures.ERROR)
+
+
+@command("compare")
+@click.argument("first", metavar="A", type=_FILE)
+@click.argument("second", metavar="B", type=_FILE)
+@option("--queries", metavar="FILE", required=True, type=_FILE, help="The question set that both answer.")
+@_WORKSPACES
+@_JSON
+@click.pass_context
+def compare(
+    ctx: click.Context, first: Path, second: Path, queries: Path, workspaces: Path | None, as_json: bool
+) -> None:
+    """Say what differs between two runs, and whether chance would do the same.
+
+    A and B are files of `eval --out`. Each figure is shown with the mean of both, the difference (B - A), its
+    95 % interval by paired bootstrap over the questions, and the p of no difference.
+    """
+    from commonplace.bench import comparison, questions
+
+    asked = _read(ctx, queries, workspaces)
+    compared = comparison.compare(asked, *map(questions.read_answers, (first, second)))
+    session.write(_as_json(comparison.as_record(compared)) if as_json else comparison.as_text(compared))
+
+
+@command("reject")
+@click.argument("sets", metavar="QUERIES...", nargs=-1, required=True, type=_FILE)
+@option(
+    "--questions",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    help="Wrong questions a set, and as many of its own.",
+)
+@_MODE
+@_FRESH
+@_JSON
+@click.pass_context
+def reject(
+    ctx: click.Context, sets: tuple[Path, ...], count: int, mode: Mode, fresh: bool, as_json: bool
+) -> None:
+    """Ask workspaces what they do not hold: how many answers are empty, and how many should not be.
+
+    The workspaces of each set are asked questions of the other sets (of its other workspaces, where it is
+    the only one) and of their own, by the search as a user gets it, which leaves an answer empty where
+    nothing is near enough.
+    """
+    from commonplace.bench import evaluation, rejection
+
+    read = [_read(ctx, path, None) for path in sets]
+    with progress.shown(lines=True) as told:
+        rows = rejection.measure(read, evaluation.Options(mode=mode, fresh=fresh), count, told)
+    session.write(_as_json({"sets": rows}) if as_json else rejection.as_text(rows))
+
+
+@command("init")
+@option(
+    "--questions",
+    "count",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How many questions.",
+)
+@option(
+    "--out",
+    metavar="FILE",
+    type=_FILE,
+    help=f"Where they are written; otherwise {GOLD} in the workspace. It must not be there yet.",
+)
+@option("--seed", type=int, default=0, show_default=True, help="Another number, another choice.")
+@option("--no-llm", is_flag=True, help="Ask no language model, though one is set.")
+@option("--estimate", is_flag=True, help="Say what a language model would take, and write nothing.")
+@click.pass_context
+def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bool, estimate: bool) -> None:
+    """Make a first question set from your own notes, for you to look through.
+
+    The language model that the settings name writes questions about single passages; without one, sentences
+    with a date, a number, a name or a term become questions with a blank, and headings become questions.
+    Each has `"review": true` until you have looked at it and taken that out. `eval FILE` asks them.
+    """
+    from commonplace import config
+    from commonplace.base import paths
+    from commonplace.bench import gold
+    from commonplace.notes import scan
+    from commonplace.providers.opening import open_llm
+    from commonplace.redaction.redact import holds_secret
+
+    workspace = session.workspace_of(ctx)
+    settings = config.load(workspace.root, agent=session.agent(ctx))
+    llm = None if no_llm else open_llm(workspace, settings, holds_secret=holds_secret)
+    path = out or workspace.root / GOLD
+    notes = list(gold.read_notes(scan.sources(os.fspath(workspace.root), settings)))
+    if estimate:
+        session.write(_estimated(llm, notes, count, seed))
+        return
+    gold.check_free(path)
+    drafts = _drafts(llm, notes, count, seed)
+    if not drafts:
+        failures.warn("the notes hold nothing that a question could be made of")
+        ctx.exit(failures.NOTHING_FOUND)
+    gold.write(path, [draft.as_record() for draft in drafts])
+    categories = [draft.category for draft in drafts]
+    kinds = ", ".join(f"{categories.count(kind)} {kind}" for kind in sorted(set(categories)))
+    about = counted(len({draft.evidence.path for draft in drafts}), "note")
+    session.write(f"{paths.shown(path)}: {counted(len(drafts), 'question')} about {about} ({kinds})")
+    session.note('look at each, then take its "review" out; `commonplace eval` asks them')
+
+
+def _estimated(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> str:
+    if llm is None:
+        return "no language model is asked: questions come from headings and sentences, at no cost"
+    from commonplace.bench import drafting
+
+    calls, tokens, dollars = drafting.estimate(llm, drafting.pieces(notes, count, seed), count)
+    price = "price unknown" if dollars is None else f"at most ${dollars:.4f}"
+    most = f"; up to {drafting.MOST_ASKED} times that where answers must be refused"
+    return f"{counted(calls, 'call')} to {llm.name} · at most {counted(tokens, 'token')}, {price}{most}"
+
+
+def _drafts(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> list[Draft]:
+    """What the model writes, filled up with what needs none."""
+    from commonplace.bench import gold
+
+    if llm is None:
+        return gold.chosen(gold.drafts(notes), count, seed)
+    from commonplace.bench import drafting
+
+    with progress.shown(lines=True) as told:
+        written = drafting.write(llm, drafting.pieces(notes, count, seed), count, told)
+    for reason, number in sorted(written.refused.items()):
+        session.note(f"refused {number} of {written.asked}: {reason}")
+    if written.trouble:
+        failures.warn(f"{written.trouble}; the rest comes from headings and sentences")
+    lines = {draft.evidence for draft in written.drafts}
+    others = [draft for draft in gold.drafts(notes) if draft.evidence not in lines]
+    return [*written.drafts, *gold.chosen(others, count - len(written.drafts), seed)]
+
+
+class Evaluations(Group):
+    """A group whose first command is meant where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the first command in front of words that do not name one; options alone are the group's."""
+        if any(not word.startswith("-") for word in args) and not self._names_a_command(args):
+            args = [str(evaluate.name), *args]
+        return super().parse_args(ctx, args)
+
+    def _names_a_command(self, args: list[str]) -> bool:
+        """Whether the first word that is no option of the group, nor the value of one, is a command."""
+        options = [option for option in self.params if isinstance(option, click.Option)]
+        flags = {name for option in options if option.is_flag for name in option.opts}
+        valued = {name for option in options if not option.is_flag for name in option.opts}
+        rest = iter(args)
+        for word in rest:
+            if word in valued:
+                next(rest, None)
+            elif word not in flags and word.partition("=")[0] not in valued:
+                return word == "--help" or word in self.commands
+        return True
+
+
+evaluations = Evaluations(
+    "eval",
+    commands=(evaluate, compare, reject, init),
+    help="Score the search against questions with known evidence: `eval QUERIES` is `eval run QUERIES`.",
+)
+
+
+# --- bench ----------------------------------------------------------------------------------------------
+
+
+@command("speed")
+@option(
+    "--corpus",
+    metavar="DIR",
+    required=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of Markdown files; it is copied and left alone.",
+)
+@option(
+    "--model",
+    type=click.Choice(["none", "builtin", "random"]),
+    default="none",
+    show_default=True,
+    help="Vectors: none, the bundled model's, or random ones with the bundled model for questions.",
+)
+@option(
+    "--questions",
+    metavar="FILE",
+    type=_EXISTING,
+    help="Questions, one a line; otherwise made from the corpus's own words.",
+)
+@option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Turns; medians are shown."
+)
+@_JSON
+def speed(corpus: Path, model: Model, questions: Path | None, repeat: int, as_json: bool) -> None:
+    """Time build, sync and search beside the bare cost of the same work on the same files."""
+    from commonplace.base.root import read_named
+    from commonplace.bench import speed as measuring
+
+    asked = []
+    if questions is not None:
+        text = read_named(questions).decode("utf-8", "replace")
+        asked = [line.strip() for line in text.splitlines() if line.strip()]
+        if not asked:
+            raise click.BadParameter("holds no questions", param_hint="--questions")
+    options = measuring.Options(model=model, questions=asked, repeat=repeat)
+    measured = measuring.measure(corpus, options, lambda line: click.echo(line, err=True))
+    click.echo(_as_json(measured) if as_json else measuring.as_text(measured))
+
+
+@command("prompt")
+@option(
+    "--questions",
+    metavar="FILE",
+    type=_EXISTING,
+    help="Questions with their evidence (TOML), asked of the workspace; otherwise the demo's thirty.",
+)
+@option("--budget", type=click.IntRange(1), metavar="N", help="Most tokens a block; otherwise prompt.budget.")
+@_JSON
+@click.pass_context
+def prompt(ctx: click.Context, questions: Path | None, budget: int | None, as_json: bool) -> None:
+    """Count the tokens of blocks for prompts against loading MEMORY.md and seven days, and their evidence.
+
+    Without --questions the workspace that ships is asked thirty, in a folder of its own.
+    """
+    from commonplace.bench import prompts
+
+    if questions is None:
+        measured = _of_the_demo(ctx, budget)
+    else:
+        measured = prompts.measure(session.open_memory(ctx), prompts.read(questions), budget)
+    click.echo(_as_json(prompts.as_record(measured)) if as_json else prompts.as_text(measured))
+
+
+def _of_the_demo(ctx: click.Context, budget: int | None) -> Measured:
+    from commonplace.bench import prompts
+    from commonplace.demo import PROMPT_QUESTIONS, unpack
+    from commonplace.memory import Memory
+
+    if session.workspace(ctx) is not None:
+        raise click.UsageError("A workspace needs questions about it: --questions FILE.")
+    with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as folder:
+        root = Path(folder, "notes")
+        unpack(root)
+        with Memory.open(root, overrides={"usage.record": False}) as memory:
+            for warning in memory.sync().warnings:
+                failures.warn(warning)
+            return prompts.measure(memory, prompts.read(PROMPT_QUESTIONS), budget)
+
+
+@command("capture")
+@option(
+    "--count",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Observations, twice: in one go and 2 ms apart.",
+)
+@option(
+    "--model",
+    type=click.Choice(["none", "builtin"]),
+    default="builtin",
+    show_default=True,
+    help="What embeds them meanwhile.",
+)
+@_JSON
+def capture(count: int, model: str, as_json: bool) -> None:
+    """Time what submitting observations costs an event loop, in a workspace that is made for it."""
+    from commonplace.bench import capture as measuring
+
+    measured = measuring.measure(count, model)
+    click.echo(_as_json(measured) if as_json else measuring.as_text(measured))
+
+
+bench = Group(
+    "bench",
+    commands=[speed, prompt, capture],
+    help="Measure speed, size and memory, and what prompts cost, on your own notes.",
+)

@@ -1,0 +1,153 @@
+"""`init`, `remember`, `ls`, `multi-get`, `timeline`: notes made, written, listed and read."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.cli import failures, session
+from commonplace.cli.options import command, format_option, option
+from commonplace.render import count, reports
+from commonplace.render.screen import one_line
+
+_NAMED = 5  # notes that do not fit; of more the number is told
+_NEIGHBOURS = click.IntRange(0, 1000)
+
+
+@command("init")
+@click.argument("folder", metavar="[DIR]", required=False)
+@click.pass_context
+def init(ctx: click.Context, folder: str | None) -> None:
+    """Make a workspace of a folder (default: this one); create what is missing, touch nothing else."""
+    from commonplace.notes import layout
+
+    root = os.path.abspath(folder or session.workspace(ctx) or ".")
+    made = ", ".join(sorted(os.path.relpath(path, root) for path in layout.init(Path(root))))
+    session.write(f"workspace {root}: " + (f"made {made}" if made else "complete, nothing to make"))
+
+
+@command("remember")
+@click.argument("text", nargs=-1, required=True)
+@option("--section", metavar="S", help="Section of MEMORY.md, with --long-term.")
+@option("--heading", metavar="H", help="Heading in today's note.")
+@option("--long-term", is_flag=True, help="Write to MEMORY.md instead of today's note.")
+@option("--tentative", is_flag=True, help="Mark it as a guess: searched, but not recalled until confirmed.")
+@option("--no-redact", is_flag=True, help="Write secrets as they are.")
+@click.pass_context
+def remember(
+    ctx: click.Context,
+    text: tuple[str, ...],
+    section: str | None,
+    heading: str | None,
+    long_term: bool,
+    tentative: bool,
+    no_redact: bool,
+) -> None:
+    """Append an entry to today's note, or to MEMORY.md; - reads it from standard input.
+
+    Says where it went. Keys, tokens and passwords are replaced by [REDACTED:kind] before anything is
+    written; <private> parts are left out.
+    """
+    if section and not long_term:
+        raise click.UsageError("--section is for --long-term; today's note takes --heading", ctx)
+    written = session.open_memory(ctx).remember(
+        session.words_to_write(text),
+        section=section,
+        heading=heading,
+        long_term=long_term,
+        redact=False if no_redact else None,
+        tentative=tentative,
+    )
+    place = reports.written_text(written)
+    try:
+        session.write(place)
+    except OSError as error:
+        where = f"written to {place}, but standard output cannot be written"
+        raise NoteUnreadable(where, error.strerror or "closed") from error
+    if written.redacted:
+        failures.warn(f"redacted {', '.join(written.redacted)}; --no-redact would keep it")
+    for warning in written.warnings:
+        failures.warn(warning)
+    for other in written.near:
+        remedy = f"commonplace correct {shlex.quote(other.citation)} NEW"
+        session.note(one_line(f"near {other.citation}: {other.text} (`{remedy}` if it no longer holds)"))
+
+
+@command("timeline")
+@click.argument("anchor")
+@option("--before", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages before it.")
+@option("--after", type=_NEIGHBOURS, default=3, show_default=True, metavar="N", help="Passages after it.")
+@format_option(("text", "json"))
+@click.pass_context
+def timeline(ctx: click.Context, anchor: str, before: int, after: int, form: str) -> None:
+    """Show what surrounds an anchor in time: PATH:line, '#docid:line', another REF of `get`, or a day.
+
+    Passages of daily notes and of other dated ones stand in the order of their days, files and lines; what
+    was asked about is marked. A note without a date has no place in it.
+    """
+    memory = session.open_memory(ctx)
+    around = memory.timeline(anchor, before=before, after=after)
+    if around.stale:
+        failures.warn(f"stale: {around.stale} files changed since they were indexed; run `commonplace sync`")
+    session.answer(form, around, lambda: reports.timeline_text(around, session.look(memory.settings)))
+    if form == "text" and not any(moment.is_anchor for moment in around.moments):
+        session.note(f"nothing was written down for {anchor}")
+    if not around.moments:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+@command("ls")
+@click.argument("under", metavar="[PATH|COLLECTION]", default="")
+@format_option(("text", "json"))
+@click.pass_context
+def ls(ctx: click.Context, under: str, form: str) -> None:
+    """List notes with date, size and title: all, those of a collection or folder, or that a glob matches."""
+    memory = session.open_memory(ctx)
+    notes = memory.notes(under)
+    session.answer(form, notes, lambda: reports.notes_text(notes, session.look(memory.settings)))
+    if form == "text":
+        session.note(f"{count(len(notes), 'note')} · {count(sum(note.size for note in notes), 'byte')}")
+    if not notes:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+@command("multi-get")
+@click.argument("references", metavar="REF...", nargs=-1, required=True)
+@option(
+    "--max-bytes",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Most bytes in all; notes that do not fit are named.",
+)
+@option("--no-numbers", is_flag=True, help="Leave out line numbers.")
+@format_option(("text", "json"))
+@click.pass_context
+def multi_get(
+    ctx: click.Context, references: tuple[str, ...], max_bytes: int, no_numbers: bool, form: str
+) -> None:
+    """Show several notes: references as `get` takes them, lists with commas, and globs in quotation marks.
+
+    What cannot be shown is named on standard error, the first few of what does not fit, and the exit code is
+    1.
+    """
+    memory = session.open_memory(ctx)
+    notes = memory.get_many(references, max_bytes=max_bytes)
+    look = session.look(memory.settings)
+    session.answer(form, notes, lambda: reports.gathered_text(notes, numbers=not no_numbers, look=look))
+    unfit = [one.path for one in notes.left_out if one.path in notes.unfit]
+    for one in notes.left_out:
+        if one.path not in unfit[_NAMED:]:
+            reason = one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}"
+            failures.warn(f"left out: {reason}")
+    if (more := len(unfit) - _NAMED) > 0:
+        failures.warn(f"… and {more:,} more {'do' if more > 1 else 'does'} not fit")
+    if notes.left_out:
+        ctx.exit(failures.ERROR)
+    if not notes.excerpts:
+        ctx.exit(failures.NOTHING_FOUND)

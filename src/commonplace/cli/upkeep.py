@@ -1,0 +1,370 @@
+"""`summarize`, `consolidate`, `rollup`, `schedule`: the memory refined."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from commonplace.base.errors import ConfigError, NoteNotFound
+from commonplace.cli import failures, session
+from commonplace.cli.options import Group, command, format_option, option
+from commonplace.render import count, reports
+from commonplace.render.screen import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from commonplace.memory import Memory
+    from commonplace.upkeep.consolidation import Consolidation
+    from commonplace.upkeep.consolidation.plan import Operation
+    from commonplace.upkeep.schedule.installing import Status
+    from commonplace.upkeep.summaries import Summarizer
+
+_DAYS = re.compile(r"(\d{1,5})d?")
+_STARTERS = ("systemd", "launchd", "cron")
+
+
+# --- summarize ------------------------------------------------------------------------------------------
+
+
+@command("summarize")
+@click.argument("name", metavar="[SESSION]", required=False)
+@option("--pending", is_flag=True, help="Sum up what sessions that are over left behind.")
+@option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
+@click.pass_context
+def summarize(ctx: click.Context, name: str | None, pending: bool, dry_run: bool) -> None:
+    """Sum up a session in the note of its day: the newest one, unless it is named.
+
+    What was summed up before is not again. The language model writes it, where one is set and answers;
+    otherwise it is an extract, marked as such. A dry run asks the model too.
+    """
+    from commonplace.upkeep.summaries import Summarizer
+
+    if pending and (name or dry_run):
+        raise click.UsageError("--pending goes with neither a session nor --dry-run", ctx)
+    memory = session.open_memory(ctx)
+    summarizer = Summarizer(memory, session.language_model(memory))
+    if not (_summarize_pending(summarizer) if pending else _summarize_one(summarizer, name, dry_run=dry_run)):
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _summarize_one(summarizer: Summarizer, name: str | None, *, dry_run: bool) -> bool:
+    """Sum up one session; false where there is nothing new in it. Raises NoteNotFound."""
+    from difflib import get_close_matches
+
+    from commonplace.transcripts import session as transcript
+
+    workspace = summarizer.memory.workspace
+    known = transcript.sessions(workspace)
+    if name is None:
+        if not known:
+            raise NoteNotFound("sessions/", reason="no session has a transcript in this workspace")
+        name = known[0]
+    elif not transcript.path_of(workspace, name).is_file():
+        raise NoteNotFound(f"session {name}", get_close_matches(name, known, 3, 0.5), "no such session")
+    if dry_run:
+        draft = summarizer.draft(name)
+        if draft is not None and draft.trouble:
+            failures.warn(f"no language model wrote this ({draft.trouble})")
+        text = f"- {draft.text}".replace("\n", "\n  ") if draft and draft.text else ""
+    else:
+        written = summarizer.summarize(name, by_hand=True)
+        text = reports.written_text(written) if written else ""
+    session.write(text)
+    if not text:
+        session.note(f"session {name}: nothing new that is worth a summary")
+    return bool(text)
+
+
+def _summarize_pending(summarizer: Summarizer) -> bool:
+    outcomes = summarizer.run_pending()
+    for outcome in outcomes:
+        if outcome.error:
+            failures.warn(f"session {outcome.session}: {outcome.error}")
+        elif outcome.written:
+            session.write(f"{outcome.session}: {reports.written_text(outcome.written)}")
+    if not outcomes:
+        session.note("nothing is pending")
+    return any(outcome.written for outcome in outcomes)
+
+
+# --- consolidate ----------------------------------------------------------------------------------------
+
+
+@command("consolidate")
+@option(
+    "--days", type=click.IntRange(1, 366), help="Days of notes, today included; otherwise consolidate.days."
+)
+@option("--dry-run", is_flag=True, help="Show what would be written and what is rejected; write nothing.")
+@option("--estimate", is_flag=True, help="Say what asking the model would take; ask nothing.")
+@option("--accept", is_flag=True, help="Write what is proposed where no language model plans.")
+@option("--if-due", is_flag=True, help="Only if consolidate.every_hours have passed and notes have changed.")
+@click.pass_context
+def consolidate(
+    ctx: click.Context, days: int | None, dry_run: bool, estimate: bool, accept: bool, if_due: bool
+) -> None:
+    """Refine the daily notes into MEMORY.md: add, merge, replace and end entries.
+
+    The language model plans, code checks every step, and a second look asks the model whether the notes say
+    it; each entry names its line. Without a model, merges and endings are proposed. `commonplace undo` takes
+    it back.
+    Ends with 3 where there is nothing to change, but with --if-due, which schedules use, with 0.
+    """
+    from commonplace.upkeep.schedule import due
+
+    if dry_run and accept:
+        raise click.UsageError("--accept goes with writing, --dry-run without", ctx)
+    memory = session.open_memory(ctx)
+    if if_due and not due.is_due(memory, datetime.now().astimezone()):
+        session.note("a consolidation is not due yet")
+        return
+    if estimate:
+        session.write(_estimated(memory, days))
+        return
+    try:
+        done = _consolidate(memory, days, dry_run=dry_run, accept=accept)
+    except due.Running as error:
+        session.note(str(error))
+        return
+    if not (done.diff or if_due):
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _consolidate(memory: Memory, days: int | None, *, dry_run: bool, accept: bool) -> Consolidation:
+    """Consolidate, write what somebody agrees to, and say so; return what came of it."""
+    from commonplace.upkeep.consolidation import consolidate
+    from commonplace.upkeep.consolidation.run import UNCHANGED
+
+    llm = session.language_model(memory)
+    done = consolidate(memory, llm, days=days, dry_run=dry_run, accept=accept)
+    for warning in done.warnings:
+        failures.warn(warning)
+    session.write(done.diff.rstrip("\n"))
+    for line in _remarks(done):
+        session.note(line)
+    if done.candidates and llm is None:
+        waiting = "1 statement waits" if done.candidates == 1 else f"{done.candidates} statements wait"
+        session.note(
+            f"no language model is set, and {waiting} for one; "
+            "set one with `commonplace models use --llm PROVIDER/MODEL`"
+        )
+    elif not done.diff:
+        session.note(UNCHANGED if done.unchanged else "nothing to do")
+    if done.proposals and done.run is None and not dry_run:
+        asks = session.can_ask() and session.is_terminal(sys.stderr)
+        if not (asks and click.confirm("Write this?", default=False, err=True)):
+            session.note("nothing was written; `commonplace consolidate --accept` writes it")
+            return done
+        done = consolidate(memory, None, days=days, accept=True, preview=done)
+    if done.run is not None:
+        session.note(f"written as {done.run.id}; `commonplace undo` takes it back")
+    return done
+
+
+def _estimated(memory: Memory, days: int | None) -> str:
+    from commonplace.upkeep.consolidation import plan, run
+
+    asked = run.estimate(memory, days=days)
+    llm = session.language_model(memory)
+    number = len(asked.shown) + asked.left_out
+    head = f"{len(asked.shown)} of {number} statements"
+    if llm is None or not number:
+        return f"{head}; " + ("no language model is set" if llm is None else "nothing would be asked")
+    most = llm.estimate(asked.messages, plan.SCHEMA, max_tokens=plan.ANSWER_TOKENS)
+    cost = "at no known price" if most.dollars is None else f"at most {most.dollars:.4f} dollars"
+    cached = "; answered from the cache" if most.cached else ""
+    sizes = f"about {most.tokens_in:,} tokens to {llm.name}, at most {most.tokens_out:,} back"
+    return f"{head}; {sizes}, {cost}{cached}"
+
+
+def _remarks(done: Consolidation) -> Iterator[str]:
+    """What the diff does not say, a line each."""
+    for item in done.rejected:
+        yield f"rejected {described(item.operation)}: {one_line(item.reason)}"
+    for one in done.contradictions:
+        place = f"{one.source.label} contradicts {one.entry.statement.citation}"
+        yield one_line(f"{place}: {one.source.text}")
+    for orphan in done.orphans:
+        yield one_line(f"{orphan.entry.statement.citation}: its source {orphan.reference} {orphan.reason}")
+    if done.left_out:
+        yield f"{done.left_out} of {done.candidates} statements did not fit into consolidate.max_tokens"
+
+
+def described(operation: Operation) -> str:
+    """Return an operation of a plan in short, on one line."""
+    text = one_line(operation.text)
+    quoted = f"“{text[:80]}{'…' if len(text) > 80 else ''}”" if text else ""
+    return " ".join(filter(None, [operation.op, *map(one_line, operation.targets), quoted]))
+
+
+# --- rollup ---------------------------------------------------------------------------------------------
+
+
+@command("rollup")
+@click.argument("month", metavar="[MONTH]", required=False)
+@option("--older-than", metavar="DAYS", help="How old all of a month must be, as 60d; otherwise the setting.")
+@option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
+@option("--llm", is_flag=True, help="Let the language model point at what is said twice; code checks it.")
+@option("--confirm", is_flag=True, help="Delete the originals of MONTH (YYYY-MM), or of all months.")
+@option("--yes", is_flag=True, help="With --confirm: do not ask.")
+@click.pass_context
+def rollup(
+    ctx: click.Context,
+    month: str | None,
+    older_than: str | None,
+    dry_run: bool,
+    llm: bool,
+    confirm: bool,
+    yes: bool,
+) -> None:
+    """Turn the daily notes of months that are old enough into one note a month.
+
+    Observations, raw errors and repetitions are left out; all else stays in its words, dated by its day. The
+    originals are moved to archive/, which is not searched, until --confirm deletes them. `commonplace undo`
+    takes either back. Ends with 3 where no month is old enough, or none was rolled up.
+    """
+    if (month or yes) and not confirm:
+        raise click.UsageError("MONTH and --yes go with --confirm", ctx)
+    if confirm and (older_than or llm):
+        raise click.UsageError("--older-than and --llm do not go with --confirm", ctx)
+    memory = session.open_memory(ctx)
+    if confirm:
+        done = _delete_originals(memory, month or "", dry_run, yes)
+    else:
+        done = _roll_up(ctx, memory, llm, older_than, dry_run)
+    if not done:
+        ctx.exit(failures.NOTHING_FOUND)
+
+
+def _roll_up(ctx: click.Context, memory: Memory, asked: bool, older_than: str | None, dry_run: bool) -> bool:  # noqa: C901 - one command, from its options to its end
+    from commonplace.upkeep import rollup as rolling
+
+    llm = session.language_model(memory) if asked else None
+    if asked and llm is None:
+        raise ConfigError("--llm", "no language model is set; choose one with `commonplace models use --llm`")
+    days = None
+    if older_than is not None:
+        written = _DAYS.fullmatch(older_than)
+        days = int(written[1]) if written else 0
+        if days < 1:
+            raise ConfigError("--older-than", f"{older_than!r} is no number of days; write it as 60d")
+    report = rolling.rollup(memory, llm, older_than_days=days, dry_run=dry_run)
+    for month in report.months:
+        for trouble in filter(None, (month.refused, month.trouble)):
+            failures.warn(trouble)
+        if month.refused:
+            continue
+        if dry_run:
+            session.write(month.diff)
+        run = f" (run {month.run.id})" if month.run else ""
+        left = count(len(month.left), "statement")
+        lines = [f"{month.path}: {count(len(month.notes), 'daily note')}, {left} left out{run}"]
+        for item in month.left:
+            same = f", as in {item.instead}" if item.instead else ""
+            lines.append(f"  {item.reference} {item.text} ({item.why}{same})")
+        session.write("\n".join(lines))
+    for warning in report.warnings:
+        failures.warn(warning)
+    if not report.months:
+        session.note("no month is old enough")
+    elif all(month.refused for month in report.months):
+        ctx.exit(failures.ERROR)  # there was something to do, and none of it could be done
+    return bool(report.months)
+
+
+def _delete_originals(memory: Memory, month: str, dry_run: bool, yes: bool) -> bool:
+    """Delete originals of months once somebody agrees; false where there are none."""
+    from commonplace.upkeep import archive
+
+    months = archive.found(memory, month)
+    for one in months:
+        for path in one.changed:
+            failures.warn(f"{path}: changed since the rollup, so it stays")
+        session.write("\n".join(f"{one.month}: {path}" for path in one.paths))
+    months = [one for one in months if one.paths]
+    if not months:
+        session.note("there are no originals to delete")
+        return False
+    if dry_run:
+        return True
+    if not yes:
+        if not session.can_ask():
+            raise ConfigError("--confirm", "nothing was deleted; where nobody can be asked, add --yes")
+        originals = count(sum(len(one.paths) for one in months), "original")
+        if not click.confirm(f"Delete {originals}?", default=False, err=True):
+            return True
+    for one in months:
+        if run := archive.confirm(memory, one):
+            session.write(f"{one.month}: {count(len(one.paths), 'original')} deleted (run {run.id})")
+    return True
+
+
+# --- schedule -------------------------------------------------------------------------------------------
+
+
+@command("install")
+@option("--at", metavar="HH:MM", default="", help="When, by the clock here; otherwise as it is, or 03:30.")
+@option("--with", "by", type=click.Choice(_STARTERS), help="Who starts it; otherwise what works.")
+@option("--dry-run", is_flag=True, help="Show what would be put in place, and do nothing.")
+@click.pass_context
+def install(ctx: click.Context, at: str, by: str | None, dry_run: bool) -> None:
+    """Start `consolidate --if-due` every night for this workspace; installing again changes the time.
+
+    Nothing secret is written down. A night in which nothing has changed since the last one does nothing.
+    """
+    from commonplace.upkeep.schedule import installing, jobs
+
+    workspace = session.open_memory(ctx).workspace
+    if dry_run:
+        session.write(jobs.script(jobs.of(workspace, at or jobs.DEFAULT_TIME)))
+        return
+    done = installing.install(workspace, at, by or "")
+    for trouble in done.passed_over:
+        failures.warn(trouble)
+    session.write(f"every night at {done.job.at}, by {done.by} ({done.job.name})")
+
+
+@command("remove")
+@click.pass_context
+def remove(ctx: click.Context) -> None:
+    """Take the nightly consolidation of this workspace away; nothing else is touched."""
+    from commonplace.upkeep.schedule import installing
+
+    starters = installing.remove(session.open_memory(ctx).workspace)
+    session.write(f"removed from {', '.join(starters)}" if starters else "nothing is scheduled")
+
+
+@command("status")
+@format_option(("text", "json"))
+@click.pass_context
+def status(ctx: click.Context, form: str) -> None:
+    """Show who starts it and when, how the last one went, and whether one is due."""
+    from commonplace.upkeep.schedule import installing
+
+    state = installing.status(session.open_memory(ctx), datetime.now().astimezone())
+    session.answer(form, state, lambda: _status_text(state))
+
+
+def _status_text(state: Status) -> str:
+    last, tried, following = (
+        moment[:16].replace("T", " ") for moment in (state.last, state.tried, state.next)
+    )  # to the minute
+    started = f"every night at {state.at}, by {state.by} ({state.name})" if state.by else "no"
+    failed = f"; failed {tried}" if state.tried and state.tried > state.last else ""
+    result = f": {state.result}" if state.result else ""
+    rows = [
+        ("scheduled", started),
+        ("next", following),
+        ("last", f"{last or 'never'}{failed}{result}"),
+        ("due", "yes" if state.due else "no"),
+    ]
+    return "\n".join(f"{name:<10}{text}" for name, text in rows if text)
+
+
+schedule = Group(
+    "schedule", commands=[install, status, remove], help="Refine the memory every night, or no longer."
+)

@@ -1,0 +1,338 @@
+"""Forgetting, step by step: written down first, carried on after a kill, verified at the end.
+
+The order is that of the flow of text: what waits to be written into notes, the notes, what was said, what was
+there before, what was made of it. What is to be forgotten lies in `.commonplace/erasing/` until every step
+is done; that file goes before the byte scan, so that the scan finds it as well if it does not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from commonplace import render
+from commonplace.base import atomic, paths
+from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
+from commonplace.changes import runs, transaction
+from commonplace.edit.forget import journal, notes, redaction, residue, scan, selection, stores
+from commonplace.edit.forget.notes import Composed, Context
+from commonplace.edit.forget.selection import Choice
+from commonplace.edit.forget.targets import Targets
+from commonplace.index import forget as index
+from commonplace.redaction.redact import strip_private
+from commonplace.transcripts.session import ENDING, FOLDER
+from commonplace.types.changes import About, Change, Erased, Erasure, Run, Selection, Trace, Unreachable
+
+
+def forget(
+    context: Context,
+    what: Sequence[Selection] | Erasure,
+    *,
+    dry_run: bool = False,
+    now: datetime | None = None,
+    agent: str = "",
+    session: str = "",
+) -> Erasure:
+    """Forget what is selected, or was previewed, after what one that was killed has left.
+
+    See `Memory.forget`.
+    """
+    if dry_run:
+        return preview(context, _choose(context, what))
+    workspace = context.workspace
+    with atomic.locked(paths.lock_file(workspace, "erase")):
+        journal.tidy(workspace)
+        erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
+        if what:
+            choice = _choose(context, what)
+            targets = replace(choice.targets, agent=agent, session=session)
+            if targets.shown is not None:
+                waiting = stores.spool(context).find(targets)
+                journal.check(context, targets, choice.composed, waiting)
+            targets = _complete(context, choice, targets)
+            remarks = selection.remarks(context, choice)
+            path = journal.add(workspace, targets)
+            try:
+                erased.append(_erase(context, path, targets, now, remarks))
+            except CommonplaceError:  # nothing is changed yet
+                journal.end(path)
+                raise
+        journal.tidy(workspace)
+    if len(erased) == 1:
+        return erased[0]
+    last = {trace.path: trace for one in erased for trace in one.left}
+    return Erasure(
+        tuple(place for one in erased for place in one.places),
+        tuple(dict.fromkeys(row for one in erased for row in one.unreachable)),
+        tuple(last.values()),
+        next((one.run for one in reversed(erased) if one.run), None),
+    )
+
+
+def preview(context: Context, choice: Choice) -> Erasure:
+    """Say what would go, and change nothing."""
+    targets = _complete(context, choice, choice.targets)
+    waiting = stores.spool(context).find(targets)
+    basis = journal.basis(choice.targets, [*waiting, *choice.composed.places])
+    places = [*waiting, *choice.composed.shown]
+    places += notes.links(context, replace(targets, known=choice.composed.known), change=False)
+    for store in (
+        stores.load(context, "copies"),
+        *stores.after_notes(context),
+        stores.load(context, "vectors"),
+    ):
+        places += store.find(targets)
+    places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
+    closed = [
+        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        for path, reason in choice.unreadable.items()
+    ]
+    remarks = selection.remarks(context, choice)
+    elsewhere = residue.unreachable(context, targets, was_here=bool(places))
+    return Erasure(tuple(map(_shown, places)), (*closed, *remarks, *elsewhere), dry_run=True, basis=basis)
+
+
+def _choose(context: Context, what: Sequence[Selection] | Erasure) -> Choice:
+    if isinstance(what, Erasure):
+        return selection.choose_again(context, journal.previewed(what))
+    return selection.choose(context, what)
+
+
+def _complete(context: Context, choice: Choice, targets: Targets) -> Targets:
+    """Targets with the requests that go along, and the keys of the vectors of all files that change.
+
+    Vectors of texts that stay are taken out once the index is new.
+    """
+
+    def changed() -> Iterator[str]:
+        yield from choice.composed.cuts
+        yield from _transcripts(stores.load(context, "transcripts").find(targets))
+
+    keys = index.vector_keys(context, changed(), (*targets.texts, *targets.people))
+    return replace(targets.with_vectors(keys), requests=selection.requested(context, choice))
+
+
+def _shown(place: Erased) -> Erased:
+    """A place as it may be shown: of our records, too, without private parts and secrets."""
+    if place.where in ("notes", "links") or not place.text:
+        return place
+    return replace(place, text=redaction.Secrets().mask(strip_private(place.text)))
+
+
+def _transcripts(places: Sequence[Erased]) -> list[str]:
+    return list(dict.fromkeys(place.path for place in places if place.where == "transcripts"))
+
+
+def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
+    """Go on with what a killed process had begun. Raises NoteUnreadable for an intent that is none.
+
+    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
+    """
+    try:
+        return _erase(context, path, journal.read(path), now, [])
+    except PreviewOutdated as error:
+        journal.end(path)
+        dropped = f"what was confirmed before ({error})"
+        return Erasure((), (Unreachable(dropped, "commonplace forget, once more"),))
+
+
+# --- the work ------------------------------------------------------------------------------------------
+
+
+def _erase(
+    context: Context, path: Path, targets: Targets, now: datetime | None, remarks: Sequence[Unreachable]
+) -> Erasure:
+    """Do all steps; what fails keeps the intent, so that it is done again, and is reported.
+
+    Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
+    """
+    work = _Work(context, path, targets)
+    copies = stores.load(context, "copies")
+    before = copies.find(targets)
+    work.entries_and_notes(now)
+    work.do(lambda: notes.links(context, work.targets, change=True))
+
+    def clean_copies() -> list[Erased]:
+        copies.forget(work.targets)
+        return before  # changing the notes has made copies, too, which are no places
+
+    work.do(clean_copies)
+    for store in stores.after_notes(context):
+        work.do(lambda store=store: store.forget(work.targets))  # type: ignore[misc]
+    work.do(work.index)
+    work.do(lambda: stores.load(context, "vectors").forget(work.stale()))
+    work.do(lambda: work.record(now))
+    if not work.troubles:
+        work.do(lambda: journal.end(path))
+    left = [trace for trace in scan.scan(context, work.targets) if trace.path != context.shown(path)]
+    was_here = bool(work.places or left)
+    unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
+    left = _explained(context, left, unreachable, work.blocked)
+    run = runs.load(context.workspace, work.run.id) if work.run else None
+    return Erasure(tuple(map(_shown, work.places)), tuple(unreachable), (*work.troubles, *left), run)
+
+
+class _Work:
+    """One forgetting under way."""
+
+    def __init__(self, context: Context, path: Path, targets: Targets) -> None:
+        self.context, self.path, self.targets = context, path, targets
+        self.places: list[Erased] = []
+        self.troubles: list[Trace] = []
+        self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
+        # Nothing but what a preview showed may go, unless some of it is gone already.
+        self.confirmed = targets.shown is not None and not targets.known
+        self.entries: Set[str] | None = None  # of the spool, those that may go
+        self.run: Run | None = None
+
+    def do(self, step: Callable[[], Sequence[Erased]]) -> None:
+        """Do a step; one that fails does not keep the others from being done."""
+        try:
+            self.places += step()
+        except PreviewOutdated:
+            raise
+        except CommonplaceError as error:
+            self.fail(error)
+
+    def fail(self, error: CommonplaceError) -> None:
+        """Note that a step failed; raise the error while what was confirmed is not compared yet."""
+        if self.confirmed and not self.targets.known:
+            raise error
+        self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+
+    def entries_and_notes(self, now: datetime | None) -> None:
+        """Change the notes, then what waits to be written into them, which nobody writes meanwhile.
+
+        Raises PreviewOutdated, and of what was confirmed whatever keeps it from being compared, with nothing
+        changed.
+        """
+        spool = stores.spool(self.context)
+        try:
+            with spool.hold():
+                self.do(lambda: self.notes(now))
+                self.do(lambda: spool.forget(self.targets, self.entries))
+        except PreviewOutdated:
+            raise
+        except CommonplaceError as error:
+            self.fail(error)
+
+    def notes(self, now: datetime | None) -> list[Erased]:
+        """Change the notes; one that cannot be changed does not keep the others from it."""
+        root = self.context.workspace.root
+        names = notes.names(self.context.workspace, self.context.settings)
+        self.blocked |= notes.unreadable(names, self.context.read)
+        while True:
+            try:
+                places = self._change([name for name in names if name not in self.blocked], now)
+                break
+            except NoteUnreadable as error:
+                path = next((n for n in names if error.path in (n, paths.shown(root / n))), "")
+                if not path or path in self.blocked:
+                    raise
+                self.blocked[path] = error.reason
+        remedy = "cannot be changed: {}; then: commonplace forget --resume"
+        self.troubles += [Trace(path, 0, remedy.format(reason)) for path, reason in self.blocked.items()]
+        return places
+
+    def _change(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
+        """Change some notes, all or none, in one run that keeps no bytes."""
+        composed = Composed([], {})
+
+        def compose(read: transaction.Read) -> Sequence[Change]:
+            nonlocal composed
+            composed = notes.compose(names, read, self.targets)
+            if self.confirmed:
+                waiting = stores.spool(self.context).find(self.targets)
+                journal.check(self.context, self.targets, composed, waiting, self.blocked)
+                self.entries = {place.text for place in waiting}
+            if composed.changes:
+                known = {one.before: one for one in (*self.targets.known, *composed.known)}
+                self.targets = replace(self.targets, known=tuple(known.values()))
+                journal.write(self.path, self.targets)
+            return composed.changes
+
+        self.run = transaction.rewrite(
+            self.context.workspace,
+            compose,
+            lambda: self._about(len(composed.places), "statement"),
+            keep=False,
+            now=now,
+            settings=self.context.settings.history,
+        )
+        if self.run is None and self.targets.known:  # of a process that was killed after it changed them
+            earlier = (one for one in runs.listed(self.context.workspace) if one.about.kind == "forget")
+            self.run = next(earlier, None)
+        return composed.shown
+
+    def record(self, now: datetime | None) -> list[Erased]:
+        """Make an entry in the record of changes for what changed no note. Raises NoteUnreadable."""
+        if self.run is None and self.places:
+            workspace, about = self.context.workspace, self._about(len(self.places), "place")
+            with atomic.locked(self.context.lock):
+                at = now or datetime.now().astimezone()
+                self.run = replace(runs.begin(workspace, (), about, at, keep=False), state="done")
+                runs.save(workspace, self.run)
+        return []
+
+    def _about(self, count: int, noun: str) -> About:
+        """Who, when and how much; never what."""
+        agent, session = self.targets.agent, self.targets.session
+        title = f"forget {render.count(count, noun)}"
+        return About("forget", title, by="agent" if agent else "owner", agent=agent, session=session)
+
+    def _changed(self) -> list[str]:
+        return [*(one.path for one in self.targets.known), *_transcripts(self.places)]
+
+    def index(self) -> list[Erased]:
+        """Bring the index up to what is left."""
+        places = index.count(self.context, self._changed())
+        index.renew(self.context, self.context.open_store)
+        return places
+
+    def stale(self) -> Targets:
+        """What is to be forgotten, without the vectors of texts that are still there."""
+        staying = index.vector_keys(self.context, self._changed())
+        return replace(self.targets, vectors=tuple(key for key in self.targets.vectors if key not in staying))
+
+
+def _explained(
+    context: Context, left: list[Trace], unreachable: list[Unreachable], blocked: Iterable[str]
+) -> list[Trace]:
+    """Leave out what stands in collections, and in the index because of them: it is named as unreachable.
+
+    Notes that are `blocked` are named already.
+    """
+    workspace = context.workspace
+    roots = [Path(os.path.realpath(source.root)) for source in context.sources[1:]]
+    in_collections = any(one.what.startswith("collection ") for one in unreachable)
+    indexes = {context.shown(path) for path in context.indexes}
+    transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
+    own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
+    holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
+    traces = []
+    for trace in left:
+        path = Path(os.path.realpath(workspace.root / trace.path))
+        is_index = trace.path.removesuffix("-wal") in indexes
+        in_collection = any(path.is_relative_to(root) for root in roots)
+        if trace.path in blocked or (is_index and in_collections) or in_collection:
+            continue
+        if not trace.remedy and is_index and holding:
+            trace = replace(trace, remedy=f"it goes with what still says it: {residue.listed(holding)}")
+        traces.append(trace if trace.remedy else replace(trace, remedy=_remedy(trace.path, own)))
+    return traces
+
+
+def _remedy(path: str, own: Set[str]) -> str:
+    if path == paths.SETTINGS_FILE:
+        return "your settings say it: commonplace config edit"
+    if path in own:
+        return "it was not changed, or is written again: commonplace forget again"
+    if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
+        return "it names a note so, and goes with that record after history.keep_days"
+    ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
+    if path.startswith(ours):
+        return "end other programs that use it, then: commonplace forget again"
+    return "it is no note of ours: change it there"

@@ -1,0 +1,224 @@
+"""The workspace's own notes without what is forgotten: which files change, and the references into them.
+
+Notes are those that are indexed, what else lies in `memory/` and `archive/`, and MEMORY.md, also where the
+settings leave them out of the index.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.base import atomic, paths, records
+from commonplace.base.errors import NoteUnreadable
+from commonplace.changes import runs, transaction
+from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
+from commonplace.edit.forget import cutting
+from commonplace.edit.forget.cutting import Cut, Gone
+from commonplace.edit.forget.targets import Targets
+from commonplace.markdown import comments, references
+from commonplace.markdown.document import Document
+from commonplace.markdown.references import Moved
+from commonplace.notes.scan import Listing, Source, look
+from commonplace.transcripts import session as transcript
+from commonplace.types.changes import Change, Erased
+from commonplace.types.store import Known, Site
+
+if TYPE_CHECKING:
+    from commonplace.index.store import Store
+
+Read = Callable[[str], bytes | None]
+ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
+_DENIED = os.strerror(errno.EACCES).lower()  # as `paths.reason` says it
+_PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
+
+
+@dataclass(frozen=True)
+class Context(Site):
+    """A workspace where something is forgotten: its settings and sources, what opens its index anew."""
+
+    settings: Settings
+    sources: Sequence[Source]
+    open_store: Callable[[], Store]
+
+    def read(self, path: str) -> bytes | None:
+        """Return the bytes of a file of the workspace, None for none. Raises OutsideRoots, NoteUnreadable."""
+        return transaction.read(self.workspace, path)
+
+    @property
+    def lock(self) -> Path:
+        """The lock that every writer of notes takes."""
+        return paths.lock_file(self.workspace, "notes")
+
+
+class Composed(NamedTuple):
+    """What is to be changed: the changes, and what of each note goes, by its path."""
+
+    changes: list[Change]
+    cuts: Mapping[str, Cut]
+
+    @property
+    def known(self) -> tuple[Known, ...]:
+        """The notes that change, by what they were and will be."""
+        return tuple(Known(c.path, runs.digest(c.before), runs.digest(c.after)) for c in self.changes)
+
+    @property
+    def places(self) -> list[Erased]:
+        """What goes, place by place, in its own words."""
+        return [Erased("notes", path, one.first, one.last, one.text) for path, one in self._gone()]
+
+    @property
+    def shown(self) -> list[Erased]:
+        """What goes, place by place, as it may be shown: no private parts, no secrets."""
+        return [Erased("notes", path, one.first, one.last, one.shown) for path, one in self._gone()]
+
+    def _gone(self) -> Iterator[tuple[str, Gone]]:
+        return ((path, one) for path, cut in sorted(self.cuts.items()) for one in cut.gone)
+
+
+def names(workspace: paths.Workspace, settings: Settings) -> list[str]:
+    """Return the paths of the workspace's own notes, posix and relative to it; each file has one."""
+    states = _listing(workspace, settings).states()
+    return sorted(s.path for s in states if "/." not in f"/{s.path}")  # `transaction.contain` allows no such
+
+
+def unreadable(names: Iterable[str], read: Read) -> dict[str, str]:
+    """Return the notes that cannot be read now, each with the reason and what mends it."""
+    reasons: dict[str, str] = {}
+    for name in names:
+        try:
+            read(name)
+        except NoteUnreadable as error:
+            mend = f"; allow it (chmod u+rw {shlex.quote(paths.shown(name))})"
+            reasons[name] = f"{error.reason}{mend if error.reason == _DENIED else ''}"
+    return reasons
+
+
+def links(context: Context, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the links to notes that change, each with its file; remove those to files that are no more.
+
+    Links with a name that is forgotten go as well, and links to such a link. `targets` knows which notes
+    change. Raises NoteUnreadable.
+    """
+    workspace, root = context.workspace, context.workspace.files
+    links: list[Erased] = []
+    gone: list[tuple[int, str]] = []
+    with atomic.locked(context.lock) if change else nullcontext():
+        listing = _listing(workspace, context.settings)
+        changed = {os.path.realpath(f"{listing.root}/{known.path}"): known for known in targets.known}
+        # All are followed before one goes: a link through another leads nowhere without it.
+        for path in sorted(set(listing.links)):
+            *through, real = _chain(f"{listing.root}/{path}")
+            known = changed.get(real)
+            named = any(targets.owns(os.path.relpath(one, listing.root)) for one in through)
+            if not named and (known is None or (known.after and known.path != path)):
+                continue
+            links.append(Erased("links", path, text=os.path.relpath(real, listing.root)))
+            if named or (known and not known.after):
+                gone.append((len(through), path))
+        for _, path in sorted(gone, reverse=True) if change else ():  # a kill leaves whole chains
+            with records.translated(path):
+                root.unlink(workspace.root / path, missing_ok=True)
+    return links
+
+
+def _chain(path: str) -> list[str]:
+    """A link, the links that it leads through, and at the end what it leads to, there or not."""
+    chain: list[str] = []
+    while os.path.islink(path) and path not in chain:
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        chain.append(path)
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    return [*chain, os.path.realpath(path)]
+
+
+def same_note(workspace: paths.Workspace, names: Iterable[str], path: str) -> str:
+    """Return which of some notes a link leads to as well; empty for none."""
+    real = os.path.realpath(workspace.root / path)
+    same = (name for name in names if os.path.realpath(workspace.root / name) == real)
+    return next(same, "") if os.path.islink(workspace.root / path) else ""
+
+
+def _listing(workspace: paths.Workspace, settings: Settings) -> Listing:
+    globs = tuple(dict.fromkeys((*settings.index.include, *ALWAYS)))
+    return look([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)])[0]
+
+
+def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
+    """Return the notes without what is forgotten, references into them moved with their lines."""
+    before = {name: data for name in names if (data := read(name)) is not None}
+    source, cuts = before, _cuts(before, targets)
+    # Of the transcripts of forgotten sessions no line is left that a reference could point at.
+    stems = map(transcript.stem_of, targets.sessions)
+    transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
+    for _ in range(_PASSES):
+        moved = _shifted(before, transcripts | {name: _mover(name, cuts[name]) for name in _lines(cuts)})
+        if not moved:
+            break
+        source = before | moved
+        again = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets)
+        same = _lines(again) == _lines(cuts)
+        cuts = again
+        if same:
+            break
+    after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
+    changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
+    return Composed(changes, cuts)
+
+
+def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
+    return {name: cut.lines for name, cut in cuts.items() if cut.lines}
+
+
+def _cuts(notes: Mapping[str, bytes], targets: Targets) -> dict[str, Cut]:
+    cuts = ((name, cutting.cut(name, data, targets)) for name, data in notes.items())
+    return {name: cut for name, cut in cuts if cut is not None}
+
+
+def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str, bytes]:
+    """The notes whose references into others change, before anything is cut out of them."""
+    shifted: dict[str, bytes] = {}
+    for name, data in notes.items():
+        if b"<!--" not in data and b"<\0!\0" not in data:
+            continue
+        document = Document.read(data, name)
+        named = {target: moved for target, moved in maps.items() if target in document.text}
+        (after,) = references.follow([document], named)
+        if after is not document:
+            shifted[name] = after.data
+    return shifted
+
+
+def _mover(path: str, cut: Cut) -> Moved:
+    def moved(line: int) -> str | None:
+        place = cut.moved(line)
+        return None if place is None else f"{path}#L{place}"
+
+    return moved
+
+
+def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[str]:
+    """Yield statements that stay and rest on nothing but lines that go, as hits cite them."""
+    gone = _lines(composed.cuts)
+    for name in names if gone else ():
+        data = read(name)
+        if data is None or b"from=" not in data:
+            continue
+        for statement in Document.read(data, name).stated:
+            sources = comments.sources(statement.said)
+            stays = statement.first not in gone.get(name, ())
+            if sources and stays and all(_is_gone(one, gone) for one in sources):
+                yield statement.citation
+
+
+def _is_gone(reference: str, gone: Mapping[str, Set[int]]) -> bool:
+    cited = references.parse_reference(reference)
+    lines = gone.get(cited.path, ())
+    last = cited.last if cited.last is not None else cited.first
+    return bool(lines) and all(n in lines for n in range(cited.first, last + 1))

@@ -1,0 +1,187 @@
+"""What agents ask to have forgotten, until the owner approves, refuses, or a week has passed.
+
+A file for each in `.commonplace/requests/`, for the owner's eyes only: it holds the words that are to go.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from commonplace.base import atomic, paths, records
+from commonplace.base.errors import ConfigError
+from commonplace.edit.forget import targets as intents
+from commonplace.edit.forget.targets import Targets
+from commonplace.types.changes import Erased, Erasure, Selection
+from commonplace.types.store import Site
+
+LASTS = timedelta(days=7)
+MOST = 50  # that wait at once: nobody reads through more
+_LARGEST = 4 << 20  # bytes of one
+_NAME = re.compile(r"[0-9a-f]{8}")
+_ENDING = ".json"
+_KIND = "request"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Something that an agent asks to have forgotten; `code` names it, `preview` is what the agent saw."""
+
+    code: str
+    selection: Selection
+    preview: Erasure
+    at: datetime
+    agent: str = ""
+    session: str = ""
+
+    @property
+    def targets(self) -> Targets:
+        """What its preview is of; nothing where that cannot be read."""
+        try:
+            return intents.read(self.preview.basis)
+        except (ValueError, TypeError, KeyError):
+            return Targets()
+
+    def goes_with(self, targets: Targets) -> bool:
+        """Whether it asks for something that is forgotten, the lines of which it would keep."""
+        return self.code in targets.requests or targets.overlaps(self.targets)
+
+
+def folder(workspace: paths.Workspace) -> Path:
+    """Where they lie."""
+    return workspace.derived / "requests"
+
+
+def keep(
+    workspace: paths.Workspace,
+    selection: Selection,
+    preview: Erasure,
+    *,
+    agent: str = "",
+    session: str = "",
+    now: datetime | None = None,
+) -> Request:
+    """Write down what an agent asks for; asked for once more it takes the place of the former.
+
+    Raises ConfigError where too many wait, NoteUnreadable.
+    """
+    now = now or datetime.now().astimezone()
+    paths.prepare_derived(workspace, folder(workspace))
+    with atomic.locked(paths.lock_file(workspace, "requests")):
+        every = kept(workspace)  # a wrong clock removes nothing here
+        waiting = [one for one in every if abs(now - one.at) <= LASTS]
+        same = [one for one in every if one.selection == selection and one.agent == agent]
+        if not same and len(waiting) >= MOST:
+            reason = f"{MOST} requests wait for the owner already: commonplace forget --pending"
+            raise ConfigError("forget", reason)
+        code = same[0].code if same else secrets.token_hex(4)
+        request = Request(code, selection, preview, now, agent, session)
+        path = folder(workspace) / f"{code}{_ENDING}"
+        with records.translated(path):
+            workspace.files.exchange(path, records.seal(_KIND, _encode(request)), alone=True)
+    return request
+
+
+def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Request]:
+    """Return what waits, oldest first; one older than `LASTS` is removed, what is no request is set aside."""
+    now = now or datetime.now().astimezone()
+    waiting = []
+    for path, request in _all(workspace):
+        if request is None:
+            records.set_aside(workspace.files, path)
+        # One from the future is of a clock that was wrong; it would never grow old.
+        elif abs(now - request.at) > LASTS:
+            with records.translated(path):
+                workspace.files.unlink(path, missing_ok=True)
+        else:
+            waiting.append(request)
+    return sorted(waiting, key=lambda request: (request.at, request.code))
+
+
+def kept(workspace: paths.Workspace) -> list[Request]:
+    """Return all that lie here, those that no longer count as well."""
+    return [request for _, request in _all(workspace) if request]
+
+
+def _all(workspace: paths.Workspace) -> list[tuple[Path, Request | None]]:
+    with records.translated(folder(workspace)):
+        names = workspace.files.names(folder(workspace))
+    every = [folder(workspace) / name for name in names if name.endswith(_ENDING)]
+    return [(path, read(workspace, path)) for path in every]
+
+
+def find(workspace: paths.Workspace, name: str) -> Request:
+    """Return the one of a code, or of a number in the list. Raises ConfigError."""
+    waiting = listed(workspace)
+    for number, request in enumerate(waiting, 1):
+        if name == request.code or (name.isdecimal() and len(name) < 4 and int(name) == number):
+            return request
+    raise ConfigError("forget", f"nothing waits under {name!r}: commonplace forget --pending")
+
+
+class RequestStore:
+    """Forgets what agents ask to have forgotten, where a request says it or asks for some of it."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def find(self, targets: Targets) -> list[Erased]:
+        """Return the requests that hold any of it."""
+        return self._sweep(targets, change=False)
+
+    def forget(self, targets: Targets) -> list[Erased]:
+        """Remove these requests."""
+        return self._sweep(targets, change=True)
+
+    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
+        workspace = self._site.workspace
+        erased = []
+        for path in records.listed(workspace.files, folder(workspace)):
+            request = read(workspace, path)
+            words = request.preview.basis.decode("utf-8", "replace") if request else ""
+            text = records.load(workspace.files, path).decode("utf-8", "replace")
+            asks = request is not None and request.goes_with(targets)
+            if asks or targets.matches(text) or targets.matches(words, escaped=True):
+                erased.append(Erased("requests", self._site.shown(path)))
+                if change:
+                    with records.translated(path):
+                        workspace.files.unlink(path, missing_ok=True)
+        return erased
+
+
+def remove(workspace: paths.Workspace, request: Request) -> None:
+    """Remove one that was answered."""
+    path = folder(workspace) / f"{request.code}{_ENDING}"
+    with records.translated(path):
+        workspace.files.unlink(path, missing_ok=True)
+
+
+def _encode(request: Request) -> dict[str, Any]:
+    selection = request.selection
+    return {
+        "kind": selection.kind,
+        "value": selection.value,
+        "also": list(selection.also),
+        "basis": request.preview.basis.decode("utf-8", "surrogatepass"),
+        "at": request.at.isoformat(timespec="seconds"),
+        "agent": request.agent,
+        "session": request.session,
+    }
+
+
+def read(workspace: paths.Workspace, path: Path) -> Request | None:
+    """Return what a file says; None for one that is no request, or not one of this user's programs."""
+    if not _NAME.fullmatch(path.stem):
+        return None
+    try:
+        fields = records.read(workspace.files, path, _KIND, limit=_LARGEST)
+        selection = Selection(fields["kind"], str(fields["value"]), tuple(map(str, fields["also"])))
+        preview = Erasure((), dry_run=True, basis=fields["basis"].encode("utf-8", "surrogatepass"))
+        at = datetime.fromisoformat(fields["at"]).astimezone()
+        return Request(path.stem, selection, preview, at, str(fields["agent"]), str(fields["session"]))
+    except (records.Foreign, OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None

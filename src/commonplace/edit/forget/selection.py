@@ -1,0 +1,306 @@
+"""What the owner selects, looked up: which notes, lines and words it is, and what only these say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple, get_args
+
+from commonplace import render
+from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.edit.forget import notes, requests
+from commonplace.edit.forget.cutting import Page
+from commonplace.edit.forget.notes import Composed, Context
+from commonplace.edit.forget.residue import listed
+from commonplace.edit.forget.targets import Block, Targets
+from commonplace.edit.forget.words import Words, plain
+from commonplace.language.lexicon import cjk_runs
+from commonplace.markdown import references
+from commonplace.markdown.references import Reference
+from commonplace.search import references as places
+from commonplace.search.dedupe import SENTENCE
+from commonplace.transcripts import ours
+from commonplace.transcripts.session import ENDING, FOLDER, stem_of
+from commonplace.types.changes import Selection, SelectionKind, Unreachable
+
+# What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
+LEAST_WORDS, LEAST_LETTERS, LEAST_WIDE = 4, 20, 8
+MOST_PARTLY = 20  # statements with a part of a name alone that are named one by one
+_ONE_LINE = re.compile(r".+:\d{1,9}")
+_TRIM = " \t-*+_~.!?。！？…\"'“”"
+
+
+class Choice(NamedTuple):
+    """What selections stand for, what changes in notes, and what the owner should know of it."""
+
+    targets: Targets
+    composed: Composed
+    notes: Mapping[str, bytes]  # the notes that can be read, as they are to be; those that go are left out
+    unreadable: Mapping[str, str]  # notes that cannot be read now, which stay, and why
+    common: list[str]  # statements that other notes say as well
+    short: list[str]  # and those that are too short to be looked for elsewhere
+    transcripts: list[str]  # those of other sessions that say, as well, what was said in one that goes
+
+
+def choose(context: Context, selections: Sequence[Selection]) -> Choice:
+    """Look up selections. Raises NoteNotFound, OutsideRoots, NoteUnreadable, ConfigError for an empty one."""
+    targets = Targets()
+    names = notes.names(context.workspace, context.settings)
+    for selection in selections:
+        targets = _with(context, names, targets, selection)
+    return _look_up(context, names, targets)
+
+
+def choose_again(context: Context, previewed: Targets) -> Choice:
+    """Look up what a preview was of, wherever its lines stand now; no sentence counts that did not then."""
+    names = notes.names(context.workspace, context.settings)
+    return _look_up(context, names, replace(previewed, sentences=(), vectors=()), previewed.sentences)
+
+
+def _look_up(
+    context: Context, names: list[str], targets: Targets, among: Sequence[str] | None = None
+) -> Choice:
+    """Say what goes, and which sentences (`among` these) nothing else says."""
+    closed = notes.unreadable(names, context.read)
+    names = [name for name in names if name not in closed]
+    composed = notes.compose(names, context.read, targets)
+    stated, spoken, short = _sentences(context, targets, composed)
+    staying = _staying(context, names, composed)
+    # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
+    # been said in another as well, and stays there.
+    rest = _plain(staying.values()) if stated or spoken else ""
+    only = [sentence for sentence in (*stated, *spoken) if plain(sentence) not in rest]
+    common = [sentence for sentence in (*stated, *spoken) if sentence not in set(only)]
+    transcripts = _other_transcripts(context, targets) if spoken else ()
+    others = {path: _plain([data]) for path, data in transcripts}
+    shared = {one for one in spoken if any(plain(one) in text for text in others.values())}
+    holding = [path for path, text in others.items() if any(plain(one) in text for one in shared)]
+    sentences = tuple(one for one in only if one not in shared and (among is None or one in among))
+    if sentences:
+        targets = replace(targets, sentences=sentences)
+        composed = notes.compose(names, context.read, targets)
+        staying = _staying(context, names, composed)
+    return Choice(targets, composed, staying, closed, common, short, holding)
+
+
+def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
+    after = {change.path: change.after for change in composed.changes}
+    return {name: data for name in names if (data := after.get(name, context.read(name))) is not None}
+
+
+def _plain(files: Iterable[bytes]) -> str:
+    return plain("\n".join(data.decode("utf-8", "replace") for data in files))
+
+
+# --- one selection --------------------------------------------------------------------------------------
+
+
+def _with(context: Context, names: Sequence[str], targets: Targets, selection: Selection) -> Targets:  # noqa: C901
+    if not isinstance(selection, Selection) or selection.kind not in get_args(SelectionKind):
+        raise ConfigError("forget", f"no selection of {', '.join(get_args(SelectionKind))}: {selection!r}")
+    kind, value = selection.kind, selection.value.strip()
+    words = [value, *(also.strip() for also in selection.also)]
+    if kind in ("text", "person") and not all(any(map(str.isalnum, word)) for word in words):
+        raise ConfigError("forget", f"{value!r} is no word that could be looked for")
+    if kind == "person":
+        return replace(targets, people=(*targets.people, *words))
+    if kind == "text":
+        return replace(targets, texts=(*targets.texts, *words))
+    if kind == "session":
+        session = value.removeprefix(f"{FOLDER}/").removesuffix(ENDING)
+        if not session or not session.isprintable() or session.startswith(".") or set(session) & set("/\\"):
+            raise ConfigError("session", f"{value!r} is no id of a session")
+        return replace(targets, sessions=(*targets.sessions, session))
+    reference = references.parse_reference(value)
+    if reference.last is None and _ONE_LINE.fullmatch(value):  # that line alone, where readers go on
+        reference = replace(reference, last=reference.first)
+    path = _own(context, names, reference)
+    if path.startswith(f"{FOLDER}/"):
+        if (reference.first, reference.last) != (1, None):
+            reason = f"{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
+            raise ConfigError("forget", reason)
+        return replace(targets, sessions=(*targets.sessions, path[len(FOLDER) + 1 : -len(ENDING)]))
+    if kind == "note":
+        return replace(targets, notes=(*targets.notes, path))
+    return replace(targets, blocks=(*targets.blocks, *_blocks(context, path, reference, selection.lines)))
+
+
+def _own(context: Context, names: Sequence[str], reference: Reference) -> str:
+    """The path of a note of the workspace's own. Raises NoteNotFound, OutsideRoots for any other."""
+    if not reference.docid:
+        transcript = context.workspace.root / reference.path
+        own = reference.path.startswith(f"{FOLDER}/") and reference.path.endswith(ENDING)
+        if reference.path in names or (own and transcript.is_file()):
+            return reference.path
+        if real := notes.same_note(context.workspace, names, reference.path):
+            return real
+    store = context.open_store()
+    try:
+        shown, _ = places.find(store, reference)
+        collection, path = places.key_of(store, shown)
+    finally:
+        store.close()
+    if collection != WORKSPACE_COLLECTION:
+        raise OutsideRoots(shown, "lies in a collection, which is not ours to change; forget it there")
+    if path not in names and not path.startswith(f"{FOLDER}/"):
+        raise NoteNotFound(path, reason="no note of this workspace")
+    return path
+
+
+def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[str]) -> Iterator[Block]:
+    """The lines that are meant, whole statements, as runs.
+
+    Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen cannot be identified.
+    """
+    page = Page.read(context.read(path) or b"", path)
+    if seen:
+        places = page.places(seen)
+        if reference.first not in places and len(places) != 1:
+            raise PreviewOutdated([path])
+        first = reference.first if reference.first in places else places[0]
+        last = first + len(seen) - 1
+    else:
+        first, last = references.lines(path, reference, len(page.lines))
+    numbers = going(page, first, last)
+    runs = groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])
+    for run in ([number for _, number in pairs] for _, pairs in runs):
+        lines = tuple(page.bare[number - 1] for number in run)
+        places = page.places(lines)
+        yield Block(path, run[0], lines, len(places), places.index(run[0]) + 1)
+
+
+def going(page: Page, first: int, last: int) -> list[int]:
+    """The numbers of the lines that go where some are asked for: statements whole, with what is in them."""
+    for statement in page.stated:
+        if statement.first <= last and statement.last >= first:
+            first, last = min(first, statement.first), max(last, statement.end)
+    return sorted(page.whole(set(range(first, last + 1))))
+
+
+# --- what only these say --------------------------------------------------------------------------------
+
+
+def _sentences(
+    context: Context, targets: Targets, composed: Composed
+) -> tuple[list[str], list[str], list[str]]:
+    """Sentences of what goes by its place: those of notes, those that were only said in a session.
+
+    At last the texts that have no sentence worth looking for.
+    """
+    if not (targets.blocks or targets.notes or targets.sessions):
+        return [], [], []
+    texts = [
+        statement.text
+        for path, cut in composed.cuts.items()
+        for statement in Page.read(context.read(path) or b"", path).stated
+        if statement.first in cut.lines and not targets.takes_whole(statement.text)
+    ]
+    stated = dict.fromkeys(sentence for text in texts for sentence in _worth(text))
+    spoken: dict[str, None] = {}
+    for session in targets.sessions:
+        data = context.read(f"{FOLDER}/{stem_of(session)}{ENDING}") or b""
+        turns = (ours.turn(ours.parsed(line)) for line in data.split(b"\n"))
+        spoken |= dict.fromkeys(one for turn in turns if turn for one in _worth(turn.text))
+    silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
+    return (
+        list(stated),
+        [one for one in spoken if one not in stated],
+        [] if targets.sessions else list(dict.fromkeys(silent)),
+    )
+
+
+def _worth(text: str) -> Iterator[str]:
+    """The sentences of a text that are long enough to be recognised elsewhere."""
+    for match in SENTENCE.finditer(text):
+        sentence = " ".join(match[0].split()).strip(_TRIM)
+        wide = sum(map(len, cjk_runs(sentence)))
+        if wide >= LEAST_WIDE or (len(sentence) >= LEAST_LETTERS and len(sentence.split()) >= LEAST_WORDS):
+            yield sentence
+
+
+def _other_transcripts(context: Context, targets: Targets) -> Iterator[tuple[str, bytes]]:
+    """The transcripts of other sessions, by their paths."""
+    stems = set(map(stem_of, targets.sessions))
+    for path in sorted((context.workspace.root / FOLDER).glob(f"*{ENDING}")):
+        if path.stem not in stems and (data := context.read(context.shown(path))) is not None:
+            yield context.shown(path), data
+
+
+def requested(context: Context, choice: Choice) -> tuple[str, ...]:
+    """Return the codes of what agents ask for that goes along: its lines, words that no note says then."""
+    waiting = [(one.code, one.targets) for one in requests.kept(context.workspace)]
+    if not waiting:
+        return ()
+    gone = {
+        path: "\n".join(one.text for one in cut.gone if one.whole)
+        for path, cut in choice.composed.cuts.items()
+    }
+    lines = {(path, line) for path, text in gone.items() for line in text.split("\n")}
+    rest = "\n".join(data.decode("utf-8", "replace") for data in choice.notes.values())
+    went = "\n".join(gone.values())
+
+    def goes(asked: Targets) -> bool:
+        held = ((one.path, line) for one in asked.blocks for line in one.lines if any(map(str.isalnum, line)))
+        words = [Words((one,)) for one in (*asked.texts, *asked.sentences)]
+        words += [Words((one,), names=True) for one in asked.people]
+        return not lines.isdisjoint(held) or any(one.match(went) and not one.match(rest) for one in words)
+
+    return tuple(code for code, asked in waiting if goes(asked))
+
+
+# --- what the owner should know -------------------------------------------------------------------------
+
+
+def remarks(context: Context, choice: Choice) -> list[Unreachable]:
+    """Say what stays and says the same, what rests on what goes, and what may mean the same person."""
+    rows = [
+        Unreachable(f"{citation} says the same, and was not asked for", f"commonplace forget '{citation}'")
+        for citation in _stating(choice, Words(choice.common))
+    ]
+    rows += [
+        Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
+        for citation in notes.resting(choice.composed, choice.notes, context.read)
+    ]
+    partly = list(_partly_named(choice))
+    rows += [
+        Unreachable(
+            f"{citation} says {part}, which may mean the same person", f"commonplace forget '{citation}'"
+        )
+        for citation, part in partly[:MOST_PARTLY]
+    ]
+    with_words = "commonplace forget --text, with their words"
+    if len(partly) > MOST_PARTLY:
+        more = render.count(len(partly) - MOST_PARTLY, "further statement")
+        remedy = f"commonplace forget --query '{partly[0][1]}'"
+        rows.append(Unreachable(f"{more} with a part of a name alone", remedy))
+    if choice.transcripts:
+        what = f"{listed(choice.transcripts)}: sentences that were said in the session as well"
+        rows.append(Unreachable(what, with_words))
+    if choice.short:
+        count = render.count(len(choice.short), "statement")
+        rows.append(Unreachable(f"{count} too short to look for in transcripts and caches", with_words))
+    return rows
+
+
+def _stating(choice: Choice, words: Words) -> Iterator[str]:
+    """The statements that stay and hold some words, as hits cite them."""
+    for name, data in choice.notes.items() if words else ():
+        if words.match(data.decode("utf-8", "replace")):
+            yield from (s.citation for s in Page.read(data, name).stated if words.match(s.text))
+
+
+def _partly_named(choice: Choice) -> Iterator[tuple[str, str]]:
+    """Statements that stay and hold the rarer part of a person's name alone, each with that part."""
+    for person in choice.targets.people:
+        parts = [part for part in person.split() if len(part) > 1]
+        holding: dict[str, list[str]] = {}
+        for part in parts if len(parts) > 1 else ():
+            words = Words((part,))
+            if any(words.match(data.decode("utf-8", "replace")) for data in choice.notes.values()):
+                holding[part] = list(_stating(choice, words))
+        if holding:
+            rarest = min(holding, key=lambda part: (len(holding[part]), part))
+            yield from ((citation, rarest) for citation in holding[rarest])

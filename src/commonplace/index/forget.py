@@ -1,0 +1,108 @@
+"""The index without what is forgotten: rows, tokens of the full text, vectors, freed pages, the log.
+
+Full text keeps the tokens of deleted rows until its segments are merged, and SQLite keeps deleted bytes in
+free pages: both are rewritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from commonplace.base import paths
+from commonplace.base.connection import connect
+from commonplace.base.database import compact
+from commonplace.base.errors import IndexUnavailable
+from commonplace.config.loading import applying
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.index import schema
+from commonplace.index.store import Store
+from commonplace.index.vectors import Vectors, embedded_text
+from commonplace.providers import cache
+from commonplace.types.changes import Erased
+from commonplace.types.store import Site
+
+_TEXTS = (
+    "SELECT p.text, s.headings, n.path FROM passages p JOIN sections s ON s.id = p.section_id"
+    " JOIN notes n ON n.id = p.note_id WHERE n.collection = ? AND n.path = ?"
+)
+
+
+def vector_keys(site: Site, changed: Iterable[str], questions: Iterable[str] = ()) -> set[str]:
+    """Return the keys that the texts of some files, and some questions, have in the cache of vectors."""
+    models = cache.vector_models()
+    texts = embedded(site, changed) if models else ()
+    keys = {cache.vector_key(model, "passage", text).hex() for model in models for text in texts}
+    return keys | {cache.vector_key(model, "query", text).hex() for model in models for text in questions}
+
+
+def embedded(site: Site, changed: Iterable[str]) -> set[str]:
+    """Return the texts that the index has embedded, or would, for some files of the workspace's own."""
+    if not _is_there(site.index):
+        return set()
+    texts: set[str] = set()
+    with schema.translated(os.fspath(site.index)):
+        connection = connect(paths.root_of(site.index), site.index, readonly=True)
+        try:
+            if not schema.exists(connection):
+                return set()
+            noted: Any = connection.execute("SELECT value FROM meta WHERE key = 'contexts'").get
+            contexts = json.loads(noted) if noted else {}
+            for path in changed:
+                above = applying(contexts, path, WORKSPACE_COLLECTION) if contexts else ()
+                rows: Iterable[Any] = connection.execute(_TEXTS, (WORKSPACE_COLLECTION, path))
+                texts |= {embedded_text(text, json.loads(headings), above) for text, headings, _ in rows}
+        finally:
+            connection.close()
+    return texts
+
+
+def count(site: Site, changed: Iterable[str]) -> list[Erased]:
+    """Say how many passages of the index are of files that change."""
+    passages = len(embedded(site, changed))
+    return [Erased("index", site.shown(site.index), count=passages)] if passages else []
+
+
+def renew(site: Site, open_store: Callable[[], Store]) -> None:
+    """Bring the index up to the files and rewrite it; remove the one for when nothing can be written.
+
+    Raises IndexUnavailable, NoteUnreadable.
+    """
+    fallback = paths.fallback_index(site.workspace.root)
+    if fallback != site.index and _is_there(fallback):
+        schema.remove_files(os.fspath(fallback))
+    if not _is_there(site.index):
+        return
+    store = open_store()
+    try:
+        store.sync(lambda _: None)
+        index = store.index
+        if index.path != os.fspath(site.index):
+            raise IndexUnavailable(os.fspath(site.index), "cannot be written here")
+        with index.writing():
+            index.drop_meta("staging")  # vectors made beside the others belong to texts of before
+        Vectors(index).prune()
+        rewrite(index.connection, site.index)
+    finally:
+        store.close()
+
+
+def _is_there(index: Path) -> bool:
+    return paths.root_of(index).is_file(index)
+
+
+def rewrite(connection: apsw.Connection, path: Path) -> None:
+    """Merge every full text so that no token of a deleted row is left, and write the file anew.
+
+    Raises IndexUnavailable, NoteUnreadable.
+    """
+    with schema.translated(os.fspath(path)):
+        with schema.transaction(connection):
+            for table in map(schema.quoted, schema.full_text(connection)):
+                connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
+        compact(connection, path)

@@ -1,0 +1,89 @@
+"""Which characters are the same to a search: traditional and simplified, full-width and half-width.
+
+Both sides of a comparison are folded, one character to one, so that places in a folded text are places in
+the text. The table of Chinese characters (`variants.txt`, see NOTICE) is read when the first text holds any.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import NamedTuple
+
+from commonplace.base.root import Root
+
+# What the table may change, and what may have to be composed: CJK, its compatible forms, Hangul in parts.
+_WIDE = (
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3099\u309a\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uff9f\U00020000-\U0003134f]"
+)
+_LETTERS = "\uff10-\uff19\uff21-\uff3a\uff41-\uff5a"
+# Of punctuation only the signs of identifiers, operators and filters; what ends a sentence stays.
+_SIGNS = "＂＃％＆＊＋－．／＝＠＼＿～"
+_FULL_WIDTH = 0xFEE0  # how far a full-width form lies from its ordinary one
+_HALF_WIDTH_KANA = range(0xFF66, 0xFFA0)
+_KANA = (
+    "ヲァィゥェォャュョッーアイウエオカキクケコサシスセソタチツテト"
+    "ナニヌネノハヒフヘホマミムメモヤユヨラリルレロワン\u3099\u309a"
+)
+_APART = "\u1100-\u11ff\u3099\u309a"
+_FOLDER = os.path.dirname(__file__)
+
+
+class _Table(NamedTuple):
+    """What each code point is folded to, and the characters that call for a closer look."""
+
+    folded: dict[int, int]
+    marked: frozenset[str]
+
+
+def fold(text: str) -> str:
+    """Fold variants of Chinese characters, full-width letters and half-width kana; the length stays.
+
+    Most text that holds none of them comes back as the same object.
+    """
+    if text.isascii() or not re.search(_WIDE, text):
+        return text
+    table = _table()
+    return text if table.marked.isdisjoint(text) else text.translate(table.folded)
+
+
+def compose(text: str) -> str:
+    """Fold a text and join what is written in parts: voiced kana, Hangul; the length may change."""
+    folded = fold(text)
+    if folded is text or not re.search(f"[{_APART}]", folded):
+        return folded
+    from unicodedata import normalize
+
+    return normalize("NFC", folded)
+
+
+def fold_width(text: str) -> str:
+    """Fold full-width letters and digits to their ordinary forms; the length stays."""
+    return text if text.isascii() else re.sub(f"[{_LETTERS}]", _ordinary, text)
+
+
+def fold_signs(text: str) -> str:
+    """Fold full-width signs that identifiers and operators are made of; the length stays."""
+    return text if text.isascii() else re.sub(f"[{_SIGNS}]", _ordinary, text)
+
+
+def _ordinary(match: re.Match[str]) -> str:
+    return chr(ord(match[0]) - _FULL_WIDTH)
+
+
+@cache
+def _table() -> _Table:
+    """Read the table: two lines of the same length, characters and what they are folded to."""
+    written, meant = Root(_FOLDER).read("variants.txt").decode("utf-8").splitlines()
+    folded = str.maketrans(written, meant)
+    for first, last in ("０９", "ＡＺ", "ａｚ"):
+        folded |= {code: code - _FULL_WIDTH for code in _codes(first, last)}
+    folded |= str.maketrans("".join(map(chr, _HALF_WIDTH_KANA)), _KANA)
+    apart = map(chr, (*_codes("\u1100", "\u11ff"), 0x3099, 0x309A))
+    return _Table(folded, frozenset([*map(chr, folded), *apart]))
+
+
+def _codes(first: str, last: str) -> range:
+    return range(ord(first), ord(last) + 1)

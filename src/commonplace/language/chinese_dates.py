@@ -1,0 +1,140 @@
+"""How dates are written in Chinese; numbers in Chinese or Arabic digits."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from commonplace.language import periods
+from commonplace.language.periods import Period, Rule, Unit
+from commonplace.language.values import FIGURES, wide_number
+
+_WEEKDAYS = FIGURES | {"日": 7, "天": 7}
+_YEARS = {"大前年": -3, "前年": -2, "去年": -1, "上一年": -1, "今年": 0, "本年": 0, "明年": 1, "后年": 2}
+_DAYS = {
+    "大前天": -3, "前天": -2, "前晚": -2, "前日": -2, "昨天": -1, "昨日": -1, "昨晚": -1, "昨夜": -1,
+    "今天": 0, "今日": 0, "今早": 0, "今晚": 0, "今晨": 0, "明天": 1, "明日": 1, "明早": 1,
+    "明晚": 1, "后天": 2, "大后天": 3,
+}  # fmt: skip
+_STEPS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+_UNITS: dict[str, Unit] = {
+    "天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month",
+    "季度": "quarter", "年": "year",
+}  # fmt: skip
+_PARTS = {"上旬": 1, "初": 1, "中旬": 2, "下旬": 3, "底": 3, "末": 3}
+
+_SMALL = r"(?:\d{1,3}|[一二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
+_ALONE = r"(?<![\d一二三四五六七八九十百两几.])"
+_SAID_YEAR = (
+    r"(?:(?P<year>(?<!\d)(?:19|20|21)\d\d)|(?P<written>[一二][〇零一二三四五六七八九]{3}))\s?年"
+    rf"|(?P<which_year>{'|'.join(_YEARS)})"
+)
+_YEAR = rf"(?:(?:{_SAID_YEAR})\s?的?\s?)"
+_MONTH = rf"{_ALONE}(?P<month>{_SMALL})\s?月"
+_DAY = rf"(?P<day>{_SMALL})\s?[日号]"
+_WHICH = r"(?P<which>上上|上|这|本|下下|下)一?个?"
+_WEEK = r"(?:周|星期|礼拜)"
+_WEEKDAY = r"(?P<weekday>[一二三四五六日天])"
+_COUNTED = (
+    rf"(?P<number>{_SMALL}|半)\s?个?(?P<half>半)?(?P<unit>天|日|周|星期|礼拜|月|季度|年)(?P<and_half>半)?"
+)
+
+
+def _number(said: str) -> int:
+    return int(said) if said.isdecimal() else wide_number(said)
+
+
+def _year_of(match: re.Match[str], now: date) -> int | None:
+    if match["year"]:
+        return int(match["year"])
+    if match["written"]:
+        return int("".join(str(FIGURES[c]) for c in match["written"]))
+    return now.year + _YEARS[match["which_year"]] if match["which_year"] else None
+
+
+def _day_of_month(match: re.Match[str], now: date) -> Period | None:
+    return periods.day_of(now, _year_of(match, now), _number(match["month"]), _number(match["day"]))
+
+
+def _days_of_month(match: re.Match[str], now: date) -> Period | None:
+    start, until = _day_of_month(match, now), _number(match["until"])
+    if start is None or until < start.first.day:
+        return None
+    return Period(start.first, start.first.replace(day=until))
+
+
+def _month(match: re.Match[str], now: date) -> Period:
+    part = _PARTS.get(match["part"] or "", 0)
+    return periods.month_of(now, _year_of(match, now), _number(match["month"]), part)
+
+
+def _year(match: re.Match[str], now: date) -> Period | None:
+    said = _year_of(match, now)
+    return periods.year(said) if said else None
+
+
+def _quarter(match: re.Match[str], now: date) -> Period:
+    return periods.quarter_of(now, _year_of(match, now), _number(match["quarter"]))
+
+
+def _week(match: re.Match[str], now: date) -> Period:
+    """A week, a day of it, or its end."""
+    period = periods.away(now, "week", _STEPS[match["which"]])
+    if match["end"]:
+        return periods.weekend(period.first)
+    return (
+        periods.day(period.first + timedelta(_WEEKDAYS[match["weekday"]] - 1)) if match["weekday"] else period
+    )
+
+
+def _month_away(match: re.Match[str], now: date) -> Period:
+    period = periods.away(now, "month", _STEPS[match["which"]])
+    if match["day"]:
+        return periods.day(period.first.replace(day=_number(match["day"])))
+    return periods.month(period.first.year, period.first.month, _PARTS.get(match["part"] or "", 0))
+
+
+def _counted(match: re.Match[str]) -> tuple[Unit, int] | None:
+    """Unit and count; halves of months and years in the next smaller unit, others are none."""
+    unit = _UNITS[match["unit"]]
+    half = match["number"] == "半" or match["half"] or match["and_half"]
+    whole = 0 if match["number"] == "半" else _number(match["number"])
+    if not half:
+        return unit, whole
+    if unit == "year":
+        return "month", 12 * whole + 6
+    return ("day", 30 * whole + 15) if unit == "month" else None
+
+
+def _ago(match: re.Match[str], now: date) -> Period | None:
+    counted = _counted(match)
+    return periods.away(now, counted[0], -counted[1]) if counted else None
+
+
+def _last_units(match: re.Match[str], now: date) -> Period | None:
+    counted = _counted(match)
+    return periods.rolling(now, *counted) if counted else None
+
+
+_UNIT_HINTS = ("天", "日", "周", "星期", "礼拜", "月", "年")
+_PART = rf"份?(?P<part>{'|'.join(_PARTS)})?"
+RULES = (
+    Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}", ("月",), _day_of_month, "nearest"),
+    Rule(rf"{_YEAR}?{_MONTH}\s?{_DAY}?\s?[到至~～—-]\s?(?P<until>{_SMALL})\s?[日号]", ("月",), _days_of_month,
+         "nearest"),
+    Rule(rf"{_YEAR}?{_MONTH}(?!\s?{_SMALL}[日号]){_PART}", ("月",), _month, "nearest"),
+    Rule(rf"{_SAID_YEAR}", ("年",), _year),
+    Rule(rf"{_YEAR}?第(?P<quarter>[一二三四1-4])季度", ("季度",), _quarter, "nearest"),
+    Rule("|".join(sorted(_DAYS, key=len, reverse=True)), tuple("昨今明前后"),
+         lambda match, now: periods.day(now + timedelta(_DAYS[match[0]]))),
+    Rule(rf"{_WHICH}{_WEEK}(?:(?P<end>末)|{_WEEKDAY}(?!天))?", ("周", "星期", "礼拜"), _week),
+    Rule(rf"(?<![每上下这本单双个\d一二三四五六七八九十两几]){_WEEK}{_WEEKDAY}(?![天次回个])",
+         ("周", "星期", "礼拜"),
+         lambda match, now: periods.nearest_weekday(now, _WEEKDAYS[match["weekday"]] - 1), "nearest"),
+    Rule(rf"{_WHICH}月\s?(?:{_DAY}|{_PART})", ("月",), _month_away),
+    Rule(rf"{_WHICH}季度", ("季度",),
+         lambda match, now: periods.away(now, "quarter", _STEPS[match["which"]])),
+    Rule(rf"{_ALONE}{_COUNTED}(?:之前|以前|前)(?!后)", ("前",), _ago),
+    Rule(rf"(?:最近|近|过去|过去的|这)(?:这)?{_COUNTED}(?:以来|之内|里|内|来)?(?!前)", _UNIT_HINTS,
+         _last_units),
+)  # fmt: skip

@@ -1,0 +1,235 @@
+"""What a text says, whatever its marks: when two texts say the same, and what of one the other says too.
+
+Two texts say the same when they hold the same words in the same order, but for a few that one of them has
+more. Nothing that turns a statement may differ: a number, a date, a negation, a condition, a sign. Where the
+two differ in a word each (Alice here, Bob there), they say two things.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from commonplace import language
+from commonplace.language import lexicon, rules, stopwords
+from commonplace.language.lexicon import stem
+
+# Shingles are three words, or two CJK characters (about a word). Four of five shared, which a copy with a
+# word more has from some 12 words on; a shorter text must be the same word for word.
+SHINGLE = 3
+JACCARD = 0.8
+# A copy with a clause more at its end shares all of its own with a text of similar size.
+CONTAINED, SIMILAR_SIZE = 0.9, 0.8
+# A text of so many words that carry something says by itself what it is about; a shorter one ("prefers tea",
+# "Bug fixes") says it of what its headings name.
+STANDING = 6
+TIMED = 3  # words behind a time (`- 14:05 …`) that make it the hour of writing rather than an appointment
+# The share of the shorter text's words that a note and a transcript of one event have in common, and the
+# words that it takes to tell an event.
+EVENT_SHARE, EVENT_WORDS = 0.7, 4
+
+# Words that a copy may have or lack anywhere.
+_IDLE = rules.words("omissible")
+_NEGATIONS = rules.words("negations")
+# Words that turn a statement, beside numbers and signs: what differs in one of them says something else.
+_TURNING = _NEGATIONS | rules.words("turning") | rules.words("months") | rules.words("week")
+# What of a heading only says when: days and months, dates, hours, years.
+_DAYS = rules.words("months") | rules.words("week") | rules.words("date_units")
+_DAYS |= {day[:3] for day in rules.listed("en", "week")}
+_LAYOUT = frozenset(("memory", "notes"))  # headings that `remember` makes itself
+_WHEN = r"\d{4}([-./]\d{1,2}){1,2}|\d{1,2}:\d{2}(:\d{2})?|(19|20|21)\d{2}"
+_INFLECTIONS = rules.listed("en", "inflections")
+_MARKS = r"(?m)^[ \t>]*(?:[-*+•][ \t]+|\d{1,3}[.)][ \t]+)?"
+_CLOCK = r"(?m)^[(\[*`]*(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?[)\]*`]*[ \t]*[-–—:|]?[ \t]+(?=(.*))"
+_HEADING = r"(?m)^ {0,3}#{1,6}(?:[ \t].*)?$"
+_COMMENT = r"(?s)<!--.*?-->"
+_SIGN = "[^\\w\\s.,;:!…\"'“”‘’()\\[\\]{}*_`#/\\\\–—\\-·•，。、；：！（）【】《》「」『』]"
+_NUMBER = r"(?:(?<![^\s(])[-−])?\d+(?:[.,:/-]\d+)*"
+_TOKENS = rf"[^\W\d_][^\W_]*(?:'[^\W_]+)*|{_NUMBER}(?![^\W_])|[^\W_]+(?:'[^\W_]+)*|\[x\]|~~|{_SIGN}"
+
+
+class Wording(NamedTuple):
+    """A text as it is compared: its tokens in order, which there are, and those that turn it, in order."""
+
+    tokens: tuple[str, ...]
+    words: frozenset[str]
+    signs: tuple[str, ...]
+
+
+def read(text: str) -> Wording:
+    """Read what a text says: without marks of lists, headings, comments, the hour of writing, and case.
+
+    Headings are all there is of a text that has nothing else.
+    """
+    text = language.fold(text).casefold()
+    if "’" in text:
+        text = text.replace("’", "'")
+    if "<!--" in text:
+        end = text.rfind("-->") + 3  # behind the last end no opening is looked at
+        text = re.sub(_COMMENT, "", text[:end]) + text[end:]
+    if "#" in text:
+        text = re.sub(_HEADING, "", text).strip() or text
+    text = re.sub(_MARKS, "", text)
+    if ":" in text:
+        text = re.sub(_CLOCK, _without_clock, text)
+    tokens = _tokens(text)
+    words = frozenset(tokens)
+    if not _IDLE.isdisjoint(words):
+        tokens = [token for token in tokens if token not in _IDLE]
+        words -= _IDLE
+    plain = _TURNING.isdisjoint(words) and "".join(words).isalpha()
+    return Wording(tuple(tokens), words, () if plain else tuple(filter(_turns, tokens)))
+
+
+def verbatim(text: str) -> Wording:
+    """Take a text as it stands, where every character counts: a program."""
+    return Wording((text,), frozenset((text,)), (text,))
+
+
+def _tokens(text: str) -> list[str]:
+    if not text.isascii():
+        text = re.sub(lexicon.CJK_RUN, _apart, text)
+    tokens: list[str] = re.findall(_TOKENS, text)
+    return [token.replace(",", "") for token in tokens] if "," in text else tokens
+
+
+def _apart(match: re.Match[str]) -> str:
+    return f" {' '.join(match[0])} "
+
+
+def _without_clock(match: re.Match[str]) -> str:
+    """The hour of writing says nothing; one before a word or two (`09:00 standup`) is what is said."""
+    return "" if weight(_tokens(match[1])) >= TIMED else match[0]
+
+
+def _turns(token: str) -> bool:
+    """Whether a token turns a statement; all that are neither words nor CJK do."""
+    return token in _TURNING or (not token.isalpha() and ("'" not in token or token.endswith("n't")))
+
+
+def weight(tokens: Iterable[str]) -> float:
+    """Return how many different words carry something; a CJK character counts half."""
+    return sum(0.5 if is_wide(token) else 1.0 for token in content(tokens))
+
+
+def content(tokens: Iterable[str]) -> set[str]:
+    """Return the tokens that say something."""
+    return {
+        token
+        for token in tokens
+        if token not in stopwords.ENGLISH and token not in stopwords.CHINESE_CHARACTERS
+    }
+
+
+def is_wide(token: str) -> bool:
+    """Whether a token is a CJK character."""
+    return len(token) == 1 and not token.isascii() and _wide(token)
+
+
+@cache
+def _wide(character: str) -> bool:
+    return bool(re.fullmatch(lexicon.CJK_RUN, character))
+
+
+# --- the same said twice --------------------------------------------------------------------------------
+
+
+def same(one: Wording, other: Wording) -> bool:
+    """Whether two texts say the same, or nearly: whichever is left out, the other one tells it."""
+    if one.tokens == other.tokens:
+        return bool(one.tokens)
+    if not may_be_same(one, other):
+        return False
+    shorter, longer = sorted((one.tokens, other.tokens), key=len)
+    return _runs_through(shorter, longer) and _overlap(shorter, longer)
+
+
+def may_be_same(one: Wording, other: Wording) -> bool:
+    """Whether two texts are of one size, turned alike, and made of about the same words."""
+    if one.signs != other.signs:
+        return False
+    size, others = len(one.tokens), len(other.tokens)
+    longer = max(size, others)
+    if min(size, others) < SIMILAR_SIZE * longer or not longer:
+        return False
+    # What `same` asks for leaves a quarter of the longer text's words to differ; twice that is too much.
+    return len(one.words ^ other.words) <= longer / 2
+
+
+def _runs_through(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+    """Whether all words of one text stand in the other in the same order."""
+    rest = iter(longer)
+    return all(any(word == other or _inflected(word, other) for other in rest) for word in shorter)
+
+
+def _inflected(word: str, other: str) -> bool:
+    """Whether two words are forms of one: `prefer`, `prefers`."""
+    shorter, longer = (word, other) if len(word) < len(other) else (other, word)
+    return len(shorter) > 2 and longer.startswith(shorter) and longer[len(shorter) :] in _INFLECTIONS
+
+
+def _overlap(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+    one, other = shingles(shorter), shingles(longer)
+    if not one or not other:
+        return False
+    shared = len(one & other)
+    return shared >= JACCARD * len(one | other) or shared >= CONTAINED * min(len(one), len(other))
+
+
+def shingles(tokens: Sequence[str]) -> set[tuple[str, ...]]:
+    """Return three words in a row each; of CJK two characters."""
+    made = set()
+    for place, token in enumerate(tokens):
+        size = 2 if is_wide(token) else SHINGLE
+        if place + size <= len(tokens):
+            made.add(tuple(tokens[place : place + size]))
+    return made
+
+
+# --- one event in a note and in a transcript ------------------------------------------------------------
+
+
+def same_event(note: Wording, transcript: Wording) -> bool:
+    """Whether a note and a passage of a transcript tell of one event: most words of the shorter one.
+
+    The numbers of the shorter must stand in the longer, and both deny something or neither does.
+    """
+    one, other = (
+        {stem(token) for token in content(wording.tokens) if token[0].isalnum()}
+        for wording in (note, transcript)
+    )
+    shorter, longer = sorted((one, other), key=len)
+    if weight(shorter) < EVENT_WORDS or len(shorter & longer) < EVENT_SHARE * len(shorter):
+        return False
+    if {token for token in shorter if token[0].isdigit()} - longer:
+        return False
+    one_denies, other_denies = (
+        any(token in _NEGATIONS or token.endswith("n't") for token in wording.signs)
+        for wording in (note, transcript)
+    )
+    return one_denies == other_denies
+
+
+# --- what it is said of ---------------------------------------------------------------------------------
+
+
+def agree(
+    one: tuple[str, ...], other: tuple[str, ...], said: Wording, asked: frozenset[str] = frozenset()
+) -> bool:
+    """Whether headings leave it at one statement: they name the same, or one nothing, or it stands alone.
+
+    What only one of them names and the question asks for tells them apart in any case.
+    """
+    first, second = (_named(headings) for headings in (one, other))
+    if not asked.isdisjoint(first ^ second):
+        return False
+    return first <= second or second <= first or weight(said.tokens) >= STANDING
+
+
+@lru_cache(1024)
+def _named(headings: tuple[str, ...]) -> frozenset[str]:
+    """The words and numbers of headings, without what only says when."""
+    words = content(token for heading in headings for token in read(heading).tokens)
+    return frozenset(word for word in words if word not in _DAYS | _LAYOUT and not re.fullmatch(_WHEN, word))

@@ -1,0 +1,166 @@
+"""Dates in a text, English and Chinese, as spans of days seen from a reference date.
+
+Weeks begin on Monday. What lacks a year is the nearest that is not in the future: in March, on Tuesday,
+3 May. *Last Tuesday* is the latest before today, 上周三 the Wednesday of last week. Two weeks ago is the
+whole week, the last two weeks are the time up to now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from commonplace import language
+from commonplace.language.periods import Kind, Period, Rule, shifted
+
+MAX_CHARACTERS = 8000
+MAX_SPANS = 16  # a text with more is a list of dates, not a question about some
+_TO = r"\s{0,3}(?:to|until|till|through|up to|-|–|—|~|～|到|至|直到|一直到)\s{0,3}(?:the\s{1,3})?"
+_AND = r"\s{0,3}(?:and|和|与)\s{0,3}(?:the\s{1,3})?"
+_BETWEEN = r"\bbetween\s{1,3}(?:the\s{1,3})?$"
+_AMONG = r"\s{0,3}之?间"
+_SINCE = r"(?:\bsince|自从)\s{0,3}(?:the\s{1,3})?$"
+_ONWARDS = r"\s{0,3}(?:以来|至今|起|开始|onwards?\b)"
+
+
+class Span(NamedTuple):
+    """Days from the first to the last, both included, and the part of the text that says so.
+
+    `relative` is whether another reference date would give others.
+    """
+
+    first: date
+    last: date
+    text: str
+    relative: bool = False
+
+
+class _Expression(NamedTuple):
+    """An expression in the text, and how it was understood."""
+
+    match: re.Match[str]
+    rule: Rule
+    period: Period
+    kind: Kind
+
+
+def spans(text: str, now: date) -> tuple[Span, ...]:
+    """Find the dates of a text in their order, none overlapping; ranges are one span."""
+    text = text[:MAX_CHARACTERS]
+    folded = language.fold_width(text)  # of the same length
+    return tuple(_joined(text, _expressions(folded, now), now))[:MAX_SPANS]
+
+
+def read(text: str, now: date) -> Span | None:
+    """Take a whole text as one date, or None; a bare month, year or day of the week is one here."""
+    text = text.strip()
+    for lead in ("", "in ", "on "):
+        dates = spans(lead + text, now)
+        if len(dates) == 1 and dates[0].text.strip() == text:
+            return dates[0]
+    return Span(now, now, text, True) if text.lower() in ("now", "现在") else None
+
+
+def _expressions(text: str, now: date) -> list[_Expression]:
+    """Every expression that is a date, from left to right; of those that overlap the first, the longest."""
+    lower = text.lower()
+    rules, any_hint = _rules(text.isascii())
+    if any_hint.search(lower) is None:
+        return []
+    expressions: list[_Expression] = []
+    for rule, hints in rules:
+        for match in _compiled(rule.pattern).finditer(text) if hints.search(lower) else ():
+            groups = match.groupdict()
+            kind = rule.kind
+            if groups.get("year") or groups.get("written"):
+                kind = "absolute"
+            elif groups.get("which_year") or groups.get("which"):
+                kind = "relative"
+            if period := _resolved(rule, match, now):
+                expressions.append(_Expression(match, rule, period, kind))
+    apart: list[_Expression] = []
+    for one in sorted(expressions, key=lambda one: (one.match.start(), -one.match.end())):
+        if not apart or one.match.start() >= apart[-1].match.end():
+            apart.append(one)
+    return apart
+
+
+@cache
+def _rules(is_ascii: bool) -> tuple[tuple[tuple[Rule, re.Pattern[str]], ...], re.Pattern[str]]:
+    """The rules that a text may follow, each with what finds one of its hints, and what finds any."""
+    from commonplace.language import english_dates
+
+    rules: tuple[Rule, ...] = english_dates.RULES
+    if not is_ascii:
+        from commonplace.language import chinese_dates
+
+        rules += chinese_dates.RULES
+    hints = dict.fromkeys(hint for rule in rules for hint in rule.hints)
+    each = tuple((rule, re.compile("|".join(map(re.escape, rule.hints)))) for rule in rules)
+    return each, re.compile("|".join(map(re.escape, hints)))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _resolved(rule: Rule, match: re.Match[str], now: date) -> Period | None:
+    """The period of a match; None for the 31st of February, and for what lies outside all calendars."""
+    try:
+        return rule.resolve(match, now)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _joined(text: str, expressions: Sequence[_Expression], now: date) -> Iterator[Span]:
+    """Make ranges of what stands on both sides of a *to*, and open ones of what follows a *since*."""
+    place = 0
+    while place < len(expressions):
+        one = expressions[place]
+        start, end = one.match.span()
+        other = expressions[place + 1] if place + 1 < len(expressions) else None
+        place += 1
+        if other is not None and _is_range(text, one, other):
+            first, last = _range(one, other, now)
+            kinds = (one.kind, other.kind)
+            yield Span(
+                first, last, text[start : other.match.end()], "absolute" not in kinds or "relative" in kinds
+            )
+            place += 1
+            continue
+        first, last = one.period
+        if first <= now and (_precedes(_SINCE, text, start) or _compiled(_ONWARDS).match(text, end)):
+            last = max(last, now)
+        yield Span(first, last, text[start:end], one.kind != "absolute")
+
+
+def _is_range(text: str, one: _Expression, other: _Expression) -> bool:
+    between = text[one.match.end() : other.match.start()]
+    if len(between) > 20:
+        return False
+    if _compiled(_TO).fullmatch(between):
+        return True
+    if not _compiled(_AND).fullmatch(between):
+        return False
+    among = _compiled(_AMONG).match(text, other.match.end()) is not None
+    return among or _precedes(_BETWEEN, text, one.match.start())
+
+
+def _precedes(pattern: str, text: str, start: int) -> bool:
+    return _compiled(pattern).search(text[max(0, start - 20) : start]) is not None
+
+
+def _range(one: _Expression, other: _Expression, now: date) -> Period:
+    """From the first day of one to the last of the other; what lacks a year takes it from the other."""
+    first, last = one.period.first, other.period.last
+    if one.kind == "nearest":
+        again = _resolved(one.rule, one.match, last)
+        first = again.first if again else first
+    elif other.kind == "nearest" and last < first:
+        again = _resolved(other.rule, other.match, shifted(first, "year", 1))
+        last = again.last if again else last
+    return Period(min(first, last), max(first, last))

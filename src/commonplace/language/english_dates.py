@@ -1,0 +1,231 @@
+"""How dates are written in English, ISO and numbers."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+from commonplace.language import periods, rules
+from commonplace.language.periods import Period, Rule, Unit
+
+_NAMES_OF_MONTHS = rules.listed("en", "months")
+_MONTHS = tuple(name[:3] for name in _NAMES_OF_MONTHS)
+_WEEKDAYS = rules.listed("en", "week")
+_MONTH = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in _NAMES_OF_MONTHS)}|sept)\b\.?"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})\b"
+_YEAR = r"(?P<year>(?:19|20|21)\d\d)"
+_START, _END = r"(?<![A-Za-z0-9_./:+$€£#\-])", r"(?![A-Za-z0-9_/:%\-]|[.,]\d)"
+_OF_YEAR = rf"(?:,?\s{{1,3}}(?:of\s{{1,3}})?(?:{_YEAR}{_END}|(?P<which_year>last|this|next)\s{{1,3}}year\b))?"
+_DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![A-Za-z0-9:%]|\.\d|\s{0,3}(?:am|pm)\b)"
+_DAY_BEFORE = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?(?![A-Za-z0-9])"
+_UNTIL_DAY = _DAY.replace("<day>", "<until>")
+_UNTIL_DAY_BEFORE = _DAY_BEFORE.replace("<day>", "<until>")
+_TO = r"\s{0,3}(?:-|–|—|to\b|through\b|until\b|(?P<and>and\b))\s{0,3}"
+_UNIT = r"(?P<unit>day|week|fortnight|month|quarter|year)s?\b"
+_NUMBERS = ("a", *rules.listed("en", "cardinals")[1:13])
+_NUMBER = rf"(?P<number>\d{{1,4}}|an|a\s{{1,3}}couple\s{{1,3}}of|(?:{'|'.join(_NUMBERS)}))\s{{1,3}}"
+_S = r"\s{1,3}"
+
+# Words before a date that show it to be one. Some months are names and verbs as well; written small, as
+# verbs are, they need one of the first kind.
+_SURE = frozenset({"in", "during", "since", "until", "till", "of", "by", "from", "between", "on"})
+_BEFORE = _SURE | {"to", "and", "before", "after", "around", "through", "for", "year", "back"}
+_NAMES = frozenset({"may", "march", "mar", "april", "june", "august"})
+_VERBS = frozenset({"may", "march", "mar"})
+_SPEAKS = r"(?i)\s+(?:i|we|you|he|she|it|they|be|have|not)\b"
+_MARCHES = r"\s+(?:on|to|of|for|against)\b"
+
+_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1}
+_PARTS = {"early": 1, "beginning": 1, "mid": 2, "middle": 2, "late": 3, "end": 3}
+_UNITS: dict[str, tuple[Unit, int]] = {
+    "day": ("day", 1), "week": ("week", 1), "fortnight": ("week", 2), "month": ("month", 1),
+    "quarter": ("quarter", 1), "year": ("year", 1),
+}  # fmt: skip
+_DAYS = {
+    "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0, "tonight": 0,
+    "this morning": 0, "this afternoon": 0, "this evening": 0, "day after tomorrow": 2, "tomorrow": 1,
+}  # fmt: skip
+
+
+def _before(match: re.Match[str]) -> str:
+    """The word before a match, in lower case; none for the second of two that are not said to be a range."""
+    before = match.string[max(0, match.start() - 30) : match.start()]
+    last = re.search(r"([A-Za-z]+)(?:\s+the)?[\s(]*$", before)
+    word = last[1].lower() if last else ""
+    opened = {"and": "between", "to": "from"}.get(word, "")
+    return word if opened in before.lower() else ""
+
+
+def _month_number(match: re.Match[str]) -> int:
+    return _MONTHS.index(match["month"][:3].lower()) + 1
+
+
+def _year_of(match: re.Match[str], now: date) -> int | None:
+    """The year that is said beside a month, if one is."""
+    if match["year"]:
+        return int(match["year"])
+    return now.year + _STEPS[match["which_year"].lower()] if match["which_year"] else None
+
+
+def _is_verb(match: re.Match[str]) -> bool:
+    """Whether a month in small letters, without a year, is more likely a verb."""
+    doubtful = match["month"] in _VERBS and not match["year"] and not match["which_year"]
+    return doubtful and _before(match) not in _SURE
+
+
+def _iso(match: re.Match[str], now: date) -> Period | None:
+    if match["mark"] == "." and len(match[0]) < 10:
+        return None  # a version
+    return periods.day(date(int(match["year"]), int(match["month"]), int(match["day"])))
+
+
+def _slashed(match: re.Match[str], now: date) -> Period | None:
+    """13/02/2026 and 02/13/2026; nobody can tell what 02/03/2026 means."""
+    one, two = int(match["one"]), int(match["two"])
+    if one <= 12 and two <= 12 and one != two:
+        return None
+    return periods.day(date(int(match["year"]), min(one, two) if max(one, two) > 12 else one, max(one, two)))
+
+
+def _day_of_month(match: re.Match[str], now: date) -> Period | None:
+    if _is_verb(match):
+        return None
+    return periods.day_of(now, _year_of(match, now), _month_number(match), int(match["day"]))
+
+
+def _days_of_month(match: re.Match[str], now: date) -> Period | None:
+    if _is_verb(match) or (match["and"] and not match["between"]):
+        return None
+    until = periods.day_of(now, _year_of(match, now), _month_number(match), int(match["until"]))
+    if until is None or int(match["day"]) > until.last.day:
+        return None
+    return Period(until.last.replace(day=int(match["day"])), until.last)
+
+
+def _month(match: re.Match[str], now: date) -> Period | None:
+    number, part = _month_number(match), _PARTS.get((match["part"] or "").lower(), 0)
+    if said := _year_of(match, now):
+        return periods.month(said, number, part)
+    which = (match["which"] or "").lower()
+    if not _is_month(match, which, part):
+        return None
+    if which == "this":
+        return periods.month(now.year, number, part)
+    if which == "next":
+        return periods.month(now.year + (number <= now.month), number, part)
+    if which:  # last March is not the one that goes on
+        return periods.month(now.year - (number >= now.month), number, part)
+    return periods.month_of(now, None, number, part)
+
+
+def _is_month(match: re.Match[str], which: str, part: int) -> bool:
+    """Whether a month without a year is meant, rather than a verb, a name, or three letters."""
+    name, before = match["month"], _before(match)
+    after = match.string[match.end() : match.end() + 10]
+    if name in _VERBS:
+        sure = before in _SURE or part or (which and name != "may" and not re.match(_MARCHES, after))
+        return bool(sure) and not (name == "may" and re.match(_SPEAKS, after))
+    if which or part:
+        return True
+    if name.lower() == "may" and re.match(_SPEAKS, after) and before not in ("in", "since", "during"):
+        return False
+    plain = len(name) > 4 and name.lower() not in _NAMES
+    return plain or before in _BEFORE
+
+
+def _year(match: re.Match[str], now: date) -> Period | None:
+    return periods.year(int(match["year"])) if _before(match) in _BEFORE - {"for", "on", "of"} else None
+
+
+def _quarter(match: re.Match[str], now: date) -> Period | None:
+    said = _year_of(match, now)
+    if not said and _before(match) not in _BEFORE | {"last", "this"}:
+        return None
+    return periods.quarter_of(now, said, int(match["quarter"]))
+
+
+def _named_day(match: re.Match[str], now: date) -> Period:
+    said = re.sub(r"\s+", " ", match["named"].lower())
+    return periods.day(now + timedelta(_DAYS[said]))
+
+
+def _count(match: re.Match[str]) -> int:
+    said = match["number"].lower()
+    if said.isdecimal():
+        return int(said)
+    return 2 if "couple" in said else max(1, _NUMBERS.index("a" if said == "an" else said))
+
+
+def _calendar(match: re.Match[str], now: date) -> Period:
+    """Last week, this month; the last week is the seven days up to now."""
+    which = match["which"].lower()
+    if match["unit"].lower() == "weekend":
+        return periods.weekend(now + timedelta(7 * _STEPS[which]))
+    unit, _ = _UNITS[match["unit"].lower()]
+    if which == "past" or (which == "last" and match["the"]):
+        return periods.rolling(now, unit, 1)
+    return periods.away(now, unit, _STEPS[which])
+
+
+def _ago(match: re.Match[str], now: date) -> Period:
+    unit, size = _UNITS[match["unit"].lower()]
+    direction = 1 if "from" in match["direction"].lower() else -1
+    return periods.away(now, unit, direction * size * _count(match))
+
+
+def _last_units(match: re.Match[str], now: date) -> Period:
+    unit, size = _UNITS[match["unit"].lower()]
+    return periods.rolling(now, unit, size * _count(match))
+
+
+def _weekday_of_week(match: re.Match[str], now: date) -> Period:
+    monday = periods.away(now, "week", _STEPS[match["which"].lower()]).first
+    return periods.day(monday + timedelta(_WEEKDAYS.index(match["weekday"].lower())))
+
+
+def _weekday(match: re.Match[str], now: date) -> Period | None:
+    number, which = _WEEKDAYS.index(match["weekday"].lower()), (match["which"] or "").lower()
+    if not which and _before(match) not in _BEFORE - {"for", "of", "in"}:
+        return None
+    if which == "this":
+        return _weekday_of_week(match, now)
+    if which == "next":
+        return periods.day(now + timedelta((number - now.weekday() - 1) % 7 + 1))
+    return periods.nearest_weekday(now - timedelta(1) if which else now, number)
+
+
+_WHICH = r"(?P<which>last|this|past|previous|current|next)"
+_PART = rf"(?:(?:(?P<part>early|mid|late|beginning|middle|end)(?:{_S}of)?)(?:{_S}|-))?"
+_BETWEEN = r"(?:(?P<between>between)\s{1,3}(?:the\s{1,3})?)?"
+
+RULES = (
+    Rule(rf"{_START}{_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})"
+         r"(?:T\d\d:\d\d[\d:.Z+]{0,16})?(?![A-Za-z0-9_/\-]|[.:]\d)", ("-", "/", "."), _iso, "absolute"),
+    Rule(rf"{_START}{_YEAR}[-/](?P<month>0[1-9]|1[0-2]){_END}", ("-", "/"),
+         lambda match, _: periods.month(int(match["year"]), int(match["month"])), "absolute"),
+    Rule(rf"{_START}(?P<one>\d{{1,2}})/(?P<two>\d{{1,2}})/{_YEAR}{_END}", ("/",), _slashed, "absolute"),
+    Rule(rf"\b{_MONTH}\s{{1,3}}(?:the\s{{1,3}})?{_DAY}{_OF_YEAR}", _MONTHS, _day_of_month, "nearest"),
+    Rule(rf"{_START}{_DAY_BEFORE}\s{{0,3}}(?:of\s{{1,3}})?{_MONTH}{_OF_YEAR}", _MONTHS,
+         _day_of_month, "nearest"),
+    Rule(rf"\b{_BETWEEN}{_MONTH}\s{{1,3}}{_DAY_BEFORE}{_TO}{_UNTIL_DAY}(?!\s{{0,3}}[A-Z]?[a-z]{{2}}\w*\s{{1,3}}\d)"
+         rf"{_OF_YEAR}", _MONTHS, _days_of_month, "nearest"),
+    Rule(rf"{_START}{_BETWEEN}{_DAY_BEFORE}{_TO}{_UNTIL_DAY_BEFORE}\s{{0,3}}(?:of\s{{1,3}})?{_MONTH}{_OF_YEAR}",
+         _MONTHS, _days_of_month, "nearest"),
+    Rule(rf"(?<!\d\s)(?<!\d(?:st|nd|rd|th)\s)\b(?:{_WHICH}{_S})?{_PART}{_MONTH}(?!\s{{0,3}}\d{{1,2}}(?:st|nd|rd|th)?\b)"
+         rf"{_OF_YEAR}", _MONTHS, _month, "nearest"),
+    Rule(rf"{_START}{_YEAR}{_END}", ("19", "20", "21"), _year, "absolute"),
+    Rule(rf"\bQ(?P<quarter>[1-4])\b{_OF_YEAR}", ("q",), _quarter, "nearest"),
+    Rule(rf"{_START}{_YEAR}[\s-]?Q(?P<quarter>[1-4])\b", ("q",),
+         lambda match, _: periods.quarter(int(match["year"]), int(match["quarter"])), "absolute"),
+    Rule(rf"\b(?P<named>day{_S}before{_S}yesterday|yesterday|last{_S}night|today|tonight|day{_S}after{_S}tomorrow"
+         rf"|tomorrow|this{_S}(?:morning|afternoon|evening))\b", ("day", "night", "this", "tomorrow"),
+         _named_day),
+    Rule(rf"\b(?P<the>the{_S})?{_WHICH}{_S}(?P<unit>week|weekend|month|quarter|year)\b",
+         ("week", "month", "quarter", "year"), _calendar),
+    Rule(rf"\b{_NUMBER}{_UNIT}{_S}(?P<direction>ago\b|back\b|from{_S}now\b)", ("ago", "back", "from"), _ago),
+    Rule(rf"\b(?:last|past|previous){_S}{_NUMBER}{_UNIT}", ("last", "past", "previous"), _last_units),
+    Rule(rf"\b{_WEEKDAY}(?:{_S}of)?{_S}(?P<which>last|this|next){_S}week\b", ("week",), _weekday_of_week),
+    Rule(rf"\b(?P<which>last|this|next){_S}week(?:['’]s)?(?:{_S}on)?{_S}{_WEEKDAY}", ("week",),
+         _weekday_of_week),
+    Rule(rf"\b(?:{_WHICH}{_S})?{_WEEKDAY}", _WEEKDAYS, _weekday, "nearest"),
+)  # fmt: skip

@@ -1,0 +1,157 @@
+"""What a full-text token is, in two languages, for text and for questions.
+
+FTS5's own tokenizer folds and stems Latin words; tokenising everything in Python would cost more than the
+whole build, so text is rewritten only where that is not enough:
+
+* runs of CJK become overlapping bigrams followed by their last character (北京大学 → 北京 京大 大学 学), so
+  that every character starts a token and any substring is a phrase of tokens, and traditional characters
+  become simplified ones (`characters`);
+* camelCase words and words that end in digits are followed by their parts.
+
+Punctuation separates tokens, so `gpt-4.1`, `src/store.ts` and `user@example.com` are phrases of their parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from commonplace import language
+from commonplace.language import rules
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+VERSION = "lexicon-2"  # part of the index's identity: change it when the same text would give other tokens
+
+CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f\U00020000-\U0003134f"
+)
+# Expressions are compiled by the first text that needs them: a question in English would wait 3 ms for all.
+CJK_RUN = f"[{CJK}]+"
+# Where a word has parts: getUser, HTTPServer, iPhone15. Plurals of acronyms (PDFs) have none, nor has v1.
+_SEAM = r"(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z][a-z]{2}|(?<=[A-Za-z]{2})[0-9]"
+_ALPHANUMERIC = "".join(filter(str.isalnum, map(chr, range(128))))
+_WORD_LENGTH = 60  # longer runs are encoded data,
+_MOST_CHANGES = 5  # and so are words that change between letters and digits more often
+# Maps bytes to flags, such that two expressions over a whole text as one number tell whether any word may
+# have parts: four times as fast as a regular expression. Bit 0 stands in lower case and digits, bit 1 in
+# letters; upper case asks the byte before it for the one (bit 4), digits for the other (bit 5). Bits 6 and 7
+# ask for two capitals in a row before bit 0.
+_LOWER, _UPPER, _DIGIT = 0b00000011, 0b11010010, 0b00100001
+_FLAGS = bytes(
+    _LOWER if chr(c).islower() else _UPPER if chr(c).isupper() else _DIGIT if chr(c).isdigit() else 0
+    for c in range(128)
+)
+_FLAGS += bytes(128)
+_ENDINGS = rules.listed("en", "endings")
+
+
+def index_text(text: str) -> str:
+    """Rewrite text for the full-text index; most English text comes back as the same object."""
+    if not text.isascii():
+        text = re.sub(CJK_RUN, _bigram_run, language.compose(text))
+    if _may_have_parts(text):
+        parts = list(_parts_inside(text))
+        if parts:
+            text = f"{text} {' '.join(parts)}"
+    return text
+
+
+def _may_have_parts(text: str) -> bool:
+    flags = int.from_bytes(text.encode("utf-8", "replace").translate(_FLAGS), "big")
+    return bool(flags >> 8 & flags >> 4 or flags >> 22 & flags >> 15 & flags)
+
+
+def _parts_inside(text: str) -> Iterator[str]:
+    """Parts of every word of a text that has some, in order."""
+    for tail in re.finditer(f"(?:{_SEAM})[A-Za-z0-9]*", text):
+        before = text[max(0, tail.start() - _WORD_LENGTH) : tail.start()]
+        head = before[len(before.rstrip(_ALPHANUMERIC)) :]
+        yield from word_parts(head + tail[0])
+
+
+def cjk_runs(text: str) -> list[str]:
+    """Every run of CJK in a text, in order."""
+    return [] if text.isascii() else re.findall(CJK_RUN, text)
+
+
+def bigrams(run: str) -> list[str]:
+    """Overlapping pairs of a CJK run; a single character stays alone."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+
+
+def word_parts(word: str) -> Iterator[str]:
+    """Parts of a word as the index has them; none of an ordinary word."""
+    for parts in splits(word):
+        yield from (part for part in parts if len(part) > 1 or part.isdigit())
+
+
+def splits(word: str) -> list[list[str]]:
+    """The ways to part a word: at digits (iPhone 15), and where upper case begins as well (i Phone 15)."""
+    if len(word) > _WORD_LENGTH or not re.search(_SEAM, word):
+        return []
+    kinds = re.findall("[A-Za-z]+|[0-9]+", word)
+    if len(kinds) > _MOST_CHANGES:
+        return []
+    cases = re.findall("[A-Z]+(?![a-z]{2})|[A-Z]?[a-z]+|[0-9]+", word)
+    at_digits = [kinds] if len(kinds) > 1 and re.search("[A-Za-z]{2}[0-9]", word) else []
+    return [*at_digits, *([cases] if cases != kinds else [])]
+
+
+def stem(word: str) -> str:
+    """Return an English word without its commonest endings; other words stay as they are."""
+    if word.isascii() and word.isalpha():
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) > len(ending) + 2:
+                return word[: -len(ending)]
+    return word
+
+
+def quote(phrase: str) -> str:
+    """A phrase as an FTS5 string: whatever it holds, it is matched literally."""
+    return '"' + phrase.replace('"', '""').replace("\0", " ") + '"'
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """An FTS5 expression that matches any of these terms."""
+    return " OR ".join(map(sought, terms))
+
+
+def sought(term: str) -> str:
+    """A term as FTS5 writes it: a phrase, or a beginning if it ends in `*`."""
+    return beginning(term[:-1]) if term.endswith("*") else expression(term)
+
+
+def beginning(stem: str) -> str:
+    """What begins with a stem, as FTS5 writes it."""
+    return expression(stem).removesuffix("*") + " *"
+
+
+def expression(phrase: str) -> str:
+    """One phrase as FTS5 writes it, in index tokens.
+
+    A run of CJK that ends it may go on in the text, where its last character then starts a token: one
+    character alone matches as a prefix, of more the last is left to the bigrams.
+    """
+    if phrase.isascii():
+        return quote(phrase)
+    phrase = language.compose(phrase)
+    runs = list(re.finditer(CJK_RUN, phrase))
+    if not runs or re.search(r"[^\W_]", phrase[runs[-1].end() :]):
+        return quote(re.sub(CJK_RUN, _bigram_run, phrase))
+    before, last = re.sub(CJK_RUN, _bigram_run, phrase[: runs[-1].start()]), bigrams(runs[-1][0])
+    return quote(f"{before} {' '.join(last)}".lstrip()) + ("*" if len(last[0]) == 1 else "")
+
+
+def cjk_share(text: str) -> float:
+    """Share of CJK in a text, 0..1: its characters against them and the Latin words together."""
+    if text.isascii():
+        return 0.0
+    wide = sum(map(len, cjk_runs(text)))
+    return wide / (wide + len(re.findall("[A-Za-z]+", text))) if wide else 0.0
+
+
+def _bigram_run(match: re.Match[str]) -> str:
+    run = match[0]
+    return f" {' '.join([a + b for a, b in pairwise(run)])} {run[-1]} "

@@ -1,0 +1,124 @@
+"""Spans of the calendar, and the form in which a language says how its dates are written.
+
+Weeks begin on Monday. What lies some units away is a whole unit: two weeks ago is a week, as last week is.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, timedelta
+from typing import Literal, NamedTuple
+
+Unit = Literal["day", "week", "month", "quarter", "year"]
+# Whether an expression says all (2026-02-13), or is told from now (last week), or names what comes back, of
+# which the nearest is meant that lies not in the future (in March).
+Kind = Literal["absolute", "relative", "nearest"]
+
+
+class Period(NamedTuple):
+    """Days from the first to the last, both included."""
+
+    first: date
+    last: date
+
+
+class Rule(NamedTuple):
+    """One way to write a date.
+
+    `hints` are texts of which one must occur, so that most expressions are never compiled. `resolve` turns a
+    match into a period as seen from a day; None if it is no date after all. A match with a group `year` of
+    digits is absolute whatever `kind` says.
+    """
+
+    pattern: str
+    hints: tuple[str, ...]
+    resolve: Callable[[re.Match[str], date], Period | None]
+    kind: Kind = "relative"
+
+
+def day(of: date) -> Period:
+    """One day."""
+    return Period(of, of)
+
+
+def week(of: date) -> Period:
+    """The week of a day, Monday to Sunday."""
+    monday = of - timedelta(of.weekday())
+    return Period(monday, monday + timedelta(6))
+
+
+def weekend(of: date) -> Period:
+    """Saturday and Sunday of the week of a day."""
+    return Period(week(of).last - timedelta(1), week(of).last)
+
+
+def month(year: int, number: int, part: int = 0) -> Period:
+    """A month, or one part of it: 1 up to the 10th, 2 up to the 20th, 3 the rest."""
+    last = monthrange(year, number)[1]
+    first, end = [(1, last), (1, 10), (11, 20), (21, last)][part]
+    return Period(date(year, number, first), date(year, number, end))
+
+
+def quarter(year: int, number: int) -> Period:
+    """Three months, numbered from 1."""
+    return Period(date(year, 3 * number - 2, 1), month(year, 3 * number).last)
+
+
+def year(number: int) -> Period:
+    """A whole year."""
+    return Period(date(number, 1, 1), date(number, 12, 31))
+
+
+def shifted(of: date, unit: Unit, steps: int) -> date:
+    """The day some units away; the last day of a shorter month where there is no such one."""
+    if unit in ("day", "week"):
+        return of + timedelta(steps * (7 if unit == "week" else 1))
+    months = steps * {"month": 1, "quarter": 3, "year": 12}[unit]
+    years, number = divmod(of.year * 12 + of.month - 1 + months, 12)
+    return date(years, number + 1, min(of.day, monthrange(years, number + 1)[1]))
+
+
+def away(now: date, unit: Unit, steps: int) -> Period:
+    """The whole unit that lies some of them away from now: -1 is the last, 0 this, 1 the next."""
+    then = shifted(now, unit, steps)
+    if unit == "day":
+        return day(then)
+    if unit == "week":
+        return week(then)
+    if unit == "month":
+        return month(then.year, then.month)
+    return quarter(then.year, (then.month + 2) // 3) if unit == "quarter" else year(then.year)
+
+
+def rolling(now: date, unit: Unit, count: int) -> Period:
+    """The time since some units ago, today included."""
+    return Period(shifted(now, unit, -count), now)
+
+
+def day_of(now: date, said: int | None, number: int, of_month: int) -> Period | None:
+    """A day of a month; without a year the latest that is not in the future, None if there is none."""
+    for year_of in (said,) if said else range(now.year, now.year - 9, -1):  # leap days: eight years at most
+        try:
+            then = date(year_of, number, of_month)
+        except ValueError:
+            continue
+        if said or then <= now:
+            return day(then)
+    return None
+
+
+def month_of(now: date, said: int | None, number: int, part: int = 0) -> Period:
+    """A month or a part of it; without a year the latest of this number that has begun."""
+    return month(said or now.year - (number > now.month), number, part)
+
+
+def quarter_of(now: date, said: int | None, number: int) -> Period:
+    """A quarter; without a year the latest of this number that has begun."""
+    return quarter(said or now.year - (3 * number - 2 > now.month), number)
+
+
+def nearest_weekday(now: date, weekday: int) -> Period:
+    """The latest such day of the week, today included; Monday is 0."""
+    return day(now - timedelta((now.weekday() - weekday) % 7))

@@ -1,0 +1,46 @@
+"""Where the sentences of a statement begin and end, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.language import rules
+
+# Runs of marks are taken from their first one and as a whole: what does not end a sentence is seen once.
+_END = r"(?<![.!?…])[.!?…]++[\"'”’)\]*_~]*+(?=\s)|[。！？…]++[”’』」）~]*+"
+_LONGEST_SHORT = 8  # characters of an abbreviation with its full stop and what stands before it
+_ABBREVIATIONS = "|".join(map(re.escape, rules.listed("en", "abbreviations")))
+_SHORT = rf"(?i)(?:^|[\s(\[])(?:{_ABBREVIATIONS}|[a-z]|\d{{1,3}})\.$"
+
+
+def spans(text: str) -> list[tuple[int, int]]:
+    """Return start and end of every sentence of a text, blanks between them left out.
+
+    A full stop behind an abbreviation, a single letter or a short number ends none, nor does one before a
+    small letter.
+    """
+    sentences: list[tuple[int, int]] = []
+    start = _next(text, 0)
+    for end in re.finditer(_END, text):
+        after = _next(text, end.end())
+        if end.end() <= start or (after < len(text) and _goes_on(text, end, after)):
+            continue
+        sentences.append((start, end.end()))
+        start = after
+    if start < len(text):
+        sentences.append((start, len(text.rstrip())))
+    return sentences
+
+
+def _goes_on(text: str, end: re.Match[str], after: int) -> bool:
+    if "." not in end[0]:
+        return False
+    stop = end.start() + 1
+    short = re.compile(_SHORT).search(text, max(0, stop - _LONGEST_SHORT), stop)
+    return text[after].islower() or short is not None
+
+
+def _next(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at

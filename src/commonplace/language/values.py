@@ -1,0 +1,152 @@
+"""The values in a sentence, by kind, each written one way: 9:30 am, 09:30 and 上午九点半 are one time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from commonplace.language import rules
+
+_MONTHS = tuple(month[:3] for month in rules.listed("en", "months"))
+_DAYS = tuple(day.removesuffix("day") for day in rules.listed("en", "week"))
+_WORDS = rules.listed("en", "cardinals")
+# What each character of a number stands for.
+FIGURES = {figure: number for number, figure in enumerate(rules.listed("zh", "digits"))} | {"〇": 0, "两": 2}
+_WIDE = "[零〇一二两三四五六七八九十百]"
+# Numbers have an upper end, and runs are taken from their beginning: no text takes longer than its length.
+_DIGITS = r"\d[\d,]{0,30}"
+_COUNT = rf"(?:\d{{1,9}}|{_WIDE}{{1,4}})"
+_MONTH = rf"\b({'|'.join(_MONTHS)})(?:[a-z]{{0,6}})\.?"
+_MEASURES = "".join(rules.listed("zh", "measures"))
+# A number that names one of many is no value: room 12, PR #13, 第三章.
+_NAMED = (
+    rf"(?i)(?:\b(?:{'|'.join(rules.listed('en', 'numbered'))})[ -]?#?|#)(\d[\w.]*)"
+    rf"|\b(?:number|no\.|nr\.?) ?(?:\d[\w.]*|(?:{'|'.join(_WORDS)})\b)"
+    rf"|在\d+[行页层]|第{_COUNT}[章节步期阶页行条季轮批组个次]|\d{{1,9}}号[楼线机会]"
+)
+
+
+class Valued(NamedTuple):
+    """The values of a sentence by kind, and the sentence without them."""
+
+    values: Mapping[str, frozenset[str]]
+    rest: str
+
+
+def read(sentence: str) -> Valued:
+    """Take the values out of a folded sentence; each counts for the first kind that it is of."""
+    expression, rows = _compiled()
+    names = ["".join(name[0].split()) for name in expression.finditer(sentence)]
+    rest = expression.sub(" ", sentence)
+    values: dict[str, frozenset[str]] = {}
+    for kind, pattern, written in rows:
+        # Those that stand there again are others: of "shelf 3 from depot 3" two would change at once.
+        times: Counter[str] = Counter()
+        each = []
+        for match in pattern.finditer(rest):
+            value = written(match)
+            each.append(f"{value}, {times[value]}" if times[value] else value)
+            times[value] += 1
+        if each:
+            values[kind] = values.get(kind, frozenset()) | set(each)
+            rest = pattern.sub(" ", rest)
+    if names:
+        values["named"] = frozenset(names)
+    return Valued(values, rest)
+
+
+@cache
+def _compiled() -> tuple[re.Pattern[str], list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]]]]:
+    # By the first sentence: who reads no values need not wait for it.
+    rows = [(kind, re.compile(pattern, re.IGNORECASE), written) for kind, pattern, written in _ROWS]
+    return re.compile(_NAMED), rows
+
+
+def number(text: str) -> str:
+    """Return a number in figures, as words or in characters as plain figures."""
+    text = text.strip(",. ").replace(",", "").lower()
+    if text in _WORDS:
+        return str(_WORDS.index(text))
+    if text and all(character in FIGURES or character in "十百" for character in text):
+        return str(wide_number(text))
+    try:
+        return f"{float(text):.10g}"
+    except ValueError:
+        return text
+
+
+def wide_number(text: str) -> int:
+    """Read a number below a thousand that is written in characters."""
+    total = digit = 0
+    for character in text:
+        if character in "十百":
+            total += (digit or 1) * (10 if character == "十" else 100)
+            digit = 0
+        else:
+            digit = digit * 10 + FIGURES[character]
+    return total + digit
+
+
+def _first(match: re.Match[str]) -> str:
+    return number(next(filter(None, match.groups()), match[0]))
+
+
+def _clock(match: re.Match[str]) -> str:
+    hour, half = int(match[1]), (match[3] or "").lower()
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
+    return f"{hour}:{int(match[2] or 0):02}"
+
+
+def _wide_clock(match: re.Match[str]) -> str:
+    hour, part = int(number(match[2])), match[1] or ""
+    if part in ("下午", "晚上") and hour < 12:
+        hour += 12
+    minute = "30" if match[3] == "半" else number((match[3] or "0").rstrip("分"))
+    return f"{hour}:{int(minute):02}"
+
+
+def _named_date(month: int, day: int) -> Callable[[re.Match[str]], str]:
+    return lambda match: f"{_MONTHS.index(match[month].lower()) + 1}-{int(match[day])}"
+
+
+_ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
+    (
+        "address",
+        r"\bhttps?://[^\s，。；]+|(?<![\w.+-])[\w.+-]++@[\w-]++\.\w[\w.]*+|\b\d{1,3}(?:\.\d{1,3}){3}\b",
+        _first,
+    ),
+    ("version", r"\bv?(\d{1,30}(?:\.\d{1,30}){2,30})\b|\bv(\d{1,30}(?:\.\d{1,30})?)\b", _first),
+    ("percent", rf"(?<![\d.])(\d[\d.,]{{0,30}})\s?(?:%|percent\b)|百分之({_COUNT})", _first),
+    (
+        "money",
+        r"[$€£¥]\s?(\d[\d.,]{0,30}[km]?)|(?<![\d.])(\d[\d.,]{0,30})\s?(?:元|块|dollars\b|euros\b)",
+        _first,
+    ),
+    ("clock", r"(?<![\d.:])(\d{1,2})(?::(\d\d))?\s?([ap])\.?m\b", _clock),
+    ("clock", r"(?<![\d.:])(\d{1,2}):(\d\d)(?!\d)()", _clock),
+    ("clock", rf"(上午|早上|中午|下午|晚上)?({_COUNT})点(半|{_COUNT}分)?(?!钟头|儿)", _wide_clock),
+    ("date", r"(?<!\d)(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)", lambda match: f"{int(match[2])}-{int(match[3])}"),
+    ("date", rf"{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b", _named_date(1, 2)),
+    ("date", rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}", _named_date(2, 1)),
+    ("date", r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)\b", _first),
+    ("date", rf"({_COUNT})月({_COUNT})[日号]", lambda match: f"{number(match[1])}-{number(match[2])}"),
+    ("day", rf"\b({'|'.join(_DAYS)})days?\b", lambda match: str(_DAYS.index(match[1].lower()) + 1)),
+    (
+        "day",
+        r"(?:周|星期|礼拜)([一二三四五六日天])",
+        lambda match: "7" if match[1] in "日天" else number(match[1]),
+    ),
+    ("year", r"(?<![\d.-])((?:19|20)\d\d)(?![\d.]|\s?(?:元|块|[a-z]))", _first),
+    ("number", rf"(?<![\w.-])({_DIGITS}(?:\.\d{{1,30}})?)(?![\d.]*[a-z_-])", _first),
+    ("number", rf"\b({'|'.join(_WORDS[2:])})\b", _first),
+    (
+        "number",
+        r"(?<!\bthe )(?<!\bno )(?<!\bany )(?<!this )(?<!each )(?<!every )\b(one)(?= (?!of\b)[a-z])",
+        _first,
+    ),
+    ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d{{1,30}}(?:\.\d{{1,30}})?)", _first),
+)

@@ -1,5 +1,0 @@
-"""Daily notes refined into MEMORY.md: every promoted line rests on a living one, and code writes it."""
-
-from commonplace.lifecycle.consolidation.running import Consolidation, consolidate
-
-__all__ = ["Consolidation", "consolidate"]

@@ -1,0 +1,1 @@
+"""Markdown as it stands: its lines, blocks, statements and comments."""

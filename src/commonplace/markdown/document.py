@@ -1,0 +1,514 @@
+"""A Markdown file as a document that is read and edited without loss.
+
+A document holds the bytes of a file: its byte order mark, its line ends, and bytes that are no text come back
+as they were. Lines are counted from 1, as readers and citations count them. An edit returns the new document
+together with a map of the lines, so that references can follow.
+
+Read what stands in a file:
+
+    document = Document.read(data, "MEMORY.md")
+    document.note.headings                      # as it may be shown: private parts blank, secrets redacted
+    [statement.text for statement in document.statements]
+    document.unit(12)                           # range(12, 15): line 12 and all that belongs to it
+
+Put an entry at the end of a section, and strike one; all other bytes stay:
+
+    edit = document.insert("- Ann drinks tea.", heading="People")
+    edit.lines                                  # (7, 7): where the entry stands
+    edit = edit.document.strike(statement, until="2026-03-02", by="owner")
+    edit.document.data                          # the bytes to write
+
+Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
+
+    edit = documents["memory/a.md"].delete({4, 5})
+    maps = {"memory/a.md": edit.follower("memory/a.md")}
+    changed = references.follow([edit.document, *others], maps)
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+from itertools import accumulate
+from posixpath import basename, splitext
+from typing import NamedTuple, Self
+
+from commonplace.base import filetypes, paths
+from commonplace.base.errors import NoteUnreadable
+from commonplace.markdown import comments, edit, front_matter, names, statements, structure
+from commonplace.markdown.edit import Shown
+from commonplace.markdown.references import Moved
+from commonplace.redaction.redact import private_parts, redact, strip_private
+from commonplace.types import Heading, Note, Section, cite
+from commonplace.types.notes import Statement
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+_DAMAGED = "surrogatepass"  # how UTF-16 that is no text is kept
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_ROW = re.compile(r"\s*\|")
+_RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
+_FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
+# What must not lose one of its ends: what is behind it would be shown, or swallowed.
+_CLOSED = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+
+
+# --- notes as they may be shown ---------------------------------------------------------------------------
+
+
+def decode(data: bytes) -> str:
+    """Decode a file's bytes: UTF-8 (or UTF-16 with its mark), damage replaced, newlines as `\\n`."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    text = data.decode(encoding, "replace")
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\0", "\ufffd") if "\0" in text else text
+
+
+def parse(text: str, path: str, *, redacted: bool = True) -> Note:
+    """Parse decoded text of the note at `path` (posix, relative to its collection); never an error.
+
+    Private parts are blanked and, unless `redacted` is false, secrets replaced; line numbers stay those
+    of the file. Code has lines and a name, and nothing of Markdown: a comment is no heading.
+    """
+    is_code = filetypes.of(path) is not None
+    text = strip_private(text, any_case=not is_code)
+    if redacted:
+        text, _ = redact(text)
+    note = _blocks(text, path, is_code=is_code)
+    if is_code:
+        return note
+    front = note.front_matter
+    metadata = front_matter.read(note.lines[1 : front[1] - 1]) if front else {}
+    named = metadata.get("title")
+    title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
+    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
+    day = names.date_of(path)
+    for key in ("date", "created") if metadata and not day else ():
+        match = _ISO_DAY.match(str(metadata.get(key, "")))
+        day = day or (names.date_of(match[0]) if match else None)
+    return replace(note, title=title, date=day, kind=names.kind_of(path), metadata=metadata)
+
+
+def _blocks(text: str, path: str, *, is_code: bool) -> Note:
+    """The lines of a text without their comments, and its blocks."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    if is_code:
+        return Note(path, basename(path), None, "note", tuple(lines))
+    front = front_matter.span(lines)
+    said = comments.take(lines) if "<!--" in text else {}
+    headings, fences = structure.read(lines, front[1] if front else 0)
+    if guesses := comments.guessed(text, lines):
+        # In a fence and in front matter nothing means anything.
+        passed = {n for first, last in (*fences, *([front] if front else [])) for n in range(first, last + 1)}
+        for number in guesses:
+            if number not in passed:
+                said[number] = {"status": "tentative", **said.get(number, {})}
+    return Note(
+        path, "", None, "note", tuple(lines), tuple(headings), tuple(fences), front, annotations=said
+    )  # fmt: skip
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+class Edit(NamedTuple):
+    """A document after an edit, where each line of before stands in it, and the lines that were put in.
+
+    `places` has one line number for each line of before, None where the line is gone; `lines` are the first
+    and last line of an inserted entry, (0, 0) for any other edit.
+    """
+
+    document: Document
+    places: Sequence[int | None]
+    lines: tuple[int, int] = (0, 0)
+
+    def moved(self, line: int) -> int | None:
+        """Return where a line of before stands; None where it is gone."""
+        return self.places[line - 1] if line <= len(self.places) else line
+
+    def follower(self, path: str) -> Moved:
+        """Return the map of lines that `references.follow` takes, for the note at `path`."""
+
+        def citation(line: int) -> str | None:
+            now = self.moved(line)
+            return cite(path, now, now) if now else None
+
+        return citation
+
+
+class _Codec(NamedTuple):
+    """How the bytes of a file are text: its mark, its encoding, and an odd last byte of damaged UTF-16."""
+
+    mark: bytes = b""
+    encoding: str = "utf-8"
+    errors: str = "surrogateescape"
+    tail: bytes = b""
+
+
+class Document:
+    """A Markdown file: `bare` are its lines, `ends` their ends; made by `read` and `of`, changed by edits."""
+
+    def __init__(self, path: str, lines: Sequence[str], codec: _Codec, base: Document | None = None) -> None:
+        """Take lines with their ends; `base` is a document of as many lines whose reading is still right.
+
+        An edit that keeps the number of lines hands its document on, so that a thousand statements are
+        struck with one reading.
+        """
+        self.path, self.lines, self._codec, self._base = path, lines, codec, base
+
+    @classmethod
+    def read(cls, data: bytes, path: str = "note.md") -> Self:
+        """Read the bytes of a file, whatever they are: `data` gives them back."""
+        mark, encoding = next((bom for bom in _BOMS if data.startswith(bom[0])), (b"", "utf-8"))
+        body = data[len(mark) :]
+        codec = _Codec(mark, encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+        try:
+            text = body.decode(encoding, codec.errors)
+        except UnicodeDecodeError:  # UTF-16 of an odd length, or with half a character
+            size = len(body) - len(body) % 2
+            codec = _Codec(mark, encoding, _DAMAGED, body[size:])
+            text = body[:size].decode(encoding, codec.errors)
+        return cls(path, _LINE.findall(text), codec)
+
+    @classmethod
+    def of(cls, text: str, path: str = "note.md") -> Document:
+        """Make a document of a text that is written as UTF-8."""
+        return cls(path, _LINE.findall(text), _Codec())
+
+    def checked(self) -> Document:
+        """Return the document if a writer may change it. Raises NoteUnreadable where UTF-16 is damaged."""
+        if self._codec.errors == _DAMAGED:
+            raise NoteUnreadable(paths.shown(self.path), f"neither UTF-8 nor {self._codec.encoding}")
+        return self
+
+    @cached_property
+    def text(self) -> str:
+        """The text without its byte order mark; bytes that are no UTF-8 are lone surrogates in it."""
+        return "".join(self.lines)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes of the file. Raises UnicodeEncodeError where a text was put in that it cannot hold."""
+        mark, encoding, errors, tail = self._codec
+        return mark + self.text.encode(encoding, errors) + tail
+
+    @cached_property
+    def bare(self) -> Sequence[str]:
+        """The lines without their ends, from 0."""
+        return [line.rstrip("\r\n") for line in self.lines]
+
+    def end(self, line: int) -> str:
+        """Return the end of a line, empty for a last one that has none."""
+        return self.lines[line - 1][len(self.bare[line - 1]) :]
+
+    # --- what stands in it --------------------------------------------------------------------------
+
+    @cached_property
+    def note(self) -> Note:
+        """The note as it may be shown: private parts blank, secrets redacted."""
+        return parse(decode(self.data), self.path)
+
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """What the note states, as it may be shown."""
+        return statements.read(self.note)
+
+    @cached_property
+    def stated(self) -> list[Statement]:
+        """What the note states, secrets in place: nothing to show to anybody."""
+        return statements.read(self.blocks)
+
+    @cached_property
+    def blocks(self) -> Note:
+        """The lines and blocks alone, private parts blank, secrets in place: nothing to show to anybody."""
+        is_code = filetypes.of(self.path) is not None
+        return _blocks(strip_private(decode(self.data), any_case=not is_code), self.path, is_code=is_code)
+
+    @property
+    def headings(self) -> Sequence[Heading]:
+        """The headings."""
+        return self.blocks.headings
+
+    @property
+    def fences(self) -> Sequence[tuple[int, int]]:
+        """First and last line of each code fence."""
+        return self.blocks.fences
+
+    @property
+    def front_matter(self) -> tuple[int, int] | None:
+        """First and last line of the front matter."""
+        return self.blocks.front_matter
+
+    @cached_property
+    def sections(self) -> list[Section]:
+        """The stretches of lines under one heading path each."""
+        return structure.sections(self.blocks)
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """Where each line starts in `text`."""
+        return list(accumulate(map(len, self.lines[:-1]), initial=0))
+
+    def line_at(self, place: int) -> int:
+        """Return the number of the line that holds a place of `text`."""
+        return bisect_right(self.starts, place)
+
+    @cached_property
+    def private(self) -> Sequence[tuple[int, int]]:
+        """The places of private parts in the lines joined by single newlines."""
+        return [(start, end) for start, end, _ in private_parts("\n".join(self.bare))]
+
+    def shown_line(self, index: int) -> Shown:
+        """Return what is shown of a line (from 0): all but private parts and comments, secrets included."""
+        if index not in self._shown:
+            hidden = edit.hidden_in(self.private, self._bare_starts[index], len(self.bare[index]))
+            self._shown[index] = edit.shown_line(self.bare[index], [*hidden])
+        return self._shown[index]
+
+    @cached_property
+    def _shown(self) -> dict[int, Shown]:
+        return {}
+
+    @cached_property
+    def _bare_starts(self) -> Sequence[int]:
+        return [0, *accumulate(len(line) + 1 for line in self.bare)]
+
+    # --- what belongs together ----------------------------------------------------------------------
+
+    def unit(self, line: int) -> range:
+        """Return all that goes where a line goes whole: its statement with what is nested in it, its section,
+        its row (its table for the head), its fence, its key of front matter."""
+        front = self.front_matter
+        if front and front[0] <= line <= front[1]:
+            return self._key(line, *front)
+        if (fence := self.fence(line)) is None and _ROW.match(self.bare[line - 1]):
+            last = line
+            if _RULE_OF_TABLE.match("".join(self.bare[line : line + 1])):
+                last = self._table_ends[line]
+            return range(line, last + 1)
+        if statement := self._around[line]:
+            return range(statement.first, statement.end + 1)
+        if line in self._extents:
+            first, last = self._extents[line]
+            return range(first, last + 1)
+        return fence or range(line, line + 1)
+
+    def fence(self, line: int) -> range | None:
+        """Return the fence that a line is in, its marks included."""
+        place = bisect_right(self.fences, (line, len(self.lines) + 1)) - 1
+        first, last = self.fences[place] if place >= 0 else (0, 0)
+        return range(first, last + 1) if first <= line <= last else None
+
+    def whole(self, lines: Set[int]) -> set[int]:
+        """Return lines that go, with those that must not stay without them: the other mark of a fence, the
+        rest of a comment or of a private part."""
+        found = set(lines)
+        fences = (range(first, last + 1, max(1, last - first)) for first, last in self.fences)
+        for span in [*self._closed, *fences]:
+            if not found.isdisjoint(span):
+                found |= set(span)
+        return found
+
+    @cached_property
+    def _closed(self) -> list[range]:
+        """The lines of private parts and comments that reach over several."""
+        found = []
+        for match in _CLOSED.finditer(self.text):
+            first, last = self.line_at(match.start()), self.line_at(max(match.start(), match.end() - 1))
+            if last > first:
+                found.append(range(first, last + 1))
+        return found
+
+    @cached_property
+    def _extents(self) -> dict[int, tuple[int, int]]:
+        return structure.extents(self.headings, len(self.lines))
+
+    @cached_property
+    def _around(self) -> Sequence[Statement | None]:
+        """The innermost statement that each line, by its number, belongs to."""
+        found: list[Statement | None] = [None] * (len(self.lines) + 1)
+        around: list[Statement] = []
+        coming = self.stated[::-1]
+        for number in range(1, len(found)):
+            while coming and coming[-1].first <= number:
+                around.append(coming.pop())
+            while around and around[-1].end < number:
+                around.pop()
+            found[number] = around[-1] if around else None
+        return found
+
+    @cached_property
+    def _table_ends(self) -> Sequence[int]:
+        """The last row of the table that goes on behind each line, by its number."""
+        found = list(range(len(self.lines) + 1))
+        for number in range(len(self.lines) - 1, 0, -1):
+            if _ROW.match(self.bare[number]):
+                found[number] = found[number + 1]
+        return found
+
+    def _key(self, line: int, first: int, last: int) -> range:
+        """A line of a list in front matter, or a key with all that belongs to it."""
+        if line in (first, last):
+            return range(0)
+
+        def depth(number: int) -> int:  # a blank line is indented by its end
+            own = self.lines[number - 1]
+            return len(own) - len(own.lstrip())
+
+        def continues(number: int) -> bool:
+            own = self.lines[number - 1]
+            return own[:1].isspace() or _FRONT_ITEM.match(own) is not None
+
+        start = line
+        if not _FRONT_ITEM.match(self.bare[line - 1]):
+            while start > first + 1 and continues(start):
+                start -= 1
+        end = start + 1
+        while end < last and (depth(end) > depth(start) or (end <= line and continues(end))):
+            end += 1
+        return range(start, end)
+
+    # --- edits --------------------------------------------------------------------------------------
+
+    def insert(self, entry: str, *, heading: str | None = None, after: Statement | None = None) -> Edit:
+        """Put an entry behind a statement, or at the end of a section, before its first sub-heading.
+
+        A heading that is missing is made, at level 2, at the end. Without one the entry goes to the end of
+        what stands under the title alone. Blank lines keep it apart from what is no list. What was there
+        stays byte for byte; the entry takes on the newlines of the document.
+        """
+        if after is not None:
+            return self._insert_after(after, entry.split("\n"))
+        lines = self.bare
+        added = entry.split("\n")
+        section = self._content(heading)
+        if section is None:
+            section = 0, len(lines)
+            added = [f"## {heading}", "", *added]
+        start, at = section
+        while at > start and not lines[at - 1].strip():
+            at -= 1
+        if at and not (_in_list(lines[at - 1]) and _in_list(added[0])):
+            added.insert(0, "")
+        last = at + len(added)
+        if at < len(lines) and lines[at].strip():
+            added.append("")
+        end = "\r\n" if "\r" in self.text else "\n"  # a newline behind a lone `\r` would end no line
+        before = list(self.lines)
+        if before and not self.end(len(before)):
+            before[-1] += end if at == len(before) else "\n"
+        made = [*before[:at], *(f"{line}{end}" for line in added), *before[at:]]
+        return self._inserted(made, at, len(added), (last - entry.count("\n"), last))
+
+    def _insert_after(self, statement: Statement, entry: Sequence[str]) -> Edit:
+        at = statement.end
+        is_paragraph = not statement.item.strip()
+        added = ["", *entry] if is_paragraph else list(entry)
+        below = self.bare[at] if at < len(self.lines) else ""
+        is_item, is_item_below = (structure.ITEM.match(line) is not None for line in (entry[0], below))
+        if below.strip() and (is_paragraph or is_item != is_item_below):
+            added.append("")
+        end = self.end(at)
+        between = end or next(filter(None, map(self.end, range(1, len(self.lines) + 1))), "\n")
+        new = [f"{line}{between}" for line in added]
+        new[-1] = added[-1] + end
+        if end == "\r":
+            new = [f"{line}\r\n" for line in added]  # a newline behind a lone one would end no line
+        above = self.lines[at - 1] + ("" if end else between)
+        made = [*self.lines[: at - 1], above, *new, *self.lines[at:]]
+        first = at + 1 + is_paragraph
+        return self._inserted(made, at, len(added), (first, first + len(entry) - 1))
+
+    def _inserted(self, lines: Sequence[str], at: int, count: int, entry: tuple[int, int]) -> Edit:
+        places = [number + count * (number > at) for number in range(1, len(self.lines) + 1)]
+        return Edit(Document(self.path, lines, self._codec), places, entry)
+
+    def delete(self, lines: Collection[int]) -> Edit:
+        """Take lines out."""
+        gone = sorted(set(lines))
+        places = [
+            None if number in lines else number - bisect_left(gone, number)
+            for number in range(1, len(self.lines) + 1)
+        ]
+        kept = [line for line, place in zip(self.lines, places, strict=True) if place]
+        return Edit(Document(self.path, kept, self._codec), places)
+
+    def strike(
+        self,
+        statement: Statement,
+        *,
+        until: str,
+        by: str = "owner",
+        agent: str = "",
+        to: str = "",
+        only: str = "",
+    ) -> Edit:
+        """Strike a statement and what is nested in it; a comment says so.
+
+        `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is
+        the next entry. With `only` that stretch of the statement's text alone is struck, of each line its
+        part. Lines without words, and what is struck already, stay as they are.
+        """
+        mark = comments.of_marks(until=until, by=by, agent=agent, to=to)
+        base = self._base or self
+        changed = edit.strike(base, statement, mark, only)
+        if any(self.lines[number] != base.lines[number] for number in changed):
+            base = self
+            changed = edit.strike(self, statement, mark, only)
+        return Edit(self._changed(changed, base), range(1, len(self.lines) + 1))
+
+    def unmark(self, statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]) -> Edit:
+        """Take some comments of its own, and a prefix, off a statement; see `edit.unmark`."""
+        return Edit(
+            self._changed(edit.unmark(self, statement, comment, prefix), None), range(1, len(self.lines) + 1)
+        )
+
+    def change(self, lines: Mapping[int, str]) -> Document:
+        """Put other text, without ends, into some lines; all keep their numbers and ends."""
+        return self._changed({number - 1: line for number, line in lines.items()}, None)
+
+    def with_text(self, text: str) -> Document:
+        """Return a document of another text in the encoding of this one."""
+        return Document(self.path, _LINE.findall(text), self._codec)
+
+    def _changed(self, changed: Mapping[int, str], base: Document | None) -> Document:
+        lines = list(self.lines)
+        for index, line in changed.items():
+            lines[index] = line + self.end(index + 1)
+        return Document(self.path, lines, self._codec, base)
+
+    def _content(self, heading: str | None) -> tuple[int, int] | None:
+        """Where the content of a heading's section, before any other heading, starts and ends; None without.
+
+        Of no heading, the lines under the title. Headings are compared as they are written, comments
+        included; indented ones belong to a list item and end no section.
+        """
+        found: list[tuple[int, int, int, str]] = []  # first line, line after, level, text
+        for one in self.headings:
+            line = self.bare[one.line - 1]
+            if line[:1] != " ":
+                atx = structure.atx(line)
+                found.append((one.line - 1, one.line + (atx is None), one.level, atx[1] if atx else line))
+        if heading is None:
+            start = self.front_matter[1] if self.front_matter else 0
+            if found and found[0][2] == 1 and not "".join(self.bare[start : found[0][0]]).strip():
+                start = found.pop(0)[1]
+            return start, found[0][0] if found else len(self.bare)
+        title = " ".join(heading.split()).casefold()
+        place = next((n for n, one in enumerate(found) if " ".join(one[3].split()).casefold() == title), -1)
+        if place < 0:
+            return None
+        return found[place][1], found[place + 1][0] if place + 1 < len(found) else len(self.bare)
+
+
+def _in_list(line: str) -> bool:
+    """Whether a line is an item that says something, or indented below one."""
+    item = structure.ITEM.match(line)
+    return item[0][-1].isspace() if item else line.startswith(("  ", "\t")) and line.strip() != ""

@@ -1,0 +1,167 @@
+"""References to lines of notes: read, resolved to lines, and kept at their lines when these move.
+
+`PATH` is a whole note, `PATH:12` what follows from line 12, `PATH:12-30` a range, `PATH:12:5` five lines,
+`PATH#L12-L30` a citation; `#docid` in place of the path is the start of the note's content hash. Generated
+lines hold citations in their comments (`from=`, `to=`, `superseded-by`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.base.errors import NoteNotFound
+from commonplace.markdown import comments
+from commonplace.types import Excerpt, Note
+
+if TYPE_CHECKING:
+    from commonplace.markdown.document import Document
+
+# For a line of a note, from 1, the reference that stands for it now; None where the line is gone.
+Moved = Callable[[int], str | None]
+
+_DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{0,9})|:(?P<count>\d{1,9}))?|#L(?P<a>\d{1,9})(?:-L?(?P<b>\d{1,9}))?)$"
+)
+_CP = re.compile(r"(?P<before>(?<![ \t])[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).)*+-->", re.IGNORECASE)
+_SUCCESSOR = re.compile(
+    r"(?P<before>(?<![ \t])[ \t]*+<!--\s*+superseded-by\s*+:\s*+)(?P<value>(?:(?!<!--|-->).)*+)-->",
+    re.IGNORECASE,
+)
+_NAMES = {"struck-by": "by", "struck-agent": "agent", "superseded-by": "to"}
+_LINES_WITHIN = 10_000  # lines of a range that are looked at for one that is still there
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A note by path or by the start of its content hash, and the lines it means (1-based, inclusive)."""
+
+    path: str = ""
+    docid: str = ""
+    first: int = 1
+    last: int | None = None
+
+
+def parse_reference(text: str) -> Reference:
+    """Read a reference; a path that merely looks unusual is taken as it is."""
+    text = text.strip()
+    if not text:
+        raise NoteNotFound(text or "(empty)", reason="not a reference to a note")
+    match = _REFERENCE.fullmatch(text)
+    path = match["path"] if match else text
+    first, last = 1, None
+    if match and match["a"]:
+        first = int(match["a"])
+        last = int(match["b"]) if match["b"] else first
+    elif match:
+        first = int(match["first"])
+        if match["count"]:
+            last = first + int(match["count"]) - 1
+        elif match["last"]:
+            last = int(match["last"])
+    if docid := _DOCID.fullmatch(path):
+        return Reference("", docid[1].lower(), first, last)
+    return Reference(path.removeprefix("./"), "", first, last)
+
+
+def cut(note: Note, path: str, docid: str, reference: Reference) -> Excerpt:
+    """Take the lines of a note that a reference means; a range that runs past the end stops there.
+
+    Raises NoteNotFound if it starts outside the note.
+    """
+    total = len(note.lines)
+    first, last = lines(path, reference, total)
+    return Excerpt(path, first, note.lines[first - 1 : last], total, docid)
+
+
+def lines(path: str, reference: Reference, total: int) -> tuple[int, int]:
+    """Return the first and the last line that a reference means in a note of so many lines.
+
+    Raises NoteNotFound if it starts outside the note or is the wrong way round.
+    """
+    first, last = reference.first, min(total, reference.last if reference.last is not None else total)
+    if first < 1 or (first > total and not (total == 0 and first == 1)):
+        raise NoteNotFound(path, reason=f"has {total} lines, none of number {first}")
+    if last < first and total:
+        raise NoteNotFound(path, reason=f"lines {first} to {reference.last} are the wrong way round")
+    return first, last
+
+
+# --- references that follow their lines -------------------------------------------------------------------
+
+
+def follow(documents: Iterable[Document], maps: Mapping[str, Moved]) -> list[Document]:
+    """Return the documents with their references into moved notes led to where the lines are now.
+
+    `maps` tells for each note, by its path, where its lines are. A document that refers to none of them is
+    returned as it is.
+    """
+    return [
+        document.with_text(text) if (text := shifted(document.text, maps)) != document.text else document
+        for document in documents
+    ]
+
+
+def shifted(text: str, maps: Mapping[str, Moved]) -> str:
+    """Return a note's text with its references into moved notes led to where the lines are now.
+
+    A reference to a line that is gone is left out, and a comment that says nothing more with it. Whole notes,
+    content hashes and private parts are not touched.
+    """
+    if "<!--" not in text or not maps:
+        return text
+    from commonplace.redaction.redact import private_parts  # a search reads references, and redacts nothing
+
+    parts: list[str] = []
+    done = 0
+    for start, end, _ in [*private_parts(text), (len(text), len(text), "")]:
+        parts += (_shifted(text[done:start], maps), text[start:end])
+        done = end
+    return "".join(parts)
+
+
+def _shifted(text: str, maps: Mapping[str, Moved]) -> str:
+    def mark(match: re.Match[str]) -> str:
+        said = comments.take([match[0]]).get(1, {})
+        marks = {_NAMES.get(name, name): value for name, value in said.items()}
+        now = dict(marks)
+        if "to" in marks:
+            now["to"] = reference(marks["to"], maps)
+        if "from" in marks:
+            kept = [reference(one, maps) for one in comments.sources(marks)]
+            now["from"] = comments.of_sources(dict.fromkeys(filter(None, kept)))
+        if now == marks:
+            return match[0]
+        return match["before"] + comments.of_marks(**now) if any(now.values()) else ""
+
+    def successor(match: re.Match[str]) -> str:
+        value = match["value"].rstrip()
+        now = reference(value, maps)
+        return f"{match['before']}{now}{match['value'][len(value) :]}-->" if now else ""
+
+    return _SUCCESSOR.sub(successor, _CP.sub(mark, text))
+
+
+def reference(text: str, maps: Mapping[str, Moved]) -> str:
+    """Return a reference as it is to be written now; empty where nothing of it is left."""
+    try:
+        meant = parse_reference(text)
+    except NoteNotFound:
+        return text
+    moved = maps.get(meant.path)
+    if moved is None or meant.docid or meant.path == text.removeprefix("./"):
+        return text
+    last = meant.last if meant.last is not None else meant.first
+    lines = range(meant.first, min(max(last, meant.first), meant.first + _LINES_WITHIN) + 1)
+    first = next(filter(None, map(moved, lines)), "")
+    end = next(filter(None, map(moved, reversed(lines))), "")
+    if first == end:
+        return first
+    # One reference for two; only the first where they are not in order in one note.
+    one, other = parse_reference(first), parse_reference(end)
+    if one.path != other.path or other.first <= one.first:
+        return first
+    return f"{one.path}#L{one.first}-L{other.last or other.first}"

@@ -1,0 +1,150 @@
+"""A note taken apart into what it states: list items one by one, turns, paragraphs.
+
+Fences, tables, headings, rules and front matter state nothing that could be struck or refined by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from commonplace.markdown import comments, struck, structure, turns
+from commonplace.markdown.annotations import Annotations
+from commonplace.types import Note
+from commonplace.types.notes import Statement
+
+_HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
+_RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
+
+
+class Place:
+    """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
+
+    `indent` is -1 for a paragraph.
+    """
+
+    __slots__ = ("end", "first", "indent", "last")
+
+    def __init__(self, number: int, indent: int) -> None:
+        self.first = self.last = self.end = number
+        self.indent = indent
+
+
+def read(note: Note) -> list[Statement]:
+    """Return the statements of a note in the order of their first lines."""
+    said = Annotations(note)
+    made = (_statement(note, place, headings, said) for place, headings in places(note))
+    return [statement for statement in made if statement]
+
+
+class Outline:
+    """Where the statements of a note stand, by their first lines; what one says is read when asked for."""
+
+    def __init__(self, note: Note) -> None:
+        """Find the places."""
+        self._note = note
+        self._places = {place.first: (place, headings) for place, headings in places(note)}
+
+    def at(self, first: int) -> Statement | None:
+        """Return the statement that begins on a line; None where none does."""
+        found = self._places.get(first)
+        return _statement(self._note, *found, self._said) if found else None
+
+    @cached_property
+    def _said(self) -> Annotations:
+        return Annotations(self._note)
+
+    def repeats(self, first: int, statement: Statement, note: Note) -> bool:
+        """Tell whether the same lines make a statement here as in another note: it says the same then."""
+        found = self._places.get(first)
+        if found is None:
+            return False
+        own = self._note.lines[first - 1 : found[0].last]
+        return own == note.lines[statement.first - 1 : statement.last]
+
+
+def places(note: Note) -> Iterator[tuple[Place, tuple[str, ...]]]:
+    """Yield where a note may state something, and the headings above; not all places hold words."""
+    fenced = {number for first, last in note.fences for number in range(first, last + 1)}
+    fenced.update([*structure.nested_fences(note.lines, fenced)])
+    skipped = structure.heading_lines(note)
+    for section in structure.sections(note):
+        if note.front_matter and section.start_line == 1:
+            continue
+        numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
+        for place in _gather(note.lines, numbers, fenced):
+            yield place, section.headings
+
+
+def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[Place]:
+    """The places of a section's statements, in order."""
+    found: list[Place] = []
+    stack: list[Place] = []  # the statements that a line may still belong to, outermost first
+    gap, before = True, 0
+    for number in numbers:
+        line = lines[number - 1]
+        code = number in fenced
+        inside = code and number - 1 in fenced
+        start = line.lstrip()[:1]
+        if not inside and not start:
+            gap = True
+            continue
+        silent = code or start == "|" or (start in "-*_" and _RULE.match(line) is not None)
+        may_be_item = not silent and (start in "-*+" or start.isdigit())
+        is_item = may_be_item and structure.ITEM.match(line) is not None
+        begins = gap or is_item or turns.speaker(line) is not None
+        if not inside and (begins or silent):
+            depth = structure.indent(line)
+            while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
+                stack.pop().end = before
+        if not silent:
+            if begins or not stack:
+                stack.append(Place(number, depth if is_item else -1))
+                found.append(stack[-1])
+            stack[-1].last = number
+        gap, before = silent, number
+    for place in stack:
+        place.end = before
+    return found
+
+
+def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
+    """What stands at a place; None where no words do."""
+    own = list(note.lines[place.first - 1 : place.last])
+    mark = structure.ITEM.match(own[0]) if place.indent >= 0 else None
+    item = mark[0] if mark else own[0][: len(own[0]) - len(own[0].lstrip())]
+    own[0] = own[0][len(item) :]
+    clock = _HOUR.match(own[0]) if own[0][2:3] == ":" else None
+    if clock:
+        own[0] = own[0][clock.end() :]
+    lines = [bare for line in own if (bare := (comments.without(line) if "-->" in line else line).strip())]
+    plain = struck.read(lines, turn=mark is None)
+    text = "\n".join(lines if plain is None else plain)
+    if not text:
+        return None
+    return Statement(
+        path=note.path,
+        first=place.first,
+        last=place.last,
+        end=place.end,
+        text=text,
+        headings=headings,
+        said=said.of(place.first, place.first) or {},
+        struck=plain is not None,
+        item=item,
+        hour=clock["hour"] if clock else "",
+    )
+
+
+def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
+    """Yield the statements that are nested in the one at a place."""
+    for place in range(at + 1, len(statements)):  # not over a slice, which would copy all of them
+        if statements[place].first > statements[at].end:
+            return
+        yield statements[place]
+
+
+def is_pinned(said: Mapping[str, str]) -> bool:
+    """Tell whether nothing generated may touch what is said so of."""
+    return "pinned" in said

@@ -1,0 +1,277 @@
+"""Struck text (`~~…~~`): which characters of which lines, what is left of them, and how marks are written.
+
+As GitHub's Markdown has it, within a paragraph, over its line ends too, but never inside code, addresses or
+comments. Unlike there, only a blank beside a mark keeps it from counting, since Chinese has no blanks around
+it, and one tilde strikes nothing: it says "about".
+
+A line that is struck from end to end is a run of struck parts with blanks between them. The box of a task,
+the marks of a quotation and the name of the speaker stay outside, since they are what the line is. Tildes
+that would read as marks are written with a backslash inside, except in code and addresses, where they strike
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import NamedTuple
+
+from commonplace.base import filetypes
+from commonplace.markdown import structure, turns
+from commonplace.types import Note
+
+MARK = "~~"
+# Code and addresses in angles, in which Markdown knows neither marks nor backslashes.
+_VERBATIM = r"(?<![\\`])(?:`[^`]+`|``(?:[^`]|`(?!`))+``)(?!`)|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*>"
+_INSIDE = rf"(?>{_VERBATIM}|(?!~~).)"
+STRUCK = re.compile(rf"~~(?=\S)({_INSIDE}*~|{_INSIDE}+(?<=\S))~~")
+_PART = re.compile(rf"{_VERBATIM}|{STRUCK.pattern}")
+_BOX = re.compile(r"[ \t]*(?:>[ \t]*)*(?:\[[ xX]\](?:[ \t]+|$))?")
+# From the first backslash of a run only: a run that no tilde follows is looked at once.
+_ESCAPED = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\++)(?P<mark>~|$)")
+_TO_ESCAPE = re.compile(rf"{_VERBATIM}|(?<!\\)(?P<slashes>\\*+)(?P<mark>~|$)")
+# What stays outside of the marks: quotation marks, the mark of a list, a box, the hour.
+_LEAD = re.compile(
+    r"[ \t]*(?:>[ \t]*)*(?:(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))*(?:\[[ xX]\](?:[ \t]+|$))?"
+    r"(?:(?:[01]?\d|2[0-3]):[0-5]\d(?:[ \t]+|$))?"
+)
+# What may hide a mark begins with one of these; the others are the marks themselves.
+_SIGN = re.compile(
+    r"\\[!-/:-@\[-`{-~]|`+|<!--|<(?=[A-Za-z/])|\]\(|(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://|~+"
+)
+_TAG = re.compile(r"<[^<>\n]{0,1000}>")
+_TARGET = re.compile(r"\]\([^()\s]{0,2000}+(?:\([^()\s]{0,2000}+\)[^()\s]{0,2000}+)?[^()\n]{0,200}+\)")
+_ADDRESS = re.compile(r"[!-;=?-~\u00a1-\u2bff]+")  # no blank, no angle, nothing of a script without blanks
+_ADDRESS_END = "?!.,:;*_~\"')]"
+_TICKS = re.compile(r"`+")
+_WORD = re.compile(r"[^\W_]")
+
+
+# --- a line struck from end to end ------------------------------------------------------------------------
+
+
+def find(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield what is struck between two places of a line, marks included."""
+    return (part for part in _PART.finditer(text, start, end) if part[0].startswith(MARK))
+
+
+def lead(line: str, *, turn: bool) -> int:
+    """Return where the words of a line begin: behind box and quotation marks, of a turn behind the name."""
+    match = _BOX.match(line)
+    end = match.end() if match else 0
+    return turns.behind(line, end) if turn else end
+
+
+def read(lines: Sequence[str], *, turn: bool) -> list[str] | None:
+    """Return what lines say that are struck, each of them; None where some of it still stands."""
+    if MARK not in "\n".join(lines):
+        return None
+    plain: list[str] = []
+    any_struck = False
+    for number, line in enumerate(lines):
+        at = lead(line, turn=turn and not number)
+        parts = [line[:at]]
+        while at < len(line):
+            if line[at].isspace():
+                parts.append(line[at])
+                at += 1
+            elif match := STRUCK.match(line, at):
+                parts.append(unescaped(match[1]))
+                at, any_struck = match.end(), True
+            else:
+                return None
+        plain.append("".join(parts))
+    return plain if any_struck else None
+
+
+def escapes(text: str) -> list[str]:
+    """Return what each character of some words is written as between the marks."""
+    written = list(text)
+    for match in _TO_ESCAPE.finditer(text):
+        if match["mark"] is None:
+            continue
+        at = match.start("mark")
+        alone = 0 < at < len(text) - 1 and text[at + 1] != "~" and text[at - 1] not in "~\\"
+        for place in range(0 if alone else match.start(), 0 if alone else match.end()):
+            written[place] = f"\\{text[place]}"
+    return written
+
+
+def unescaped(text: str) -> str:
+    """Return words as they were before `escapes`."""
+
+    def plain(match: re.Match[str]) -> str:
+        slashes, mark = match["slashes"] or "", match["mark"]
+        odd = len(slashes) % 2 and not mark
+        return match[0] if mark is None or odd else slashes[: len(slashes) // 2] + mark
+
+    return _ESCAPED.sub(plain, text)
+
+
+# --- struck text anywhere in a note -----------------------------------------------------------------------
+
+
+class Strike(NamedTuple):
+    """Struck characters of one line, marks included; `opens` and `closes` tell whether a mark is there."""
+
+    start: int
+    end: int
+    opens: bool = True
+    closes: bool = True
+
+
+Strikes = Mapping[int, Sequence[Strike]]  # by line, 1-based
+
+
+def of_note(note: Note) -> Strikes:
+    """Return what is struck in a note; nothing in programs, transcripts, fences, headings, front matter."""
+    if note.kind == "session" or filetypes.of(note.path) or not any(MARK in line for line in note.lines):
+        return {}
+    passed = {number for first, last in note.fences for number in range(first, last + 1)}
+    passed.update(range(1, note.front_matter[1] + 1) if note.front_matter else ())
+    return of_lines(note.lines, passed | structure.heading_lines(note))
+
+
+def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
+    """Return what is struck in lines, by line; those that are passed over (1-based) end a paragraph."""
+    found: dict[int, list[Strike]] = {}
+    for number, line in enumerate(lines, 1):
+        if MARK in line and number not in passed:
+            # A line that is struck from end to end counts whatever it says: so corrections are written.
+            at = _lead(line)
+            if read([line[at:]], turn=True) is not None and (own := [*find(line, at, len(line))]):
+                found[number] = [Strike(*part.span()) for part in own]
+    for first, last in _paragraphs(lines, {*passed, *found}):
+        block = lines[first - 1 : last]
+        if sum(line.count(MARK) for line in block) < 2:
+            continue
+        starts = [0, *accumulate(len(line) + 1 for line in block)]
+        for start, end in _pairs("\n".join(block)):
+            for place in range(bisect_right(starts, start) - 1, len(block)):
+                line, offset = block[place], starts[place]
+                stop = offset + len(line)
+                if end <= offset:
+                    break
+                if start < stop:
+                    margin = len(line) - len(line.lstrip(" \t>"))
+                    begin = start - offset if start >= offset else margin
+                    strike = Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
+                    found.setdefault(first + place, []).append(strike)
+    return found
+
+
+def without(line: str, own: Sequence[Strike]) -> str:
+    """Return a line without what is struck in it; an empty one where nothing is said any more."""
+    behind: list[str] = []  # what is left, last first
+    stop = len(line)
+    for strike in reversed(own):
+        behind.append(line[strike.end : stop])
+        stop = strike.start
+        if not stop or line[stop - 1].isspace():
+            while behind and not behind[-1].lstrip():
+                behind.pop()
+            behind[-1:] = [part.lstrip() for part in behind[-1:]]
+    line = "".join([line[:stop], *reversed(behind)])
+    return line.rstrip() if says_something(line) else ""
+
+
+def unmarked(line: str, own: Sequence[Strike]) -> str:
+    """Return a line with what is struck in it, but without the marks."""
+    parts: list[str] = []
+    at = 0
+    for strike in own:
+        start = strike.start + len(MARK) * strike.opens
+        end = strike.end - len(MARK) * strike.closes
+        parts += (line[at : strike.start], line[start:end])
+        at = strike.end
+    return "".join([*parts, line[at:]])
+
+
+def rest(note: Note, strikes: Strikes) -> Note:
+    """Return a note without what is struck; a line of which nothing is left stays as an empty one."""
+    lines = list(note.lines)
+    for number, own in strikes.items():
+        lines[number - 1] = without(lines[number - 1], own)
+    return replace(note, lines=tuple(lines))
+
+
+def rest_of_text(text: str) -> str:
+    """Return Markdown without what is struck in it; a line that says nothing else is left out."""
+    lines = text.split("\n")
+    headings, fences = structure.read(lines)
+    passed = {number for first, last in fences for number in range(first, last + 1)}
+    strikes = of_lines(lines, passed | {heading.line for heading in headings})
+    kept = [without(line, strikes[n]) if n in strikes else line for n, line in enumerate(lines, 1)]
+    return "\n".join(line for number, line in enumerate(kept, 1) if line or number not in strikes)
+
+
+def says_something(line: str) -> bool:
+    """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
+    words = line[_lead(line) :].strip()
+    is_label = turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
+    return not is_label and _WORD.search(words) is not None
+
+
+def _lead(line: str) -> int:
+    match = _LEAD.match(line)
+    return match.end() if match else 0
+
+
+def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple[int, int]]:
+    """First and last line of what may be struck in one."""
+    first = 0
+    for number, line in enumerate(lines, 1):
+        skipped = number in passed or not line or line.isspace()
+        row = line.lstrip().startswith("|") or lines[number - 2].lstrip().startswith("|")
+        if first and (skipped or row or structure.ITEM.match(line) or turns.speaker(line) is not None):
+            yield first, number - 1
+            first = 0
+        if not first and not skipped:
+            first = number
+    if first:
+        yield first, len(lines)
+
+
+def _pairs(text: str) -> list[tuple[int, int]]:
+    """Where what is struck in a paragraph begins and ends, marks included; outermost pairs alone."""
+    opened: list[int] = []
+    found: list[tuple[int, int]] = []
+    for start in _marks(text):
+        end = start + len(MARK)
+        closes = start > 0 and not text[start - 1].isspace()
+        if closes and opened:
+            first = opened.pop()
+            while found and found[-1][0] > first:
+                found.pop()
+            found.append((first, end))
+        elif end < len(text) and not text[end].isspace():
+            opened.append(start)
+    return found
+
+
+def _marks(text: str) -> Iterator[int]:
+    """Where marks stand: two tildes, no more, outside of what hides them."""
+    runs: dict[int, list[int]] = {}  # of backquotes, by length
+    for run in _TICKS.finditer(text):
+        runs.setdefault(len(run[0]), []).append(run.start())
+    last_comment = text.rfind("-->")
+    at = 0
+    while match := _SIGN.search(text, at):
+        sign, start, at = match[0], match.start(), match.end()
+        if sign[0] == "~":
+            if sign == MARK:
+                yield start
+        elif sign[0] == "`":
+            own = runs.get(len(sign), [])
+            place = bisect_left(own, at)
+            at = own[place] + len(sign) if place < len(own) else at
+        elif sign == "<!--":
+            at = text.find("-->", at) if at <= last_comment else at
+        elif sign in ("<", "]("):
+            hidden = (_TAG if sign == "<" else _TARGET).match(text, start)
+            at = hidden.end() if hidden else at
+        elif sign[0] != "\\" and (address := _ADDRESS.match(text, at)):
+            at += len(address[0].rstrip(_ADDRESS_END))  # signs at its end are the sentence's

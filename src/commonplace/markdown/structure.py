@@ -1,0 +1,229 @@
+"""The blocks of Markdown lines: items, headings, fences, and the sections that headings make.
+
+They follow CommonMark 0.31 where it matters for memory: ATX and setext headings, backtick and tilde fences
+(a fence closes with at least as many of the same character). All of it is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from commonplace.types import Heading, Note, Section
+
+ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
+# A line can only be structure if it starts with one of these; testing one character first keeps
+# parsing at some 100 MB/s.
+_OPENERS = frozenset("#`~=- \t")
+_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)$")
+_MARGIN_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
+_LONGEST_ITEM = 500  # lines that are looked back at; what is longer is no entry
+_MOST_HEADINGS = 100_000  # what stands behind them is text: each is a section, and costs as one
+# HTML that stands in headings; `List<String>` is none.
+_TAG = re.compile(
+    r"</?(?:a|img|b|i|em|strong|code|kbd|br|sub|sup|span|small|u|p|div|center|picture|source)(?:[\s/][^<>]*)?>",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s\"[^\"]*\")?\)")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_NOT_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|_(?:[ \t]*_){2,}[ \t]*$)|\s{4}|\s*$")
+_OPENS_ATX = re.compile(r" {0,3}#{1,6}(?:[ \t]|\Z)")
+_QUOTED = re.compile(r"[ \t]*(?:>[ \t]*)+")
+_DEEP = 4  # columns; a fence that stands further left is a block of the note itself
+_LINE = attrgetter("line")
+
+
+def indent(line: str) -> int:
+    """Return how many columns a line is indented; a tab reaches to the next fourth one."""
+    if "\t" in line:
+        line = line.expandtabs(4)
+    return len(line) - len(line.lstrip())
+
+
+# --- headings -------------------------------------------------------------------------------------------
+
+
+def atx(line: str) -> tuple[int, str] | None:
+    """Return level (1 to 6) and text of a heading; None for a line that is none."""
+    match = _ATX.fullmatch(line)
+    return (len(match[1]), unclosed(match[2] or "")) if match else None
+
+
+def setext(text: str, under: str) -> tuple[int, str] | None:
+    """Return level (1 or 2) and text of a heading that the line below underlines; None for no heading."""
+    if under.strip("-= \t") or not (match := _SETEXT.match(under)) or _NOT_PARAGRAPH.match(text):
+        return None
+    return 1 if match[1][0] == "=" else 2, text.strip()
+
+
+def unclosed(text: str) -> str:
+    """Strip a heading's text, and the run of `#` that may close it."""
+    text = text.strip()
+    if not text or text[-1] != "#":
+        return text
+    bare = text.rstrip("#")
+    return text if bare and not bare[-1].isspace() else bare.rstrip()
+
+
+def plain(text: str) -> str:
+    """Return a heading's text as it is read: without HTML tags, with the words of links and images alone."""
+    if "<" in text:
+        text = _TAG.sub("", text)
+    for _ in range(2 if "](" in text else 0):  # an image may be what a link shows
+        text = _LINK.sub(r"\1", text)
+    return " ".join(text.split()) if "  " in text else text.strip()
+
+
+# --- blocks ---------------------------------------------------------------------------------------------
+
+
+def read(  # noqa: C901 - one pass over the lines
+    lines: Sequence[str], skip: int = 0
+) -> tuple[list[Heading], list[tuple[int, int]]]:
+    """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
+    headings: list[Heading] = []
+    fences: list[tuple[int, int]] = []
+    opened, mark = 0, ""
+    margins: list[int] | None = None  # lines that begin at the margin, from 0; few notes need to know
+    for number, line in [(n, s) for n, s in enumerate(lines, 1) if s[:1] in _OPENERS and n > skip]:
+        if opened:
+            if closes_fence(line, mark) and line[:4] != "    ":
+                fences.append((opened, number))
+                opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
+        elif ("```" in line or "~~~" in line) and (fence := fence_mark(line)):
+            opened, mark = number, fence
+        elif len(headings) < _MOST_HEADINGS:
+            if "#" in line[:4]:
+                match, first = atx(line), number
+            else:
+                match = setext(lines[number - 2], line) if number >= 2 + skip else None
+                first = number - 1
+            if match is None:
+                continue
+            if line[0] == " ":
+                # An indented line belongs to a list item above it, as the further lines of an entry do.
+                if margins is None:
+                    margins = [at for at, text in enumerate(lines) if text and not text[0].isspace()]
+                above = bisect_left(margins, number - 1) - 1
+                is_near = above >= 0 and margins[above] >= max(skip, number - _LONGEST_ITEM)
+                if is_near and _MARGIN_ITEM.match(lines[margins[above]]):
+                    continue
+            headings.append(Heading(match[0], plain(match[1]), first))
+            skip = number
+    if opened:
+        fences.append((opened, len(lines)))
+    return headings, fences
+
+
+def fence_mark(line: str) -> str:
+    """Return the mark of the fence that a line opens, empty for a line that opens none."""
+    match = _FENCE.match(line)
+    return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
+
+
+def closes_fence(line: str, mark: str) -> bool:
+    """Tell whether a line closes the fence opened by `mark`."""
+    bare = line.strip()
+    return len(bare) >= len(mark) and bare == mark[0] * len(bare)
+
+
+def open_fence(lines: Sequence[str], skip: int = 0) -> int:
+    """Return the line (1-based) of the fence that would swallow whatever is put below; 0 without one."""
+    _, fences = read([*lines, ""], skip)
+    return fences[-1][0] if fences and fences[-1][1] > len(lines) else 0
+
+
+class _Block(NamedTuple):
+    """A fence that is open in an item or quotation: its mark, and how deep what it stands in begins."""
+
+    mark: str
+    depth: int
+    quoted: bool
+
+
+def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
+    """Yield the lines (1-based) of fences within items and quotations; those passed over are in none.
+
+    A fence that nothing closes ends with what it stands in.
+    """
+    if not any(("```" in line or "~~~" in line) and line[:1] in " \t>" for line in lines):
+        return
+    items: list[int] = []
+    block: _Block | None = None
+    for number, line in enumerate(lines, 1):
+        if number in passed or (not line.strip() and not block):
+            block = None
+            continue
+        depth, quote = indent(line), _QUOTED.match(line)
+        text = (line[quote.end() :] if quote else line).lstrip()
+        if block and (quote if block.quoted else not line.strip() or depth > block.depth):
+            yield number
+            block = None if closes_fence(text, block.mark) else block
+            continue
+        block = None
+        items = [item for item in items if item < depth]
+        if ITEM.match(line):
+            items.append(depth)
+        elif (quote or (items and depth >= _DEEP)) and (mark := fence_mark(text)):
+            block = _Block(mark, -1 if quote else items[-1], quote is not None)
+            yield number
+
+
+# --- sections -------------------------------------------------------------------------------------------
+
+
+def sections(note: Note) -> list[Section]:
+    """Cut a note at its headings; a section starts with its heading's line.
+
+    Front matter, and the lines before the first heading, form sections without headings.
+    """
+    last = len(note.lines)
+    found: list[Section] = []
+    first = 1
+    if note.front_matter:
+        found.append(Section((), 1, note.front_matter[1]))
+        first = note.front_matter[1] + 1
+    if first <= (before := note.headings[0].line - 1 if note.headings else last):
+        found.append(Section((), first, before))
+    path: list[tuple[int, str]] = []
+    ends = [*(heading.line - 1 for heading in note.headings[1:]), last]
+    for heading, end in zip(note.headings, ends, strict=False):
+        while path and path[-1][0] >= heading.level:
+            path.pop()
+        path.append((heading.level, heading.text))
+        found.append(Section(tuple(text for _, text in path if text), heading.line, end))
+    return found
+
+
+def heading_lines(note: Note, section: Section | None = None) -> set[int]:
+    """Return the lines of a note, or of a section, that are headings; underlines of setext ones included."""
+    found: set[int] = set()
+    place, last = 0, len(note.lines)
+    if section is not None:
+        place, last = bisect_left(note.headings, section.start_line, key=_LINE), section.end_line
+    # Not over a slice, which would copy all further headings for every section.
+    while place < len(note.headings) and (line := note.headings[place].line) <= last:
+        found.add(line)
+        if not _OPENS_ATX.match(note.lines[line - 1]):
+            found.add(line + 1)
+        place += 1
+    return found
+
+
+def extents(headings: Sequence[Heading], total: int) -> dict[int, tuple[int, int]]:
+    """Return the lines of all that stands under each heading, its further headings included, by its line.
+
+    `total` is how many lines there are.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    around: list[tuple[int, int]] = []  # levels and lines of headings that go on
+    for level, line in [*((h.level, h.line) for h in headings), (0, total + 1)]:
+        while around and around[-1][0] >= level:
+            first = around.pop()[1]
+            found[first] = first, line - 1
+        around.append((level, line))
+    return found

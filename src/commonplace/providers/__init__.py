@@ -1,0 +1,1 @@
+"""Models and services behind one door: addresses, costs, embeddings, language models, rerankers."""

@@ -1,0 +1,120 @@
+"""Calls to a provider: each over before its deadline, and made again after faults that pass.
+
+A call runs in a thread that is left behind when the deadline comes: neither a name server nor a server that
+sends one byte a second respects a timeout.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from typing import TypeVar, cast
+
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import ProviderError
+from commonplace.providers import refusals
+from commonplace.providers.refusals import Unanswered
+
+ATTEMPTS = 8
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 20.0  # doubled each time; all together outlast a limit of a minute
+_AHEAD = 256  # pieces that a stream may be ahead of its reader
+_TICK_S = 0.2  # how soon a reader sees that the deadline was brought forward, a stream that its reader left
+_Result = TypeVar("_Result")
+
+
+def repeated(
+    work: Callable[[], _Result],
+    deadline: Deadline,
+    attempts: int = ATTEMPTS,
+    *,
+    longest_pause_s: float = LONGEST_PAUSE_S,
+    resend: bool = True,
+) -> _Result:
+    """Run work, again after a refusal that passes, until it succeeds or time does not allow another attempt.
+
+    Without `resend`, what was sent and not answered is not sent again: it may have been paid for. Raises
+    ProviderError.
+    """
+    for attempt in range(1, attempts):
+        try:
+            return work()
+        except ProviderError as error:
+            wait = refusals.pause_s(error, attempt, FIRST_PAUSE_S, longest_pause_s)
+            lost = isinstance(error, Unanswered) and not resend
+            if error.permanent or lost or wait >= deadline.left_s():
+                raise
+            deadline.pause(wait)
+    return work()
+
+
+def within(provider: str, work: Callable[[], _Result], deadline: Deadline, whose: str = "") -> _Result:
+    """Run work and return its result, or raise Unanswered when the deadline comes first.
+
+    `whose` is the server for that error, if there is one.
+    """
+
+    def once() -> Iterator[_Result]:
+        yield work()
+
+    return next(relayed(provider, once, deadline, whose))
+
+
+def relayed(  # noqa: C901 - both ends of the queue read best together
+    provider: str, produce: Callable[[], Iterator[_Result]], deadline: Deadline, whose: str = ""
+) -> Generator[_Result, None, None]:
+    """Yield what a thread produces; raise Unanswered when the deadline comes first.
+
+    A reader that stops early ends the producer at its next piece.
+    """
+    pieces: queue.Queue[tuple[_Result | None, BaseException | None]] = queue.Queue(_AHEAD)
+    gone = threading.Event()
+
+    def put(piece: _Result | None, error: BaseException | None) -> bool:
+        while not gone.is_set():
+            try:
+                pieces.put((piece, error), timeout=_TICK_S)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def run() -> None:
+        try:
+            source = produce()
+            for piece in source:
+                if not put(piece, None):
+                    if isinstance(source, Generator):
+                        source.close()
+                    return
+            put(None, StopIteration())
+        except BaseException as error:  # noqa: BLE001 - raised again where the reader waits
+            put(None, error)
+
+    threading.Thread(target=run, name="commonplace-call", daemon=True).start()
+    try:
+        while True:
+            try:
+                piece, error = pieces.get(timeout=min(_TICK_S, max(deadline.left_s(), 0.001)))
+            except queue.Empty:
+                if deadline.left_s():
+                    continue
+                late = f"{whose} did not answer within" if whose else "no answer within"
+                raise Unanswered(provider, f"{late} {round(deadline.seconds, 1):g} s") from None
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield cast(_Result, piece)
+    finally:
+        gone.set()
+
+
+def drained(stream: Generator[object, None, _Result]) -> _Result:
+    """Read a stream to its end and return what it returns."""
+    while True:
+        try:
+            next(stream)
+        except StopIteration as end:
+            whole: _Result = end.value
+            return whole

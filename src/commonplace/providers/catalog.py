@@ -1,0 +1,288 @@
+"""The providers of each kind by name: tables of rows, rows of other packages, and the models made of them.
+
+A provider's module is imported when its first model is made; one specification gives one model a process.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.config import credentials
+from commonplace.config.credentials import Secret
+from commonplace.providers.spec import Provider, Spec
+
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.llm.base import Model
+    from commonplace.providers.reranking.base import Reranker
+
+T = TypeVar("T")
+LLM_KEY = "COMMONPLACE_LLM_KEY"  # the variable with a key for language models, wherever they are
+_HERE = "commonplace.providers"
+
+
+class Catalog(Generic[T]):
+    """Rows by name, and the models `T` made so far; safe to use from several threads."""
+
+    def __init__(
+        self,
+        rows: Iterable[Provider],
+        kind: str,
+        group: str,
+        noun: str = "provider",
+        *,
+        variable: str = "",
+        local: bool = False,
+    ) -> None:
+        """Take the built-in rows. Others come as `Provider` objects from an entry point group.
+
+        `kind` is the table of settings that names one, `noun` what people call it, `variable` an environment
+        variable whose key is for all providers of the kind, `local` what holds of rows that do not say it.
+        """
+        self.rows: Mapping[str, Provider] = {row.name: row for row in rows}
+        self.made: dict[Spec, T] = {}
+        self.lock = threading.Lock()
+        self.kind, self.group, self.noun, self.variable, self.local = kind, group, noun, variable, local
+
+    def find(self, name: str) -> Provider:
+        """Return the row of a name, built in or installed. Raises ConfigError, with the known names."""
+        row = self.rows.get(name)
+        if row is None:
+            from importlib.metadata import entry_points
+
+            points = (point.load() for point in entry_points(group=self.group))
+            installed = {row.name: row for row in points if isinstance(row, Provider)}
+            if name not in installed:
+                known = ", ".join([*self.rows, *installed, "none"])
+                raise ConfigError(f"{self.kind}.provider", f"unknown {self.noun} {name!r}; known: {known}")
+            row = installed[name]
+        return row if row.local is not None else replace(row, local=self.local)
+
+    def create(self, spec: Spec | str) -> T:
+        """Return the model of a specification, made once a process and shared by all its callers.
+
+        Raises ConfigError for an unknown provider or what it lacks, MissingExtra, ProviderError.
+        """
+        spec = Spec(spec) if isinstance(spec, str) else spec
+        module, _, function = self.find(spec.provider).factory.partition(":")
+        with self.lock:
+            if spec not in self.made:
+                self.made[spec] = getattr(import_module(module), function)(spec)
+            return self.made[spec]
+
+    def key(self, spec: Spec, environ: Mapping[str, str] | None = None) -> Secret:
+        """Return the key to send: as configured, or of the environment.
+
+        A provider's own variable is for its own address only. Raises ConfigError for an unknown provider.
+        """
+        row = self.find(spec.provider)
+        key = spec.key or (
+            credentials.from_environment([self.variable], environ) if self.variable else spec.key
+        )
+        return credentials.at_address(key, row.keys, spec.base_url, row.base_url, environ)
+
+    def needed_key(self, spec: Spec) -> Secret:
+        """Return the key to send. Raises ProviderError where the provider's own address is asked without."""
+        row, key = self.find(spec.provider), self.key(spec)
+        if row.keys and not key and credentials.is_own(spec.base_url, row.base_url):
+            raise ProviderError(row.name, f"no key: set {' or '.join(row.keys)}", permanent=True)
+        return key
+
+
+def _chat(name: str, about: str, base_url: str, *keys: str, model: str = "", local: bool = False) -> Provider:
+    """A row of a server that speaks OpenAI's chat completions."""
+    return Provider(
+        name, f"{_HERE}.llm.chat:ChatModel", about, keys=keys, model=model, base_url=base_url, local=local
+    )
+
+
+EMBEDDERS: Catalog[Embedder] = Catalog(
+    (
+        Provider(
+            "builtin",
+            f"{_HERE}.embedding.builtin:load",
+            "the bundled model, English; nothing to set up",
+            model="all-MiniLM-L6-v2",
+        ),
+        Provider(
+            "onnx",
+            f"{_HERE}.embedding.local:load_onnx",
+            "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
+        ),
+        Provider(
+            "fastembed",
+            f"{_HERE}.embedding.local:load_fastembed",
+            "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
+            " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
+            extra="fastembed",
+            model="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+        ),
+        Provider(
+            "gguf",
+            f"{_HERE}.embedding.gguf:load",
+            "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
+            extra="gguf",
+        ),
+        Provider("fake", f"{_HERE}.embedding.fake:load", "counts words, for tests"),
+        Provider(
+            "openai",
+            f"{_HERE}.embedding.openai:load",
+            "OpenAI's models",
+            keys=("OPENAI_API_KEY",),
+            model="text-embedding-3-small",
+            base_url="https://api.openai.com/v1",
+            local=False,
+        ),
+        Provider(
+            "compatible",
+            f"{_HERE}.embedding.openai:load_compatible",
+            "any server that speaks OpenAI's language: llama.cpp, LM Studio, vLLM, DeepInfra",
+            local=False,
+        ),
+        Provider(
+            "gemini",
+            f"{_HERE}.embedding.gemini:load",
+            "Google's models, many languages",
+            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            model="gemini-embedding-001",
+            base_url="https://generativelanguage.googleapis.com/v1beta",
+            local=False,
+        ),
+        Provider(
+            "voyage",
+            f"{_HERE}.embedding.voyage:load",
+            "Voyage AI's models, many languages",
+            keys=("VOYAGE_API_KEY",),
+            model="voyage-4-large",
+            base_url="https://api.voyageai.com/v1",
+            local=False,
+        ),
+        Provider(
+            "mistral",
+            f"{_HERE}.embedding.mistral:load",
+            "Mistral AI's model",
+            keys=("MISTRAL_API_KEY",),
+            model="mistral-embed",
+            base_url="https://api.mistral.ai/v1",
+            local=False,
+        ),
+        Provider(
+            "cohere",
+            f"{_HERE}.embedding.cohere:load",
+            "Cohere's models, many languages",
+            keys=("COHERE_API_KEY", "CO_API_KEY"),
+            model="embed-v4.0",
+            base_url="https://api.cohere.com/v2",
+            local=False,
+        ),
+        Provider(
+            "ollama",
+            f"{_HERE}.embedding.ollama:load",
+            "models of an Ollama server, such as nomic-embed-text or bge-m3",
+            model="nomic-embed-text",
+            base_url="http://127.0.0.1:11434",
+        ),
+    ),
+    "embedding",
+    "commonplace.embedders",
+    "model",
+    local=True,
+)
+LLMS: Catalog[Model] = Catalog(
+    (
+        _chat("openai", "OpenAI's models", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+        _chat("anthropic", "Anthropic's models", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+        _chat(
+            "gemini",
+            "Google's models",
+            "https://generativelanguage.googleapis.com/v1beta/openai",
+            "GEMINI_API_KEY",
+            "GOOGLE_API_KEY",
+        ),
+        _chat("deepseek", "DeepSeek's models", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
+        _chat("openrouter", "many providers' models", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        _chat("ollama", "models of an Ollama server", "http://127.0.0.1:11434/v1", local=True),
+        _chat("llamacpp", "llama.cpp's server", "http://127.0.0.1:8080/v1", model="default", local=True),
+        _chat("lmstudio", "models of LM Studio", "http://127.0.0.1:1234/v1", local=True),
+        _chat("vllm", "models of a vLLM server", "http://127.0.0.1:8000/v1", local=True),
+        _chat("compatible", "any other server that speaks OpenAI's language", ""),
+        Provider("command", f"{_HERE}.llm.command:CommandModel", "a program of yours: prompt in, answer out"),
+        Provider(
+            "gguf", f"{_HERE}.llm.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
+        ),
+        Provider("fake", f"{_HERE}.llm.fake:load", "says what it is told, for tests", local=True),
+    ),
+    "llm",
+    "commonplace.llms",
+    variable=LLM_KEY,
+)
+# The language model as a reranker is no row: it needs more than a `Spec` (`opening`).
+RERANKERS: Catalog[Reranker] = Catalog(
+    (
+        Provider(
+            "fastembed",
+            f"{_HERE}.reranking.local:load_fastembed",
+            "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
+            " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
+            extra="fastembed",
+            model="Xenova/ms-marco-MiniLM-L-6-v2",
+            local=True,
+        ),
+        Provider(
+            "onnx",
+            f"{_HERE}.reranking.local:load_onnx",
+            "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json",
+            local=True,
+        ),
+        Provider(
+            "compatible",
+            f"{_HERE}.reranking.remote:load_compatible",
+            "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference",
+        ),
+        Provider(
+            "cohere",
+            f"{_HERE}.reranking.remote:load_cohere",
+            "Cohere's rerankers, many languages",
+            keys=("COHERE_API_KEY", "CO_API_KEY"),
+            model="rerank-v4.0-fast",
+            base_url="https://api.cohere.com/v2",
+        ),
+        Provider(
+            "jina",
+            f"{_HERE}.reranking.remote:load_jina",
+            "Jina AI's rerankers, many languages",
+            keys=("JINA_API_KEY",),
+            model="jina-reranker-v3",
+            base_url="https://api.jina.ai/v1",
+        ),
+        Provider(
+            "voyage",
+            f"{_HERE}.reranking.remote:load_voyage",
+            "Voyage AI's rerankers, many languages",
+            keys=("VOYAGE_API_KEY",),
+            model="rerank-2.5",
+            base_url="https://api.voyageai.com/v1",
+        ),
+        Provider(
+            "fake", f"{_HERE}.reranking.fake:load", "counts words that both hold, for tests", local=True
+        ),
+    ),
+    "reranking",
+    "commonplace.rerankers",
+)
+
+
+def _after_fork() -> None:
+    """Begin a forked child with locks that no thread of its parent holds."""
+    for catalog in (EMBEDDERS, LLMS, RERANKERS):
+        catalog.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

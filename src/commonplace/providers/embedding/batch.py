@@ -1,0 +1,481 @@
+"""Many passages through a provider's batch interface: half the price, hours instead of seconds.
+
+Files of requests go up, and files of vectors come down hours later; each request holds one text, under a key
+of this program, and answers come in any order. What is under way is written down before it is waited for, so
+that a program that was stopped takes the results of its batches later instead of paying twice. After two
+failures the direct interface does the rest.
+
+Protocols: platform.openai.com/docs/guides/batch, docs.voyageai.com/docs/batch-inference and
+ai.google.dev/gemini-api/docs/batch-api (asyncBatchEmbedContent).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import quote, urlsplit
+
+from commonplace.base import atomic, paths, records
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import CommonplaceError, ProviderError
+from commonplace.providers.embedding import gemini, openai, voyage
+from commonplace.providers.embedding.remote import Call, RemoteEmbedder
+from commonplace.providers.guard import Watcher, unwatched
+from commonplace.providers.http import Endpoint
+from commonplace.render import screen
+
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Floats
+
+AT_ONCE = 2  # batches under way
+MAX_FAILURES = 2  # in a row
+OFF_S = 86_400.0  # after which batches are tried again
+PATIENCE_S = 3600.0
+FIRST_LOOK_S, LONGEST_PAUSE_S = 2.0, 60.0
+FORGOTTEN_S = 3 * 86_400.0  # a batch that is older is not heard of any more
+TRANSFER_S = 900.0  # for one upload or download
+LOOK_S = 60.0
+# A request is small, but a result has some kilobytes: 10,000 results are up to 600 MB.
+MAX_REQUESTS = 10_000
+_GROUP = 256  # results handed over together
+MAX_RESULT_BYTES = 4_000_000_000
+# Whatever else is said, or nothing, is a batch that runs: one forgotten too early would be paid twice.
+_OVER = frozenset({"completed", "failed", "expired", "cancelled"})
+_SUCCEEDED, _ENDED = "SUCCEEDED", frozenset({"FAILED", "CANCELLED", "EXPIRED"})
+KIND = "batches"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A batch that was started: its name, whose vectors it makes, the keys of its texts, and when (epoch)."""
+
+    name: str
+    fingerprint: str
+    keys: tuple[str, ...]
+    started: float
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What must outlive a process: batches under way; failures in a row, the last one's time and cause."""
+
+    jobs: tuple[Job, ...] = ()
+    failures: int = 0
+    failed: float = 0.0
+    trouble: str = ""
+
+
+class Store(Protocol):
+    """Where a state is kept; two processes must not embed by batches with the same one at a time."""
+
+    def read(self) -> State:
+        """Return the state, an empty one if there is none or it cannot be understood."""
+
+    def write(self, state: State) -> None:
+        """Replace the state as a whole. Raises NoteUnreadable if it cannot be written."""
+
+
+class FileStore:
+    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key."""
+
+    def __init__(self, path: Path, lock: Path) -> None:
+        """Name the file, and the lock file under which it is replaced."""
+        self._path, self._lock = path, lock
+
+    def read(self) -> State:
+        """Return the state, an empty one if the file is missing, foreign or cannot be understood."""
+        try:
+            data = records.read(paths.root_of(self._path), self._path, KIND)
+            jobs = tuple(
+                Job(str(j["name"]), str(j["fingerprint"]), tuple(map(str, j["keys"])), float(j["started"]))
+                for j in data["jobs"]
+            )
+            return State(jobs, int(data["failures"]), float(data["failed"]), str(data["trouble"]))
+        except (OSError, ValueError, TypeError, KeyError, records.Foreign):
+            return State()
+
+    def write(self, state: State) -> None:
+        """Replace the file. Raises NoteUnreadable if it cannot be written."""
+        with atomic.locked(self._lock):
+            records.update(paths.root_of(self._path), self._path, KIND, lambda _: asdict(state))
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a batch is. What a failed one has done lies in its files as well; `said` is why it failed."""
+
+    state: Literal["running", "done", "failed"]
+    files: tuple[str, ...] = ()
+    said: str = ""
+
+
+class Jobs:
+    """Batches as OpenAI has them; `max_requests` and `max_bytes` bound one. Methods raise ProviderError."""
+
+    max_requests = 50_000
+    max_bytes = 100_000_000  # 200 MB (OpenAI), 1 GB (Voyage) and 2 GB (Gemini) are allowed
+    window = "24h"
+
+    def __init__(self, endpoint: Endpoint, call: Call) -> None:
+        """Prepare for one model and kind; `call` has no inputs."""
+        self.endpoint, self.call = endpoint, call
+
+    def line(self, key: str, text: str) -> bytes:
+        """Return the line of the file that asks for one text's vector."""
+        body = openai.body(self.call, "base64") | {"input": text}
+        return _json({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
+
+    def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
+        """Upload lines, start a batch of them, and return its name."""
+        boundary = secrets.token_hex(16)
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        start = (  # a form with the file of requests (RFC 7578)
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="requests.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        )
+        form = b"".join([start.encode(), *lines, f"\r\n--{boundary}--\r\n".encode()])
+        answer = self.endpoint.send("POST", "files", deadline, form, headers)
+        name = self._text(answer_of(self.endpoint.parse(answer)), "id")
+        body = {"input_file_id": name, "endpoint": "/v1/embeddings", "completion_window": self.window}
+        return self._text(self._started("batches", body | self.parameters(), deadline), "id")
+
+    def parameters(self) -> dict[str, object]:
+        """Return what else the start of a batch says."""
+        return {}
+
+    def status(self, name: str, deadline: Deadline) -> Status:
+        """Return how far a batch is."""
+        batch = answer_of(self.endpoint.get(f"batches/{quote(name, safe='')}", deadline))
+        state = batch.get("status")
+        if state not in _OVER:
+            return Status("running")
+        # The file of errors is not needed: what brings no vector is asked for again.
+        files = (str(batch["output_file_id"]),) if batch.get("output_file_id") else ()
+        said = "" if state == "completed" else f"the batch is {state}{_why(batch.get('errors'))}"
+        return Status("failed" if said else "done", files, said)
+
+    def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
+        """Yield the key and the vector of each request, None where it failed."""
+        for name in status.files:
+            for row in self._lines(f"files/{quote(name, safe='')}/content", deadline):
+                vector: object = None
+                with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
+                    vector = openai.vectors(row["response"]["body"])[0]
+                yield str(row.get("custom_id")), vector
+
+    def _started(self, path: str, body: object, deadline: Deadline) -> dict[str, Any]:
+        """Start a batch, asked for once: its answer may be lost while it runs, and two would be paid."""
+        return answer_of(self.endpoint.post(path, body, deadline, attempts=1))
+
+    def _text(self, answer: dict[str, Any], name: str) -> str:
+        value = answer.get(name)
+        if not isinstance(value, str) or not value:
+            raise ProviderError(self.endpoint.provider, f"the answer has no {name}")
+        return value
+
+    def _lines(self, path: str, deadline: Deadline) -> Iterator[dict[str, Any]]:
+        """Download a file of results to disk, and read it line by line; what is no object is left out."""
+        with tempfile.TemporaryFile(prefix="commonplace-") as file:
+            self.endpoint.download(path, deadline, file, MAX_RESULT_BYTES)
+            file.seek(0)
+            for line in file:
+                row = None
+                with suppress(ValueError, RecursionError):
+                    row = json.loads(line)
+                if isinstance(row, dict):
+                    yield row
+
+
+class VoyageJobs(Jobs):
+    """Batches of Voyage: OpenAI's, with what all requests share in one place."""
+
+    window = "12h"
+
+    def line(self, key: str, text: str) -> bytes:
+        """Return the line of the file that asks for one text's vector."""
+        return _json({"custom_id": key, "body": {"input": [text]}})
+
+    def parameters(self) -> dict[str, object]:
+        """Return what else the start of a batch says."""
+        return {"request_params": voyage.settings(self.call)}
+
+
+class GeminiJobs(Jobs):
+    """Batches of Gemini."""
+
+    def line(self, key: str, text: str) -> bytes:
+        """Return the line of the file that asks for one text's vector."""
+        return _json({"key": key, "request": gemini.request(self.call, text)})
+
+    def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
+        """Upload lines in the two steps of Google's resumable protocol, and start a batch of them."""
+        content = b"".join(lines)
+        start = {
+            "X-Goog-Upload-Protocol": "resumable",
+            "X-Goog-Upload-Command": "start",
+            "X-Goog-Upload-Header-Content-Length": str(len(content)),
+            "X-Goog-Upload-Header-Content-Type": "application/jsonl",
+            "Content-Type": "application/json",
+        }
+        about = _json({"file": {"displayName": "commonplace"}})
+        headers = self.endpoint.send("POST", f"{self._at('upload')}/files", deadline, about, start).headers
+        finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
+        target = self._text(dict(headers), "x-goog-upload-url")
+        answer = self.endpoint.send("POST", target, deadline, content, finish)
+        name = self._text(answer_of(answer_of(self.endpoint.parse(answer)).get("file")), "name")
+        body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": name}}}
+        path = f"{gemini.resource(self.call.model)}:asyncBatchEmbedContent"
+        return self._text(self._started(path, body, deadline), "name")
+
+    def status(self, name: str, deadline: Deadline) -> Status:
+        """Return how far a batch is."""
+        batch = answer_of(self.endpoint.get(quote(name, safe="/"), deadline))
+        metadata = answer_of(batch.get("metadata"))
+        state = str(metadata.get("state")).rpartition("_")[2]  # BATCH_STATE_FAILED, JOB_STATE_FAILED
+        failed = state in _ENDED or bool(batch.get("error"))
+        if not failed and state != _SUCCEEDED:
+            return Status("running")
+        places = (answer_of(batch.get("response")), answer_of(metadata.get("output")))
+        files = [str(place["responsesFile"]) for place in places if place.get("responsesFile")]
+        ended = state.lower() if state in _ENDED else "failed"
+        said = f"the batch is {ended}{_why(batch.get('error'))}" if failed else ""
+        return Status("failed" if failed else "done", tuple(files[:1]), said)
+
+    def results(self, status: Status, deadline: Deadline) -> Iterator[tuple[str, object]]:
+        """Yield the key and the vector of each request, None where it failed."""
+        for name in status.files:
+            address = f"{self._at('download')}/{quote(name, safe='/')}:download?alt=media"
+            for row in self._lines(address, deadline):
+                embedding = answer_of(answer_of(row.get("response")).get("embedding"))
+                yield str(row.get("key")), embedding.get("values")
+
+    def _at(self, verb: str) -> str:
+        return f"{self.endpoint.origin}/{verb}{urlsplit(self.endpoint.base_url).path}"
+
+
+def answer_of(value: object) -> dict[str, Any]:
+    """Return an answer that is an object, and an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def _why(said: object) -> str:
+    """What an ended batch says about its end: `{"data": [{"message": …}]}` or `{"message": …}`, one line."""
+    listed = answer_of(said).get("data")
+    message = answer_of(listed[0] if isinstance(listed, list) and listed else said).get("message")
+    if not isinstance(message, str) or not message:
+        return ""
+    return f": {screen.shorten(screen.one_line(message), 200)}"
+
+
+def _json(value: object) -> bytes:
+    """One line; text as UTF-8."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+Found = tuple[list[int], "Floats"]
+_KINDS = {"openai": Jobs, "voyage": VoyageJobs, "gemini": GeminiJobs}
+
+
+class StillWorking(CommonplaceError):
+    """Time is up, and batches are under way: nothing has failed, and a later call takes what they bring."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What one call is about: each key's text and places, and which keys wait for a batch."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    places: dict[str, list[int]] = field(default_factory=dict)
+    waiting: list[str] = field(default_factory=list)
+    running: list[Job] = field(default_factory=list)
+
+
+def supports(model: object) -> bool:
+    """Whether a model's provider has a batch interface that is known here."""
+    return isinstance(model, RemoteEmbedder) and model.service.name in _KINDS
+
+
+class BatchEmbedder:
+    """Passages of one model through batches; not for use by several threads."""
+
+    def __init__(
+        self,
+        model: RemoteEmbedder,
+        store: Store,
+        *,
+        patience_s: float = PATIENCE_S,
+        first_look_s: float = FIRST_LOOK_S,
+        max_requests: int = MAX_REQUESTS,
+        jobs: Jobs | None = None,
+        watcher: Watcher = unwatched,
+    ) -> None:
+        """Take up the state that was left. `model` must be one that `supports` says yes to.
+
+        The watcher is told of each batch that is started, whose tokens nobody has counted then, and of what
+        is asked for directly.
+        """
+        self._model = model
+        call = Call(model.model, (), "passage", model.requested_dimensions)
+        self._jobs = jobs or _KINDS[model.service.name](model.endpoint, call)
+        self._store = store
+        self._watcher = watcher
+        self.state = store.read()
+        if time.time() - self.state.failed > OFF_S:
+            self.state = replace(self.state, failures=0, trouble="")
+        self._patience_s, self._first_look_s = patience_s, first_look_s
+        self._max_requests = min(max_requests, self._jobs.max_requests)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether batches failed so often that the direct interface is used, for a day."""
+        return self.state.failures >= MAX_FAILURES
+
+    def embed_each(self, texts: Sequence[str]) -> Iterator[Found]:
+        """Yield places of texts and their unit rows (n, dimensions), as they come to be known.
+
+        A result counts as kept when the next one is asked for. Raises StillWorking when time is up before a
+        batch is done, ProviderError when the direct interface fails, and what the watcher raises.
+        """
+        work = self._planned(texts)
+        patience = Deadline(self._patience_s)
+        pause = self._first_look_s
+        while (work.running or (work.waiting and not self.is_off)) and patience.left_s():
+            self._start(work)
+            moved = False
+            for job in list(work.running):
+                status = self._status(job)
+                if status.state != "running":
+                    moved = (yield from self._finished(job, status, work)) or moved
+            if not moved:
+                patience.pause(pause)
+                pause = min(pause * 1.5, LONGEST_PAUSE_S)
+        yield from self._directly(work)
+        if work.places:
+            message = f"batches are still being worked on: {len(work.places)} texts wait for a later sync"
+            raise StillWorking(f"{self._model.service.name}: {message}")
+
+    def _planned(self, texts: Sequence[str]) -> _Work:
+        """Sort texts into those that a batch under way holds and those that wait for one."""
+        work = _Work()
+        for place, text in enumerate(texts):
+            prepared = self._model.prepare(text, "passage")
+            key = hashlib.sha256(f"{self._model.fingerprint}\0{prepared}".encode()).hexdigest()[:32]
+            work.texts[key] = prepared
+            work.places.setdefault(key, []).append(place)
+        fresh = [job for job in self.state.jobs if time.time() - job.started < FORGOTTEN_S]
+        self._note(replace(self.state, jobs=tuple(fresh)))
+        work.running = [j for j in fresh if work.places.keys() & set(j.keys)]
+        held = {key for job in work.running for key in job.keys}
+        work.waiting = [key for key in work.places if key not in held]
+        return work
+
+    def _start(self, work: _Work) -> None:
+        """Start batches until as many are under way as may be, or one is refused."""
+        while work.waiting and len(work.running) < AT_ONCE and not self.is_off:
+            lines: list[bytes] = []
+            size = 0
+            for key in work.waiting[: self._max_requests]:
+                line = self._jobs.line(key, work.texts[key])
+                size += len(line)
+                if lines and size > self._jobs.max_bytes:
+                    break
+                lines.append(line)
+            keys, rest = tuple(work.waiting[: len(lines)]), work.waiting[len(lines) :]
+            try:
+                with self._watcher([work.texts[key] for key in keys], batched=True):
+                    name = self._jobs.submit(lines, Deadline(TRANSFER_S))
+            except ProviderError as error:
+                self._failed(str(error))
+                continue
+            job = Job(name, self._model.fingerprint, keys, time.time())
+            self._note(replace(self.state, jobs=(*self.state.jobs, job)))
+            work.waiting = rest
+            work.running.append(job)
+
+    def _status(self, job: Job) -> Status:
+        """How far a batch is; a passing fault says nothing about it, and only a missing batch has failed."""
+        try:
+            return self._jobs.status(job.name, Deadline(LOOK_S))
+        except ProviderError as error:
+            if error.permanent and error.status != 404:
+                raise
+            return Status("failed" if error.permanent else "running", said=str(error))
+
+    def _finished(self, job: Job, status: Status, work: _Work) -> Generator[Found, None, bool]:
+        """Hand over what a batch has brought, and forget it; false if its results cannot be had just now.
+
+        What a failed one has not brought waits for the next; what another has not is asked for directly.
+        """
+        try:
+            yield from self._results(status, work)
+        except ProviderError as error:
+            if not error.permanent:
+                return False
+            status = Status("failed", said=str(error))
+        work.running.remove(job)
+        self._note(replace(self.state, jobs=tuple(j for j in self.state.jobs if j != job)))
+        if status.state == "failed":
+            work.waiting += [key for key in job.keys if key in work.places]
+            self._failed(status.said)
+        else:
+            self._note(replace(self.state, failures=0, trouble=""))
+        return True
+
+    def _results(self, status: Status, work: _Work) -> Iterator[Found]:
+        """Results in groups; a vector that is none is as good as missing."""
+        import numpy as np
+
+        group: list[tuple[list[int], Floats]] = []
+        for key, vector in self._jobs.results(status, Deadline(TRANSFER_S)):
+            if vector is None or key not in work.places:
+                continue
+            try:
+                row = self._model.checked([vector], 1)
+            except ProviderError:
+                continue
+            places = work.places.pop(key)
+            group.append((places, np.repeat(row, len(places), axis=0)))
+            if len(group) == _GROUP:
+                yield _joined(group)
+                group = []
+        if group:
+            yield _joined(group)
+
+    def _directly(self, work: _Work) -> Iterator[Found]:
+        """What no batch holds or has brought, asked for in the ordinary way."""
+        import numpy as np
+
+        held = {key for job in work.running for key in job.keys}
+        held |= set() if self.is_off else set(work.waiting)
+        keys = [key for key in work.places if key not in held]
+        for start in range(0, len(keys), _GROUP):
+            some = keys[start : start + _GROUP]
+            rows = self._model.embed_prepared([work.texts[key] for key in some], "passage", self._watcher)
+            places = [work.places.pop(key) for key in some]
+            yield _joined(
+                [(p, np.repeat(row[None], len(p), axis=0)) for p, row in zip(places, rows, strict=True)]
+            )
+
+    def _failed(self, said: str) -> None:
+        failures = self.state.failures + 1
+        self._note(replace(self.state, failures=failures, failed=time.time(), trouble=said))
+
+    def _note(self, state: State) -> None:
+        if state != self.state:
+            self.state = state
+            self._store.write(state)
+
+
+def _joined(group: Sequence[Found]) -> Found:
+    import numpy as np
+
+    return [place for places, _ in group for place in places], np.concatenate([rows for _, rows in group])

@@ -1,0 +1,98 @@
+"""The model that embeds for one workspace now: chosen when it is needed, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.base.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.base.paths import Workspace
+    from commonplace.config.settings import Embedding
+    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.embedding.base import Embedder
+
+
+class CurrentModel:
+    """Chooses among the models that the settings name; trouble is remembered in words, not raised."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        settings: Embedding,
+        ledger_folder: Path | None = None,
+        given: Embedder | None = None,
+    ) -> None:
+        """Bind to settings. `given` replaces what they name; the ledger lies in the workspace by default."""
+        self.model = self._given = given
+        self.trouble: str | None = None
+        self.wanted = settings.provider != "none"  # whether text is to be embedded at all
+        self._settings = settings
+        self._workspace, self._ledger_folder = workspace, ledger_folder
+        self._accounts: Accounts | None = None
+        self._former: Embedder | None = None
+
+    def load(self) -> Embedder | None:
+        """The model, made once; None if there is none, or none that can be used."""
+        if self.model is None and self.trouble is None and self.wanted:
+            self._choose(lambda model: True)
+        return self.model
+
+    def for_filling(self, holds: Callable[[Embedder], bool]) -> Embedder | None:
+        """The model to embed passages with: a provider may have come back, or have failed, meanwhile.
+
+        `holds` says whether the index has vectors of a model. One that is to fill it anew must have answered
+        first, where the choice is not the owner's (`auto`); an outage alone throws no vectors away.
+        """
+        if self._given is None and self.wanted:
+            self._choose(holds)
+        return self.model
+
+    def former(self, fingerprint: str) -> Embedder | None:
+        """The model whose vectors an index still holds, if questions may go to it (decision 16)."""
+        from commonplace.providers import opening
+
+        if self._former is None or self._former.fingerprint != fingerprint:
+            self._former = None
+            with suppress(CommonplaceError):
+                self._former = opening.former(self._settings, self.accounts(), fingerprint)
+        return self._former
+
+    def accounts(self) -> Accounts:
+        """The ledger of the workspace and budgets over it, made when first needed."""
+        if self._accounts is None:
+            from commonplace.providers.costs.accounts import Accounts
+
+            self._accounts = Accounts(self._workspace, self._ledger_folder)
+        return self._accounts
+
+    def close(self) -> None:
+        """Close the ledger; it is opened again when it is needed."""
+        if self._accounts is not None:
+            self._accounts.close()
+
+    def _choose(self, trusted: Callable[[Embedder], bool]) -> None:
+        """Take the first model of the settings that can be used, and remember why none before it can."""
+        from commonplace.providers import opening
+
+        chosen: Embedder | None = None
+        reasons: list[str] = []
+        try:
+            for model in opening.models(self._settings, self.accounts()):
+                if isinstance(model, str):
+                    reasons.append(model)
+                    continue
+                unproven = self._settings.provider == opening.AUTO and not trusted(model)
+                trouble = opening.trouble(model) if unproven else ""
+                if not trouble:
+                    chosen = model
+                    break
+                reasons.append(trouble)
+        except CommonplaceError as error:
+            reasons.append(str(error))
+        end = f"{chosen.name} stands in" if chosen else "full text answers alone"
+        self.model = chosen
+        self.trouble = f"no embedding model ({'; '.join(reasons)}); {end}" if reasons else None

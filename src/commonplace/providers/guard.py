@@ -1,0 +1,225 @@
+"""What stands around every model behind a server: cache → breaker → budget → call → record → keep.
+
+The same chain serves vectors, scores and completions. Every part but the model can be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from commonplace.base.errors import CommonplaceError, NoteUnreadable, ProviderError
+from commonplace.providers.costs.ledger import OK
+from commonplace.providers.refusals import TooLarge, Unanswered
+
+if TYPE_CHECKING:
+    from commonplace.providers.breaker import Breaker
+    from commonplace.providers.costs.budget import Budget
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+ABANDONED = "abandoned"
+
+
+class Store(Protocol[Answer]):
+    """A cache of answers by key."""
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
+        """Return the answers that are known of these keys."""
+
+    def keep(self, model: str, answers: Mapping[bytes, Answer]) -> None:
+        """Keep answers of a model, by the model's fingerprint."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A request under way; whoever makes it writes down its answer, and the tokens that the provider counted.
+
+    `tokens` are those of the question, None where nobody counted them.
+    """
+
+    tokens: int | None = None
+    tokens_out: int = 0
+    answer: Any = None
+
+
+Watcher = Callable[..., AbstractContextManager[Call]]
+
+
+@contextmanager
+def unwatched(*request: object, **how: object) -> Iterator[Call]:
+    """Stand around a request that nobody records."""
+    yield Call()
+
+
+class Guard(Generic[Request, Answer]):
+    """One model's cache, breaker and budget; safe to share between threads.
+
+    `fingerprint` names the model in the cache, `breaker_name` at the breaker. A refusal of a status in
+    `passing` may be about one request only: several in a row say something of the model.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        model: str,
+        *,
+        fingerprint: str = "",
+        store: Store[Answer] | None = None,
+        breaker: Breaker | None = None,
+        breaker_name: str = "",
+        budget: Budget | None = None,
+        passing: frozenset[int] = frozenset(),
+    ) -> None:
+        """Name provider and model as the table of prices does, and put the parts around them."""
+        self.provider, self.model, self.fingerprint = provider, model, fingerprint
+        self.store, self.budget = store, budget
+        self._breaker, self._breaker_name, self._passing = breaker, breaker_name, passing
+
+    def __call__(
+        self,
+        requests: Sequence[Request],
+        key: Callable[[Request], bytes],
+        ask: Callable[[list[Request]], Sequence[Answer]],
+        purpose: str,
+        tokens: Callable[[Request], int],
+    ) -> list[Answer]:
+        """Answer requests: the known ones from the cache, each other one once, by `ask`, and kept then.
+
+        `tokens` is how many a request has, about. Raises what `ask` does, ProviderError while the provider is
+        left alone.
+        """
+        keys = [key(request) for request in requests]
+        answers = self.known(keys)
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in answers}
+        if missing:
+            with self.asking():
+                made = dict(zip(missing, ask(list(missing.values())), strict=True))
+            self.keep(made)
+            answers |= made
+        elif requests:
+            self.record_known(purpose, sum(map(tokens, requests)))
+        return [answers[key] for key in keys]
+
+    def known(self, keys: Sequence[bytes]) -> dict[bytes, Answer]:
+        """Return the answers that the cache has."""
+        return self.store.find(list(dict.fromkeys(keys))) if self.store is not None else {}
+
+    def keep(self, answers: Mapping[bytes, Answer]) -> None:
+        """Put answers into the cache."""
+        if self.store is not None:
+            self.store.keep(self.fingerprint, answers)
+
+    def record_known(self, purpose: str, tokens: int, tokens_out: int = 0) -> None:
+        """Record a call that was not made, because the cache knew all of it."""
+        with suppress(ProviderError):  # nothing was spent, so the answer need not be lost for the ledger
+            self._record(purpose, tokens, tokens_out, OK, cached=True)
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around all requests of one call: refuse it while the provider is left alone, and note how it ends.
+
+        A question that is too long says nothing about its provider, nor does a cap. Raises ProviderError.
+        """
+        breaker, name = self._breaker, self._breaker_name
+        if breaker is None:
+            yield
+            return
+        breaker.check(name)
+        try:
+            yield
+        except ProviderError as error:
+            if isinstance(error, TooLarge):
+                breaker.unclaimed(name)
+            elif error.status in self._passing:
+                message = str(error).removeprefix(f"{error.provider}: ")
+                passing = ProviderError(error.provider, message, error.retry_after_s, status=error.status)
+                breaker.failed(name, passing)
+            else:
+                breaker.failed(name, error)
+            raise
+        except BaseException:
+            breaker.unclaimed(name)
+            raise
+        breaker.succeeded(name)
+
+    @contextmanager
+    def request(
+        self,
+        purpose: str,
+        about: int,
+        most: int,
+        lifetime_s: float,
+        *,
+        most_out: int = 0,
+        batched: bool = False,
+    ) -> Iterator[Call]:
+        """Around one request: reserve the `most` tokens that it can take, record what it took.
+
+        That is what the `Call` says in the end, or `about` so many. What was sent and not answered may be
+        charged all the same. Raises BudgetExceeded before the request, ProviderError where the ledger cannot
+        be had: nothing is spent that is not written down.
+        """
+        call, reservation, outcome = Call(), None, ABANDONED
+        if self.budget is not None:
+            with self._written():
+                price = self.price(most, most_out, batched=batched)
+                name = f"{self.provider}/{self.model}"
+                reservation = self.budget.reserve(most + most_out, price, lifetime_s, model=name)
+        charged = True  # Ctrl-C in the middle of it may be charged as well
+        try:
+            yield call
+            outcome = OK
+        except CommonplaceError as error:
+            charged = isinstance(error, Unanswered)
+            outcome = "unanswered" if charged else "failed"
+            raise
+        finally:
+            if call.tokens is None:
+                call.tokens = about if charged else 0
+            taken = (call.tokens, call.tokens_out, outcome)
+            self._record(purpose, *taken, reservation=reservation, batched=batched)
+
+    def price(self, tokens: int, tokens_out: int = 0, *, batched: bool = False) -> int | None:
+        """Return what so many tokens cost, in billionths of a dollar; None where no price is known."""
+        if self.budget is None:
+            return None
+        prices = self.budget.ledger.prices
+        return prices.cost(self.provider, self.model, tokens, tokens_out, batched=batched)
+
+    def _record(
+        self,
+        purpose: str,
+        tokens: int,
+        tokens_out: int,
+        outcome: str,
+        *,
+        reservation: int | None = None,
+        cached: bool = False,
+        batched: bool = False,
+    ) -> None:
+        if self.budget is None:
+            return
+        with self._written():
+            self.budget.ledger.record(
+                purpose,
+                self.provider,
+                self.model,
+                tokens,
+                tokens_out,
+                kind=self.budget.kind,
+                cached=cached,
+                batched=batched,
+                outcome=outcome,
+                run=self.budget.run,
+                reservation=reservation,
+            )
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except NoteUnreadable as error:
+            raise ProviderError(self.provider, f"its costs cannot be recorded ({error})") from error

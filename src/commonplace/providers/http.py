@@ -1,0 +1,311 @@
+"""JSON over HTTP to a provider: a deadline over all retries, bounded answers, and a key that never shows.
+
+No redirect is followed: an API has one address, and a key must not travel to another.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from urllib.parse import urljoin
+
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import ProviderError
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.providers import addresses, attempts, refusals
+from commonplace.providers.attempts import ATTEMPTS
+from commonplace.providers.refusals import Unanswered
+from commonplace.render import screen
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_S = 10.0
+READ_S = 60.0  # without a byte
+MAX_ANSWER_BYTES = 64_000_000
+MAX_ERROR_BYTES = 64_000  # of an answer that is no success
+_KEEP_ALIVE_S = 30.0
+
+
+class Answer(NamedTuple):
+    """What came back with a status of 2xx; the body is empty if it went into a file."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What one attempt sends, how long it waits for a byte, and where its bounded answer goes."""
+
+    method: str
+    url: str
+    content: bytes | None
+    headers: Mapping[str, str]
+    max_bytes: int
+    silence_s: float = READ_S
+    file: BinaryIO | None = None
+
+
+class _Moved(ProviderError):
+    """A redirect, which is followed for files only."""
+
+    location = ""
+
+
+class Endpoint:
+    """One provider's address and key; safe to use from several threads, and does nothing until it is used.
+
+    `remedy` is what to do where nobody answers at the address.
+    """
+
+    remedy = ""
+
+    def __init__(
+        self,
+        provider: str,
+        base_url: str,
+        key: Secret = NO_KEY,
+        *,
+        header: str = "Authorization",
+        scheme: str = "Bearer ",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Check address and key. Raises ProviderError if no request could or should be made with them.
+
+        `headers` go with every request.
+        """
+        self.provider = provider
+        self.base_url = base_url.strip().rstrip("/")
+        self._host = addresses.checked(provider, self.base_url, key)
+        self._key, self._header, self._scheme, self._headers = key, header, scheme, headers or {}
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, for people and for comparing."""
+        return addresses.origin(self.base_url)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether requests stay on this machine."""
+        return addresses.is_loopback(self._host)
+
+    def post(
+        self,
+        path: str,
+        body: object,
+        deadline: Deadline,
+        *,
+        attempts: int = ATTEMPTS,
+        max_bytes: int | None = None,
+        silence_s: float = READ_S,
+    ) -> object:
+        """Send JSON to a path below the address and return the JSON that comes back.
+
+        Raises ProviderError when it cannot be had before the deadline, refusals.TooLarge for a request that
+        is longer than the provider takes.
+        """
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Content-Type": "application/json"}
+        how = {"attempts": attempts, "max_bytes": max_bytes, "silence_s": silence_s}
+        return self.parse(self.send("POST", path, deadline, content, headers, **how))  # type: ignore[arg-type]
+
+    def get(self, path: str, deadline: Deadline, *, attempts: int = ATTEMPTS) -> object:
+        """Return the JSON at a path below the address. Raises ProviderError."""
+        return self.parse(self.send("GET", path, deadline, attempts=attempts))
+
+    def parse(self, answer: Answer) -> object:
+        """Read an answer as JSON. Raises ProviderError."""
+        try:
+            return json.loads(answer.body)
+        except (ValueError, RecursionError) as error:
+            said = refusals.reason(answer.body[:MAX_ERROR_BYTES].decode("utf-8", "replace"), self._key)
+            message = f"the answer of {self.origin} is not JSON: {screen.shorten(said, 80) or 'it is empty'}"
+            raise ProviderError(self.provider, message, status=answer.status) from error
+
+    def checked(self, data: object) -> object:
+        """Return JSON; some servers put an error into an answer of status 200. Raises ProviderError."""
+        if isinstance(data, dict) and data.get("error"):
+            code = data["error"].get("code") if isinstance(data["error"], dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            body = json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")[:MAX_ERROR_BYTES]
+            raise refusals.translate(self.provider, status, {}, body, self._key)
+        return data
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        deadline: Deadline,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        attempts: int = ATTEMPTS,
+        max_bytes: int | None = None,
+        silence_s: float = READ_S,
+    ) -> Answer:
+        """Send a request, again after passing faults, until the deadline; return an answer of 2xx.
+
+        `path` follows the address; one with a scheme must have the same origin. Raises ProviderError: with
+        `retry_after_s` where the provider asked to wait longer than is left.
+        """
+        most = MAX_ANSWER_BYTES if max_bytes is None else max_bytes
+        request = self._request(method, path, content, most, headers)
+        return self._repeated(replace(request, silence_s=silence_s), deadline, attempts)
+
+    def download(self, path: str, deadline: Deadline, file: BinaryIO, max_bytes: int) -> None:
+        """Write what lies at a path into an open file, from its start. Raises ProviderError.
+
+        One redirect is followed, without the key: files lie in stores whose addresses are signed.
+        """
+        request = replace(self._request("GET", path, None, max_bytes), file=file)
+        try:
+            self._repeated(request, deadline)
+        except _Moved as moved:
+            target = urljoin(request.url, moved.location)
+            if not target.startswith("https://") and addresses.origin(target) != self.origin:
+                raise
+            self._repeated(replace(request, url=target, headers={}), deadline)
+
+    def lines(
+        self, path: str, body: object, deadline: Deadline, max_bytes: int, kind: str = "", *, silence_s: float
+    ) -> Generator[bytes, None, None]:
+        """Send JSON once, and yield the lines of the answer as they come; `kind` is the type it must have.
+
+        Whoever reads keeps to the deadline (`attempts.relayed`). Raises ProviderError.
+        """
+        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+        request = self._request("POST", path, content, max_bytes, {"Content-Type": "application/json"})
+        with self._answer(replace(request, silence_s=silence_s), deadline) as response:
+            found = response.headers.get("content-type", "")
+            if kind not in found:
+                whole = self._read(response, request, deadline)
+                self.checked(self.parse(Answer(response.status_code, response.headers, whole)))
+                raise ProviderError(
+                    self.provider, f"asked for a stream and got {screen.one_line(found) or 'something else'}"
+                )
+            rest, size = b"", 0
+            for part in response.iter_bytes():
+                size += len(part)
+                if size > max_bytes:
+                    raise self._too_much(response, max_bytes)
+                *whole_lines, rest = (rest + part).split(b"\n")
+                yield from (line.rstrip(b"\r") for line in whole_lines)
+            yield rest.rstrip(b"\r")
+
+    def close(self) -> None:
+        """Close the connections that are kept; the next request opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        max_bytes: int,
+        headers: Mapping[str, str] | None = None,
+    ) -> _Request:
+        url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
+        if addresses.origin(url) != self.origin:
+            message = "the provider names an address of another host"
+            raise ProviderError(self.provider, message, permanent=True)
+        key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
+        return _Request(method, url, content, {**(headers or {}), **self._headers, **key}, max_bytes)
+
+    def _repeated(self, request: _Request, deadline: Deadline, most: int = ATTEMPTS) -> Answer:
+        def once() -> Answer:
+            with self._answer(request, deadline) as response:
+                body = self._read(response, request, deadline)
+            return Answer(response.status_code, response.headers, body)
+
+        return attempts.repeated(
+            lambda: attempts.within(self.provider, once, deadline, self.origin), deadline, most
+        )
+
+    @contextmanager
+    def _answer(self, request: _Request, deadline: Deadline) -> Iterator[httpx.Response]:
+        """An answer of 2xx, to be read here. Raises ProviderError, permanent where asking again is no use."""
+        import httpx
+
+        left = max(deadline.left_s(), 0.001)
+        timeout = httpx.Timeout(min(request.silence_s, left), connect=min(CONNECT_S, left))
+        try:
+            with self._opened().stream(
+                request.method, request.url, content=request.content, headers=request.headers, timeout=timeout
+            ) as response:
+                if response.is_success:
+                    yield response
+                    return
+                body = self._read(response, request, deadline)
+        except httpx.TimeoutException as error:
+            message = f"{self.origin} did not answer within {min(request.silence_s, left):g} s"
+            unsent = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
+            raise (ProviderError if unsent else Unanswered)(self.provider, message) from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError, ValueError) as error:
+            # What went wrong below HTTP; a certificate that does not hold will not hold the next time.
+            said = screen.shorten(screen.one_line(self._key.remove_from(str(error))), 120)
+            remedy = f"; {self.remedy}" if self.remedy else ""
+            message = f"{self.origin} cannot be reached ({said or type(error).__name__}){remedy}"
+            if isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
+                raise Unanswered(self.provider, message) from error
+            lasting = "CERTIFICATE_VERIFY_FAILED" in str(error) or not isinstance(error, httpx.TransportError)
+            raise ProviderError(self.provider, message, permanent=lasting) from error
+        if not response.is_redirect:
+            raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
+        location = response.headers.get("location", "")
+        target = screen.shorten(screen.one_line(addresses.origin(location) or "elsewhere"), 80)
+        message = f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
+        moved = _Moved(self.provider, message, permanent=True, status=response.status_code)
+        moved.location = location
+        raise moved
+
+    def _read(self, response: httpx.Response, request: _Request, deadline: Deadline) -> bytes:
+        """The body, as far as size and time allow; that of an error is cut where it is too large."""
+        file = request.file if response.is_success and request.file else io.BytesIO()
+        limit = request.max_bytes if response.is_success else MAX_ERROR_BYTES
+        file.seek(0)
+        file.truncate()
+        for part in response.iter_bytes(65_536):
+            if not deadline.left_s():
+                raise Unanswered(self.provider, f"{self.origin} did not answer within {deadline.seconds:g} s")
+            if file.tell() + len(part) > limit:
+                if response.is_success:
+                    raise self._too_much(response, limit)
+                file.write(part[: limit - file.tell()])
+                break
+            file.write(part)
+        return file.getvalue() if isinstance(file, io.BytesIO) else b""
+
+    def _too_much(self, response: httpx.Response, limit: int) -> ProviderError:
+        message = f"the answer of {self.origin} is larger than {limit / 1e6:g} MB"
+        return ProviderError(self.provider, message, permanent=True, status=response.status_code)
+
+    def _opened(self) -> httpx.Client:
+        """The client, made when it is first needed; proxies of the environment are not for this machine."""
+        import ssl
+
+        import httpx
+
+        with self._lock:
+            if self._client is None:
+                # No certificate is looked at over plain HTTP, and reading them all takes a tenth of a second.
+                plain = self.base_url.startswith("http://")
+                self._client = httpx.Client(
+                    verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
+                    follow_redirects=False,
+                    trust_env=not self.is_loopback,
+                    headers={"User-Agent": "commonplace", "Accept": "application/json"},
+                    limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_S),
+                )
+            return self._client

@@ -1,0 +1,391 @@
+"""Models behind OpenAI's chat completions: OpenAI itself and the many servers that speak its language.
+
+https://platform.openai.com/docs/api-reference/chat. Few servers speak all of it: a `Dialect` says how a
+request is put. What a server refuses is put in another way once, and remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.config import credentials
+from commonplace.providers import attempts
+from commonplace.providers.catalog import LLMS
+from commonplace.providers.http import Answer, Endpoint
+from commonplace.providers.llm import schemas
+from commonplace.providers.llm.base import Completion, Request, TokenChance, ToolCall, counted
+from commonplace.providers.refusals import TooLarge, Unanswered
+from commonplace.providers.spec import Spec
+
+ATTEMPTS, LONGEST_PAUSE_S = 4, 8.0
+MAX_ANSWER_BYTES = 16_000_000
+_MAX_CONCESSIONS = 6
+_OWN_HEADERS = {"openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID"}
+Json = Mapping[str, Any]
+_Result = TypeVar("_Result")
+
+
+class Dialect(NamedTuple):
+    """How a server takes a request: a schema, the limit on tokens, and parameters it does not take."""
+
+    schema: Literal["json_schema", "json_object", "words"] = "json_schema"
+    limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    without: frozenset[str] = frozenset()
+
+
+class Malformed(ValueError):
+    """An answer that is not one of chat completions."""
+
+
+# What Anthropic's and DeepSeek's pages say about their endpoints: the one ignores `response_format`, the
+# other knows `json_object` only.
+_DIALECTS: Mapping[str, Dialect] = {
+    "openai": Dialect(limit="max_completion_tokens"),
+    "anthropic": Dialect(schema="words"),
+    "deepseek": Dialect(schema="json_object"),
+}
+
+
+class ChatModel:
+    """A model behind an address; safe to use from several threads, and does nothing until it is asked."""
+
+    def __init__(self, spec: Spec) -> None:
+        """Check model, address and key. Raises ConfigError, ProviderError for an address no key may go to."""
+        row = LLMS.find(spec.provider)
+        self.provider = row.name
+        self.name = spec.model or row.model
+        base_url = (spec.base_url or row.base_url).strip().rstrip("/")
+        for key, value in (("llm.base_url", base_url), ("llm.model", self.name)):
+            if not value:
+                raise ConfigError(key, f"{row.name} needs one; set it in your own config.toml")
+        own = row.name == "openai" and credentials.is_own(spec.base_url, row.base_url)
+        headers = {name: os.environ.get(variable, "") for name, variable in _OWN_HEADERS.items() if own}
+        headers = {name: value for name, value in headers.items() if value}
+        self.endpoint = Endpoint(row.name, base_url, LLMS.needed_key(spec), headers=headers)
+        self._dialect = _DIALECTS.get(row.name, Dialect())
+
+    @property
+    def fingerprint(self) -> str:
+        """Provider, host and model."""
+        return f"{self.provider}@{self.endpoint.base_url}:{self.name}"
+
+    def answer(self, request: Request) -> Completion:
+        """Answer a request, asking again after faults that pass. Raises ProviderError."""
+        deadline = Deadline(request.deadline_s)
+
+        def ask() -> Completion:
+            sent = body(self.name, request, self._dialect)
+            how: dict[str, Any] = {"max_bytes": MAX_ANSWER_BYTES, "silence_s": request.deadline_s}
+            data = self.endpoint.post("chat/completions", sent, deadline, attempts=1, **how)
+            return self._understood(completion, self.endpoint.checked(data), request)
+
+        return self._repeated(ask, request, deadline)
+
+    def stream(self, request: Request) -> Generator[str, None, Completion]:
+        """Yield the answer in pieces and return it whole; what has begun is not begun again."""
+        deadline, collector = Deadline(request.deadline_s), Collector()
+
+        def begin() -> tuple[object, Iterator[object]]:
+            events = attempts.relayed(
+                self.provider, lambda: self._events(request, deadline), deadline, self.endpoint.origin
+            )
+            return next(events, None), events
+
+        event, events = self._repeated(begin, request, deadline)
+        while event is not None:
+            if piece := self._understood(collector.add, event):
+                yield piece
+            event = next(events, None)
+        if not collector.finish:
+            raise Unanswered(self.provider, "the stream ended in the middle of the answer")
+        return collector.completion(request)
+
+    def close(self) -> None:
+        """Close the connections that are kept; the next request opens new ones."""
+        self.endpoint.close()
+
+    def _repeated(self, ask: Callable[[], _Result], request: Request, deadline: Deadline) -> _Result:
+        """Ask until it is answered, and without a part of the request that the server refuses."""
+
+        def concede_and_ask() -> _Result:
+            for _ in range(_MAX_CONCESSIONS):
+                dialect = self._dialect
+                try:
+                    return ask()
+                except ProviderError as error:
+                    refused = error.status in (400, 404, 422) and not isinstance(error, TooLarge)
+                    other = concede(dialect, request, str(error)) if refused else None
+                    if other is None:
+                        raise
+                    self._dialect = other
+            return ask()
+
+        return attempts.repeated(
+            concede_and_ask, deadline, ATTEMPTS, longest_pause_s=LONGEST_PAUSE_S, resend=False
+        )
+
+    def _events(self, request: Request, deadline: Deadline) -> Iterator[object]:
+        """The JSON of server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+        sent = body(self.name, request, self._dialect, stream=True)
+        for line in self.endpoint.lines(
+            "chat/completions",
+            sent,
+            deadline,
+            MAX_ANSWER_BYTES,
+            "event-stream",
+            silence_s=request.deadline_s,
+        ):
+            event = line[5:].strip() if line.startswith(b"data:") else b""
+            if event == b"[DONE]":
+                return
+            if event:
+                yield self.endpoint.checked(self.endpoint.parse(Answer(200, {}, event)))
+
+    def _understood(self, read: Callable[..., _Result], *arguments: object) -> _Result:
+        try:
+            return read(*arguments)
+        except Malformed as error:
+            raise ProviderError(self.provider, str(error), status=200) from error
+
+
+def body(  # noqa: C901 - a request from top to bottom
+    model: str, request: Request, dialect: Dialect, *, stream: bool = False
+) -> dict[str, Any]:
+    """Compose the JSON of a request."""
+    messages = list(request.messages)
+    parameters: dict[str, Any] = {"temperature": request.temperature}
+    if request.schema is not None:
+        named = {"name": "answer", "schema": request.schema, "strict": schemas.is_closed(request.schema)}
+        if dialect.schema == "json_schema":
+            parameters["response_format"] = {"type": "json_schema", "json_schema": named}
+        elif dialect.schema == "json_object":
+            parameters["response_format"] = {"type": "json_object"}
+        if dialect.schema != "json_schema":
+            # At the end of the last message, where small models heed it best.
+            words = f"{messages[-1].content}\n\n{schemas.instruction(request.schema)}"
+            messages[-1] = replace(messages[-1], content=words)
+    if request.tools:
+        parameters["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in request.tools
+        ]
+    if request.logprobs:
+        parameters |= {"logprobs": True, "top_logprobs": request.logprobs}
+    if stream:
+        parameters |= {"stream": True, "stream_options": {"include_usage": True}}
+    turns = []
+    for message in messages:
+        turn: dict[str, Any] = {"role": message.role, "content": message.content}
+        if message.calls:
+            # Arguments as they may be sent again: chat templates of servers parse them, and fail.
+            turn["tool_calls"] = [
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {
+                        "name": call.name,
+                        "arguments": call.arguments if _is_json(call.arguments) else "{}",
+                    },
+                }
+                for call in message.calls
+            ]
+        if message.answers:
+            turn["tool_call_id"] = message.answers
+        turns.append(turn)
+    kept = {name: value for name, value in parameters.items() if name not in dialect.without}
+    return {"model": model, "messages": turns, dialect.limit: request.max_tokens, **kept}
+
+
+def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:
+    """Return how to ask again after a refusal that names a parameter; None where nothing is left to try."""
+    said = refusal.lower()
+    if dialect.limit == "max_tokens" and "max_completion_tokens" in said:
+        return dialect._replace(limit="max_completion_tokens")
+    if request.schema is not None and re.search(
+        r"response_?format|json_?(schema|object)|structured|grammar", said
+    ):
+        if dialect.schema == "json_schema":
+            return dialect._replace(schema="json_object")
+        if dialect.schema == "json_object":
+            return dialect._replace(schema="words")
+    for pattern, names in _DISPENSABLE.items():
+        if re.search(pattern, said) and not names <= dialect.without:
+            return dialect._replace(without=dialect.without | names)
+    return None
+
+
+# By what a refusal says; of tools as Ollama ("does not support tools") and vLLM ("tool choice requires …")
+# put it, since a refusal may also name a tool that is well known.
+_DISPENSABLE = {
+    "logprobs": frozenset({"logprobs", "top_logprobs"}),
+    "temperature": frozenset({"temperature"}),
+    "stream_options": frozenset({"stream_options"}),
+    r"not support(ed)?\b.{0,40}\btools?\b|tool.choice requires|tools? (is|are) not supported": frozenset(
+        {"tools"}
+    ),
+}
+
+
+def completion(data: object, request: Request) -> Completion:
+    """Read a whole answer. Raises Malformed."""
+    choice = _choice(data)
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise Malformed("the answer holds no message")
+    calls = _finished(_call(call) for call in _list(message, "tool_calls"))
+    read = Completion(
+        _text(message),
+        str(_mapping(data).get("model") or ""),
+        calls=calls,
+        logprobs=tuple(_chances(choice)),
+        finish=str(choice.get("finish_reason") or "stop"),
+    )
+    return counted(read, request, _mapping(data).get("usage"))
+
+
+class Collector:
+    """Puts the chunks of a stream together."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._texts: list[str] = []
+        self._calls: list[ToolCall] = []
+        self._places: dict[int, int] = {}  # index of a server → place of the call it means now
+        self._chances: list[TokenChance] = []
+        self._usage: object = None
+        self.model = ""
+        self.finish = ""
+
+    def add(self, chunk: object) -> str:
+        """Take a chunk in and return the text it brings. Raises Malformed."""
+        data = _mapping(chunk)
+        self.model = str(data.get("model") or self.model)
+        self._usage = data.get("usage") or self._usage
+        if not _list(data, "choices"):
+            return ""
+        choice = _choice(chunk)
+        delta = _mapping(choice.get("delta") or choice.get("message") or {})
+        for call in _list(delta, "tool_calls"):
+            self._merge(_mapping(call))
+        self._chances += _chances(choice)
+        self.finish = str(choice.get("finish_reason") or self.finish)
+        text = _text(delta)
+        self._texts.append(text)
+        return text
+
+    def completion(self, request: Request) -> Completion:
+        """Return the whole answer."""
+        text, chances = "".join(self._texts), tuple(self._chances)
+        read = Completion(
+            text, self.model, calls=_finished(self._calls), logprobs=chances, finish=self.finish
+        )
+        return counted(read, request, self._usage)
+
+    def _merge(self, call: Json) -> None:
+        """Put a piece of a tool call to the pieces that came before it."""
+        index, piece = call.get("index"), _call(call)
+        index = index if isinstance(index, int) else -1  # by itself: the last one
+        place = self._places.get(index)
+        if place is None or _begins(self._calls[place], piece):
+            self._places[index] = len(self._calls)
+            self._calls.append(piece)
+            return
+        known = self._calls[place]
+        self._calls[place] = ToolCall(
+            known.id or piece.id, known.name or piece.name, known.arguments + piece.arguments
+        )
+
+
+def _begins(known: ToolCall, piece: ToolCall) -> bool:
+    """Whether a piece begins another call under the index of a known one.
+
+    Ollama and Gemini's endpoint have sent several whole calls under index 0, with and without ids; other
+    servers give each piece of one call a new id, but its name only once.
+    """
+    if not piece.name or not known.name:
+        return False
+    if piece.id or known.id:
+        return piece.id != known.id
+    return _is_json(known.arguments)
+
+
+def _finished(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Give every call an id of its own, which some servers leave out, and arguments where there are none."""
+    finished: list[ToolCall] = []
+    for call in calls:
+        name = call.id
+        if not name or any(name == other.id for other in finished):
+            name = f"call_{uuid.uuid4().hex[:16]}"
+        finished.append(ToolCall(name, call.name, call.arguments.strip() or "{}"))
+    return tuple(finished)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _choice(data: object) -> Json:
+    choices = _list(_mapping(data), "choices")
+    if not choices or not isinstance(choices[0], Mapping):
+        raise Malformed("the answer holds no choices")
+    return choices[0]
+
+
+def _text(message: Json) -> str:
+    """The text of a message, which some servers send in parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    return content if isinstance(content, str) else ""
+
+
+def _call(call: object) -> ToolCall:
+    function = _mapping(_mapping(call).get("function") or {})
+    arguments = function.get("arguments") or ""
+    if not isinstance(arguments, str):  # Ollama has sent objects
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(str(_mapping(call).get("id") or ""), str(function.get("name") or ""), arguments)
+
+
+def _chances(choice: Json) -> Iterator[TokenChance]:
+    told = choice.get("logprobs")
+    for item in _list(told, "content") if isinstance(told, Mapping) else ():
+        others = tuple(_likely(_list(_mapping(item), "top_logprobs")))
+        yield from (TokenChance(token, chance, others) for token, chance in _likely([item]))
+
+
+def _likely(items: Iterable[object]) -> Iterator[tuple[str, float]]:
+    for item in items:
+        chance = _mapping(item).get("logprob")
+        if isinstance(chance, int | float):
+            yield str(_mapping(item).get("token") or ""), float(chance)
+
+
+def _mapping(value: object) -> Json:
+    if not isinstance(value, Mapping):
+        raise Malformed("the answer is not one of chat completions")
+    return value
+
+
+def _list(value: Json, name: str) -> list[Any]:
+    found = value.get(name)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,218 @@
+"""The language model that callers get: guarded, its answers kept, JSON checked and repaired once.
+
+A repair of JSON is a second call and is budgeted and recorded as one; an answer is kept only when it is whole
+and fits its schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from commonplace.base import tokens
+from commonplace.providers.cache import answer_key
+from commonplace.providers.costs.prices import NANO
+from commonplace.providers.guard import Call, Guard, Store
+from commonplace.providers.llm import schemas
+from commonplace.providers.llm.base import (
+    DEADLINE_S,
+    MAX_TOKENS,
+    Completion,
+    Message,
+    Model,
+    NoText,
+    Request,
+    Schema,
+    ToolSpec,
+    about_in,
+    most_in,
+)
+
+if TYPE_CHECKING:
+    from commonplace.providers.breaker import Breaker
+    from commonplace.providers.costs.budget import Budget
+
+# A refusal that may be about one request only: it takes several in a row to say something of the model.
+_ODD_REQUEST = frozenset({400, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a call would take: `tokens_in` about, `tokens_out` at most, `dollars` for both or None if unknown.
+
+    `most_tokens` is what a budget reserves for it. A call that the cache answers takes nothing.
+    """
+
+    tokens_in: int
+    tokens_out: int
+    most_tokens: int
+    dollars: float | None
+    cached: bool = False
+
+
+class Client:
+    """A language model as callers see it (`base.Llm`); safe to share between threads."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        cache: Store[Completion] | None = None,
+        budget: Budget | None = None,
+        breaker: Breaker | None = None,
+    ) -> None:
+        """Put the parts around a model; each of them can be left out."""
+        self.model = model
+        self.name = f"{model.provider}/{model.name}"  # for people
+        # What follows # is for telling apart, not for people: one name at two addresses is two models.
+        digest = hashlib.sha256(model.fingerprint.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        self._guard: Guard[Request, Completion] = Guard(
+            model.provider,
+            model.name,
+            fingerprint=model.fingerprint,
+            store=cache,
+            breaker=breaker,
+            breaker_name=f"{self.name}#{digest}",
+            budget=budget,
+            passing=_ODD_REQUEST,
+        )
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether tools can be offered; a provider that says nothing can take them."""
+        return bool(getattr(self.model, "calls_tools", True))
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = MAX_TOKENS,
+        temperature: float = 0.0,
+        logprobs: int = 0,
+        deadline_s: float = DEADLINE_S,
+        purpose: str = "",
+    ) -> Completion:
+        """Answer messages, with JSON that fits the schema where one is given (`Completion.data`).
+
+        Raises ProviderError, BudgetExceeded, ConfigError, MissingExtra, and ValueError for a schema with
+        keywords that `schemas` does not know.
+        """
+        request = Request(
+            tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs, deadline_s, purpose
+        )
+        known = self._known(request)
+        if known is not None:
+            return known
+        if schema is None:
+            completion = self._ask(request)
+        else:
+            completion = schemas.complete(self._ask, request, self.model.provider)
+        self._keep(request, completion)
+        return completion
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = MAX_TOKENS,
+        temperature: float = 0.0,
+        deadline_s: float = DEADLINE_S,
+        purpose: str = "",
+    ) -> Generator[str, None, Completion]:
+        """Yield the text in pieces and return the answer whole, with the calls it asks for.
+
+        Raises as `complete` does, between pieces too. A reader that stops early has paid for the question
+        and for what it has read.
+        """
+        request = Request(
+            tuple(messages), None, tuple(tools), max_tokens, temperature, 0, deadline_s, purpose
+        )
+        known = self._known(request)
+        if known is not None:
+            if known.text:
+                yield known.text
+            return known
+        with self._asking(request) as call:
+            pieces, stream = [], self.model.stream(request)
+            try:
+                while call.answer is None:
+                    try:
+                        pieces.append(next(stream))
+                    except StopIteration as end:
+                        call.answer = end.value
+                    else:
+                        yield pieces[-1]
+            finally:
+                stream.close()
+                if call.answer is None and pieces:
+                    call.tokens = about_in(request)
+                    call.tokens_out = min(tokens.about("".join(pieces)), max_tokens)
+        completion = call.answer
+        assert isinstance(completion, Completion)
+        self._check(completion)
+        self._keep(request, completion)
+        return completion
+
+    def estimate(
+        self,
+        messages: Sequence[Message],
+        schema: Schema | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        max_tokens: int = MAX_TOKENS,
+        temperature: float = 0.0,
+        logprobs: int = 0,
+    ) -> Estimate:
+        """Say what a call would take, without making it; a repair of JSON would come on top."""
+        request = Request(tuple(messages), schema, tuple(tools), max_tokens, temperature, logprobs)
+        if self._guard.known([answer_key(self.model.fingerprint, request)]):
+            return Estimate(0, 0, 0, 0.0, cached=True)
+        came = about_in(request)
+        cost = self._guard.price(came, max_tokens)
+        dollars = None if cost is None else cost / NANO
+        return Estimate(came, max_tokens, most_in(request) + max_tokens, dollars)
+
+    def _known(self, request: Request) -> Completion | None:
+        """The answer in the cache, recorded as one that cost nothing."""
+        key = answer_key(self.model.fingerprint, request) if self._guard.store is not None else b""
+        completion = self._guard.known([key]).get(key)
+        if completion is not None:
+            self._guard.record_known(request.purpose, completion.tokens_in, completion.tokens_out)
+        return completion
+
+    def _keep(self, request: Request, completion: Completion) -> None:
+        # What was cut off or filtered may come out whole the next time.
+        if self._guard.store is not None and completion.finish in ("stop", "tool_calls"):
+            self._guard.keep({answer_key(self.model.fingerprint, request): completion})
+
+    def _ask(self, request: Request) -> Completion:
+        with self._asking(request) as call:
+            call.answer = completion = self.model.answer(request)
+        self._check(completion)
+        return completion
+
+    @contextmanager
+    def _asking(self, request: Request) -> Iterator[Call]:
+        """Around one call to the provider, whose answer tells what it took."""
+        about, most = about_in(request), most_in(request)
+        with (
+            self._guard.asking(),
+            self._guard.request(
+                request.purpose, about, most, request.deadline_s, most_out=request.max_tokens
+            ) as call,
+        ):
+            yield call
+            call.tokens, call.tokens_out = call.answer.tokens_in, call.answer.tokens_out
+
+    def _check(self, completion: Completion) -> None:
+        """Refuse an answer without anything in it; it has been counted."""
+        if completion.text.strip() or completion.calls:
+            return
+        remedy = "; allow it more tokens" if completion.finish == "length" else ""
+        raise NoText(self.model.provider, f"an empty answer (finish: {completion.finish}){remedy}")

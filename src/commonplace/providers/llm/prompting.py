@@ -1,0 +1,109 @@
+"""Prompts from files: what ships, what the owner put in its place, and the variables each one takes.
+
+A prompt is a Markdown file: a header between two lines of `---` with `purpose:` and `variables:` (names with
+commas between), then `# system` and `# user`, each with a text in which `{{name}}` stands for a variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.providers.llm.base import Message, Role
+
+SHIPPED = Path(__file__).with_name("prompts")
+MAX_BYTES = 64_000
+_FILE = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
+_PART = re.compile(r"^# (system|user)[ \t]*$", re.MULTILINE)
+_MARKER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_HEADER = ("purpose", "variables")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as read from `path`; `parts` are roles and texts with their markers."""
+
+    name: str
+    path: Path
+    purpose: str
+    variables: frozenset[str]
+    parts: tuple[tuple[Role, str], ...]
+
+    def messages(self, **values: str) -> tuple[Message, ...]:
+        """Fill in exactly the declared variables; what they hold is not looked at for markers.
+
+        Raises ConfigError for a missing or an extra one.
+        """
+        if values.keys() != self.variables:
+            raise ConfigError(
+                f"prompt {self.name}", f"takes {_listed(self.variables)}, got {_listed(values)}"
+            )
+        return tuple(Message(role, _MARKER.sub(lambda m: values[m[1]], text)) for role, text in self.parts)
+
+
+def names() -> tuple[str, ...]:
+    """Names of the prompts that ship."""
+    return tuple(sorted(path.stem for path in SHIPPED.glob("*.md")))
+
+
+def own_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Where the owner's prompts lie: a file there stands in the place of the one of the same name."""
+    return paths.user_config_dir(environ) / "prompts"
+
+
+def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
+    """Read a prompt, the owner's if there is one. Raises ConfigError, naming the file that is wrong."""
+    shipped = _read(name, SHIPPED / f"{name}.md")
+    own = own_folder(environ) / f"{name}.md"
+    if not os.path.lexists(own):
+        return shipped
+    prompt = _read(name, own)
+    if prompt.variables != shipped.variables:
+        _refuse(own, f"variables must be {_listed(shipped.variables)}, not {_listed(prompt.variables)}")
+    return prompt
+
+
+def _read(name: str, path: Path) -> Prompt:
+    try:
+        data = paths.read_contained(path, [Path(path.resolve()).parent])
+    except CommonplaceError as error:
+        raise ConfigError(f"prompt {name}", str(error)) from error
+    if len(data) > MAX_BYTES:
+        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(paths.shown(path), "not UTF-8") from error
+    found = _FILE.fullmatch(text)
+    if found is None:
+        _refuse(path, "must begin with a header between two lines of ---")
+    lines = [line.partition(":") for line in found[1].splitlines() if line.strip()]
+    header = {name.strip(): value.strip() for name, _, value in lines}
+    if tuple(sorted(header)) != _HEADER:
+        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
+    variables = frozenset(filter(None, re.split(r"[,\s]+", header["variables"])))
+    before, *rest = _PART.split(found[2])
+    parts: tuple[tuple[Role, str], ...] = tuple(
+        ("system" if role == "system" else "user", part.strip())
+        for role, part in zip(rest[::2], rest[1::2], strict=True)
+    )
+    if before.strip() or not parts or not all(part for _, part in parts):
+        _refuse(path, "the text must stand under `# system` or `# user`")
+    used = {marker for _, part in parts for marker in _MARKER.findall(part)}
+    if used != variables:
+        _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
+    return Prompt(name, path, header["purpose"], variables, parts)
+
+
+def _listed(names: object) -> str:
+    return ", ".join(sorted(names)) or "none"  # type: ignore[call-overload]
+
+
+def _refuse(path: Path, message: str) -> NoReturn:
+    raise ConfigError(paths.shown(path), message)

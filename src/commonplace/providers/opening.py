@@ -1,0 +1,381 @@
+"""From settings to the models that they name, guarded: embedding models, a language model, a reranker."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.config import credentials
+from commonplace.providers.breaker import Breaker, name_of
+from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
+from commonplace.providers.spec import Spec
+
+if TYPE_CHECKING:
+    from commonplace.base.paths import Workspace
+    from commonplace.config import Settings
+    from commonplace.config.settings import Embedding, Llm, Reranking
+    from commonplace.providers.cache import ScoreCache
+    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs.ledger import Ledger
+    from commonplace.providers.embedding.base import Embedder
+    from commonplace.providers.llm.client import Client
+    from commonplace.providers.reranking.base import Reranker
+    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.types import Estimate
+
+AUTO, NONE = "auto", "none"
+LLM = "llm"  # the reranker that is the language model of the settings
+SHIPPED = ("builtin", "fake")
+_OLLAMA_PORT = 11434
+# Names that are one provider's own. What has an owner (`BAAI/bge-small-zh-v1.5`) is fastembed's manner of
+# naming, and what has none is Ollama's.
+_OWN = (
+    ("openai", re.compile(r"text-embedding-(?:3-|ada)")),
+    ("gemini", re.compile(r"(?:models/)?gemini-embedding-")),
+    ("voyage", re.compile(r"voyage-")),
+    ("mistral", re.compile(r"(?:mistral|codestral)-embed")),
+    ("cohere", re.compile(r"embed-(?:v\d|english|multilingual)")),
+)
+_scores: list[ScoreCache] = []  # the one of this process, once it is needed
+
+
+class Choice(NamedTuple):
+    """A provider and a model of it; no model is the provider's own choice."""
+
+    provider: str
+    model: str
+
+    @property
+    def shown(self) -> str:
+        """As people write it, and `fallback` takes it."""
+        return f"{self.provider}/{self.model}" if self.model else self.provider
+
+
+# --- embedding models ---------------------------------------------------------------------------------
+
+
+def choose(settings: Embedding) -> Choice:
+    """Return the embedding provider and model that settings name, or that the rest of them implies.
+
+    What is found on the machine implies nothing: a key that lies in the environment, or a server that happens
+    to run, is no leave to send notes there.
+    """
+    if settings.provider != AUTO:
+        return Choice(settings.provider, settings.model)
+    if settings.path:
+        return Choice("gguf" if settings.path.lower().endswith(".gguf") else "onnx", settings.model)
+    if settings.base_url:
+        own = False
+        with suppress(ValueError):
+            place = urlsplit(settings.base_url)
+            own = place.port == _OLLAMA_PORT and place.path.strip("/") == ""
+        return Choice("ollama" if own else "compatible", settings.model)
+    owner, _, name = settings.model.partition("/")
+    if not settings.model:
+        return Choice("builtin", "")
+    if name and owner in EMBEDDERS.rows:
+        return Choice(owner, name)
+    known = next((provider for provider, pattern in _OWN if pattern.match(settings.model)), "")
+    return Choice(known or ("fastembed" if name else "ollama"), settings.model)
+
+
+def specs(settings: Embedding) -> list[Spec]:
+    """Return what settings ask for: the provider first, then those that stand in for it.
+
+    One that stands in is a provider's name, or `provider/model`; one of the same provider has its address and
+    key. Behind `auto` stands the model that ships, last. Raises ConfigError for a key that cannot be read.
+    """
+    chosen = choose(settings)
+    first = Spec(
+        chosen.provider,
+        chosen.model,
+        settings.base_url,
+        settings.path and os.path.abspath(os.path.expanduser(settings.path)),
+        credentials.named(settings.key_file, settings.keyring, "embedding"),
+        settings.dimensions,
+    )
+    named = [first]
+    for name in settings.fallback:
+        provider, _, model = name.partition("/")
+        place = {"base_url": first.base_url, "key": first.key} if provider == first.provider else {}
+        named.append(Spec(provider, model, **place))  # type: ignore[arg-type]
+    if settings.provider == AUTO:
+        named.append(Spec("builtin"))
+    # The deadlines of the settings mean nothing to a model in this process.
+    return [
+        spec
+        if is_local(spec)
+        else replace(spec, deadline_s=settings.deadline_s, query_deadline_s=settings.query_deadline_s)
+        for spec in dict.fromkeys(named)
+    ]
+
+
+def is_local(spec: Spec) -> bool:
+    """Whether an embedding model runs in this process; a server may hang or be gone, here as well."""
+    with suppress(ConfigError):
+        row = EMBEDDERS.find(spec.provider)
+        return bool(row.local) and not (row.base_url or spec.base_url)
+    return True
+
+
+def models(settings: Embedding, accounts: Accounts | None = None) -> Iterator[Embedder | str]:
+    """Make each embedding model that settings name, the first choice first; a text says why one is of no use.
+
+    What they take is recorded and capped by `accounts`, as one run. Raises ConfigError.
+    """
+    return _made(specs(settings), settings, accounts)
+
+
+def former(settings: Embedding, accounts: Accounts, fingerprint: str) -> Embedder | None:
+    """Make the model that an index was filled with, if questions may go to it: None otherwise.
+
+    One that the owner's settings name, another one at the very place that they name, or one that ships: an
+    index may have come with a folder, and what it says must not decide where questions are sent. Raises
+    ConfigError.
+    """
+    from commonplace.providers.embedding import remote
+
+    named = specs(settings)
+    near = remote.at_same_place(named[0], fingerprint)
+    for model in _made([*named, *([near] if near else []), *map(Spec, SHIPPED)], settings, accounts):
+        if not isinstance(model, str) and model.fingerprint == fingerprint:
+            return model
+    return None
+
+
+def _made(named: Sequence[Spec], settings: Embedding, accounts: Accounts | None) -> Iterator[Embedder | str]:
+    run = uuid4().hex
+    for spec in named:
+        try:
+            model = guarded(spec, settings, accounts, run)
+        except CommonplaceError as error:
+            yield str(error)
+            continue
+        opened = breaker().find(breaker_name(spec))
+        yield str(opened) if opened and opened.permanent else model
+
+
+def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, run: str = "") -> Embedder:
+    """Make an embedding model; one behind a server is put behind the cache, the breaker and the budget.
+
+    Raises ConfigError, MissingExtra, ProviderError, and what keeps a ledger from being opened.
+    """
+    model = EMBEDDERS.create(spec)
+    if is_local(spec):
+        return model
+    from commonplace.providers.cache import VectorCache
+    from commonplace.providers.embedding import batch
+    from commonplace.providers.embedding.client import GuardedEmbedder
+
+    # Where batches under way are noted, for a model whose provider has them.
+    batches = None
+    if accounts and settings.batch and batch.supports(model):
+        batches = batch.FileStore(
+            accounts.folder / "batches.json", accounts.folder / "locks" / "batches.lock"
+        )
+    return GuardedEmbedder(
+        model,
+        store=VectorCache(limit=settings.cache_entries) if settings.cache_entries else None,
+        breaker=breaker(),
+        breaker_name=breaker_name(spec),
+        budget=accounts.budget("embedding", settings, run) if accounts else None,
+        provider=spec.provider,
+        deadline_s=max(settings.deadline_s, settings.query_deadline_s),
+        batches=batches,
+    )
+
+
+def is_remote(model: Embedder) -> bool:
+    """Whether a model made here is behind a server, so that embedding may take long and cost money."""
+    from commonplace.providers.embedding.client import GuardedEmbedder
+
+    return isinstance(model, GuardedEmbedder)
+
+
+def trouble(model: Embedder) -> str:
+    """Return why a model made here does not answer now; empty if it does, or runs in this process."""
+    from commonplace.providers.embedding.client import GuardedEmbedder
+
+    if isinstance(model, GuardedEmbedder):
+        try:
+            model.try_out()
+        except CommonplaceError as error:
+            return str(error)
+    return ""
+
+
+def estimate(
+    model: Embedder, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
+) -> Estimate:
+    """Say what embedding passages and questions with a model made here would take."""
+    from commonplace.providers.embedding import base
+    from commonplace.types import Estimate
+
+    if base.estimating(model):
+        return model.estimate(passages, questions, warnings)
+    texts = len(passages) + len(questions)
+    return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
+
+
+def breaker() -> Breaker:
+    """Return the breaker that all processes of the user share."""
+    return Breaker()
+
+
+def left_alone() -> list[str]:
+    """Return the providers that are left alone now, and why, a line each."""
+    return [str(opened) for opened in breaker().opened()]
+
+
+def breaker_name(spec: Spec) -> str:
+    """Return the name of an embedding model's failures; a new key begins anew, wherever it is."""
+    key = spec.key
+    with suppress(ConfigError):
+        key = EMBEDDERS.key(spec)
+    return name_of(spec.provider, spec.model, spec.base_url, key.reveal())
+
+
+# --- language models ----------------------------------------------------------------------------------
+
+
+def open_llm(
+    workspace: Workspace,
+    settings: Settings,
+    *,
+    breaker: Breaker | None = None,
+    holds_secret: Callable[[str], bool] | None = None,
+    run: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Client | None:
+    """Make the language model of the settings, or None where none is set, which is the default.
+
+    Answers are kept only where it can be told which of them hold a secret: `redaction.redact.holds_secret`.
+    `run` names what the caps of a run are for; each call of this function is a run of its own without it.
+    Nothing is asked yet. Raises ConfigError, ProviderError for an unfit address or a missing key.
+    """
+    if settings.llm.provider == NONE:
+        return None
+    from commonplace.providers.costs.ledger import open_ledger
+
+    return _llm(
+        settings, lambda: open_ledger(workspace, environ), breaker, holds_secret, run=run, environ=environ
+    )
+
+
+def llm_spec(chosen: Llm, environ: Mapping[str, str] | None = None) -> Spec:
+    """Return what settings ask for. Raises ConfigError for a key that cannot be read."""
+    own = credentials.from_environment([LLM_KEY], environ)
+    return Spec(
+        chosen.provider,
+        chosen.model,
+        chosen.base_url,
+        os.path.expanduser(chosen.path),
+        own or credentials.named(chosen.key_file, chosen.keyring, "llm"),
+        command=chosen.command,
+        context=chosen.context,
+    )
+
+
+def _llm(
+    settings: Settings,
+    ledger: Callable[[], Ledger] | None,
+    breaker: Breaker | None,
+    holds_secret: Callable[[str], bool] | None,
+    *,
+    run: str = "",
+    environ: Mapping[str, str] | None = None,
+) -> Client:
+    """The language model that is set, over a ledger that is opened then; without one nothing is capped."""
+    from commonplace.base.paths import user_cache_dir
+    from commonplace.providers.cache import AnswerCache
+    from commonplace.providers.costs.budget import Budget, caps
+    from commonplace.providers.llm.client import Client
+
+    chosen = settings.llm
+    model = LLMS.create(llm_spec(chosen, environ))
+    budget = None if ledger is None else Budget(ledger(), caps(chosen), run)
+    cache = None
+    if chosen.cache and holds_secret is not None:
+        cache = AnswerCache(user_cache_dir(environ) / "answers.sqlite", holds_secret=holds_secret)
+    return Client(model, cache=cache, budget=budget, breaker=breaker)
+
+
+# --- rerankers ----------------------------------------------------------------------------------------
+
+
+def open_reranker(
+    settings: Settings, accounts: Accounts | None = None, *, run: str = "", trial: Breaker | None = None
+) -> GuardedReranker | None:
+    """Make the reranker of the settings, or None where none is set, which is the default.
+
+    What it takes is recorded in the ledger of `accounts`, held to the caps of its table (the language model
+    to those of [llm]); `run` names what the caps of a run are for. Scores are kept in memory, for all that
+    this process opens; a `trial` has no cache and a breaker of its own. Nothing is asked or loaded yet.
+    Raises ConfigError, MissingExtra, ProviderError for a missing key, an unfit address or an absent model.
+    """
+    chosen = settings.reranking
+    if chosen.provider == NONE:
+        return None
+    from commonplace.providers.cache import ScoreCache
+    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.providers.reranking.remote import RemoteReranker
+
+    if not _scores:
+        _scores.append(ScoreCache())
+    store, state = (None, trial) if trial else (_scores[0], breaker())
+    if chosen.provider == LLM:
+        inner = _language_reranker(settings, accounts, state, run, keep=trial is None)
+        return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+    inner = RERANKERS.create(reranker_spec(chosen))
+    if not isinstance(inner, RemoteReranker):
+        return GuardedReranker(inner, store=store, timeout_s=chosen.timeout_s)
+    return GuardedReranker(
+        inner,
+        store=store,
+        breaker=state,
+        breaker_name=reranker_breaker_name(chosen, inner),
+        budget=accounts.budget("reranking", chosen, run) if accounts else None,
+        timeout_s=chosen.timeout_s,
+    )
+
+
+def reranker_spec(chosen: Reranking) -> Spec:
+    """Return what settings ask for. Raises ConfigError for a key that cannot be read, MissingExtra."""
+    return Spec(
+        chosen.provider,
+        chosen.model,
+        chosen.base_url,
+        os.path.expanduser(chosen.path),
+        credentials.named(chosen.key_file, chosen.keyring, "reranking"),
+        query_deadline_s=chosen.timeout_s,
+    )
+
+
+def reranker_breaker_name(chosen: Reranking, inner: Reranker) -> str:
+    """Return the name of a reranker's failures, "" for one without; a new key or address begins anew."""
+    from commonplace.providers.reranking.remote import RemoteReranker
+
+    if not isinstance(inner, RemoteReranker):
+        return ""
+    return name_of(chosen.provider, inner.model, chosen.base_url, inner.key.reveal())
+
+
+def _language_reranker(
+    settings: Settings, accounts: Accounts | None, breaker: Breaker, run: str, *, keep: bool
+) -> Reranker:
+    from commonplace.providers.reranking.llm import LlmReranker
+    from commonplace.redaction import redact
+
+    if settings.llm.provider == NONE:
+        message = "llm needs a language model; `commonplace models use --llm` sets one"
+        raise ConfigError("reranking.provider", message)
+    ledger = accounts.ledger if accounts is not None else None
+    client = _llm(settings, ledger, breaker, redact.holds_secret if keep else None, run=run)
+    return LlmReranker(client, settings.reranking.timeout_s)

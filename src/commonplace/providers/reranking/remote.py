@@ -1,0 +1,253 @@
+"""A reranker behind HTTP, whoever provides it: texts cut and packed, asked for, scores put in their places.
+
+A provider is a `Service`: what its requests and answers look like, and its limits, as data. Making a
+reranker touches no network.
+
+Cohere: docs.cohere.com/reference/rerank (version 2). Jina AI: api.jina.ai/docs. Voyage AI:
+docs.voyageai.com/reference/reranker-api. llama.cpp, vLLM, Infinity and others speak Jina's language;
+text-embeddings-inference one of its own (huggingface.github.io/text-embeddings-inference).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from commonplace.base.deadline import Deadline
+from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.providers import packing
+from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.embedding.remote import count_at
+from commonplace.providers.guard import Watcher, unwatched
+from commonplace.providers.http import Endpoint
+from commonplace.providers.packing import Limits
+from commonplace.providers.refusals import TooLarge
+from commonplace.providers.reranking.base import sigmoid
+from commonplace.providers.spec import Spec
+
+_ATTEMPTS = 3  # somebody waits, and there is an order without a reranker
+_REFUSED = frozenset({400, 422})
+_ROUNDED = 1e-6  # a probability that was rounded may lie so far outside 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What one request asks for."""
+
+    model: str
+    question: str
+    texts: Sequence[str]
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens it is: the question is read with every text."""
+        return sum(map(packing.tokens, self.texts)) + len(self.texts) * packing.tokens(self.question)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A provider's API. `body` makes a request, `results` takes the list of results out of its answer.
+
+    `otherwise` makes the request of a server that does not take the first kind, which it tells by words that
+    `refusal` matches. `usage` reads how many tokens an answer says it took, None where it does not.
+    """
+
+    name: str
+    body: Callable[[Pairs], dict[str, object]]
+    results: Callable[[object], object]
+    limits: Limits
+    usage: Callable[[object], int | None]
+    otherwise: Callable[[Pairs], dict[str, object]] | None = None
+    refusal: str = ""
+
+
+class RemoteReranker:
+    """A reranker of a provider; safe to call from several threads."""
+
+    def __init__(self, spec: Spec, service: Service) -> None:
+        """Prepare, without a request. Raises ConfigError, ProviderError without a key or a fit address."""
+        row = RERANKERS.find(service.name)
+        self.service = service
+        self.model = spec.model or row.model
+        base_url = (spec.base_url or row.base_url).strip().rstrip("/")
+        if not base_url:
+            message = f"{service.name} needs one; set it in your own config.toml"
+            raise ConfigError("reranking.base_url", message)
+        self.key = RERANKERS.needed_key(spec)
+        self.endpoint = Endpoint(service.name, base_url.removesuffix("/rerank"), self.key)
+        self.name = f"{service.name}:{self.model or self.endpoint.origin.partition('://')[2]}"
+        # It changes with anything that changes a score: a server's name for a model may say little.
+        self.fingerprint = f"{self.name}@{self.endpoint.base_url}"
+        self._timeout_s = spec.query_deadline_s
+        self._otherwise = False  # whether the server takes the other kind of request, once it has said so
+        self._logits = False  # whether it was seen to give logits: then a score inside 0 to 1 is one too
+
+    def score(self, question: str, texts: Sequence[str], watcher: Watcher = unwatched) -> list[float]:
+        """Return the scores of texts before the deadline. Raises ProviderError; then none is returned."""
+        deadline = Deadline(self._timeout_s)
+        limits = self.service.limits
+        question = packing.cut(packing.clean(question), limits.input_tokens // 2)
+        room = limits.input_tokens - packing.tokens(question)
+        cut = [packing.cut(packing.clean(text), room) for text in texts]
+        sizes = [packing.tokens(text) + packing.tokens(question) for text in cut]
+        scores: list[float] = []
+        for group in packing.pack(sizes, limits):
+            pairs = Pairs(self.model, question, cut[group.start : group.stop])
+            scores += self._fetch(pairs, deadline, watcher)
+        self._logits = self._logits or are_logits(scores)
+        return bounded(scores, logits=self._logits)
+
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        self.endpoint.close()
+
+    def _fetch(self, pairs: Pairs, deadline: Deadline, watcher: Watcher) -> list[float]:
+        """One request; where it is too long for the server, two smaller ones, and then a shorter text."""
+        try:
+            return self._conceding(pairs, deadline, watcher)
+        except TooLarge:
+            if len(pairs.texts) == 1:
+                shorter = packing.halve(pairs.texts[0])
+                if not shorter:
+                    raise
+                return self._fetch(replace(pairs, texts=[shorter]), deadline, watcher)
+            first, second = (replace(pairs, texts=half) for half in packing.parts(pairs.texts))
+            return self._fetch(first, deadline, watcher) + self._fetch(second, deadline, watcher)
+
+    def _conceding(self, pairs: Pairs, deadline: Deadline, watcher: Watcher) -> list[float]:
+        """Ask, and where the server asks for the other kind of request, ask in that way from now on."""
+        service = self.service
+
+        def ask(body: Callable[[Pairs], dict[str, object]]) -> list[float]:
+            with watcher(pairs) as request:
+                answer = self.endpoint.post("rerank", body(pairs), deadline, attempts=_ATTEMPTS)
+                request.tokens = service.usage(answer)
+                return placed(service.name, service.results(answer), len(pairs.texts))
+
+        if service.otherwise is None or self._otherwise:
+            return ask(service.otherwise or service.body)
+        try:
+            return ask(service.body)
+        except ProviderError as error:
+            if error.status not in _REFUSED or not re.search(service.refusal, str(error)):
+                raise
+        try:
+            scores = ask(service.otherwise)
+        except TooLarge:  # which is about the texts: the kind was right
+            self._otherwise = True
+            raise
+        self._otherwise = True
+        return scores
+
+
+def are_logits(scores: Iterable[float]) -> bool:
+    """Whether scores are no probabilities: one at least lies outside 0 to 1."""
+    return any(not -_ROUNDED <= score <= 1 + _ROUNDED for score in scores)
+
+
+def bounded(scores: Iterable[float], *, logits: bool) -> list[float]:
+    """Return scores from 0 to 1; of logits, the probabilities."""
+    return [sigmoid(score) if logits else min(1.0, max(0.0, score)) for score in scores]
+
+
+def placed(provider: str, results: object, count: int) -> list[float]:
+    """Put the results of an answer, in any order, into the order of the texts that were sent.
+
+    A result is `{"index": 0, "relevance_score": 0.9}`, or has a `score`. Raises ProviderError unless each of
+    the texts has one finite score.
+    """
+    if not isinstance(results, list):
+        raise ProviderError(provider, "the answer holds no scores")
+    scores: dict[int, float] = {}
+    for result in results:
+        row = result if isinstance(result, Mapping) else {}
+        place, score = row.get("index"), row.get("relevance_score", row.get("score"))
+        if not (_is_number(score) and isinstance(place, int) and not isinstance(place, bool)):
+            raise ProviderError(provider, "the answer holds a result without a place or a score")
+        if not 0 <= place < count:
+            raise ProviderError(provider, f"the answer scores text {place} of {count}, which was not sent")
+        if place in scores:
+            raise ProviderError(provider, f"the answer scores text {place} twice")
+        scores[place] = float(score)
+    if len(scores) < count:
+        raise ProviderError(provider, f"the answer leaves out {count - len(scores)} of {count} texts")
+    return [scores[place] for place in range(count)]
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _documents(pairs: Pairs) -> dict[str, object]:
+    model: dict[str, object] = {"model": pairs.model} if pairs.model else {}
+    texts = list(pairs.texts)
+    return model | {"query": pairs.question, "documents": texts, "top_n": len(texts)}
+
+
+def _jina(pairs: Pairs) -> dict[str, object]:
+    return _documents(pairs) | {"return_documents": False}
+
+
+def _texts(pairs: Pairs) -> dict[str, object]:
+    return {"query": pairs.question, "texts": list(pairs.texts), "truncate": True}
+
+
+def _voyage(pairs: Pairs) -> dict[str, object]:
+    texts = list(pairs.texts)
+    return {"model": pairs.model, "query": pairs.question, "documents": texts, "top_k": len(texts)}
+
+
+def _listed(answer: object) -> object:
+    """The results of an answer: `results`, as most call them, `data`, or the answer itself."""
+    if isinstance(answer, dict):
+        return answer.get("results", answer.get("data"))
+    return answer
+
+
+# 10,000 documents, and 4096 tokens of each where a request does not ask for more; from 100 documents on a
+# request counts as two searches, so it makes no difference how they are packed.
+COHERE = Service(
+    "cohere",
+    _documents,
+    _listed,
+    Limits(inputs=100, tokens=400_000, input_tokens=4000),
+    usage=count_at("meta", "tokens", "input_tokens"),
+)
+# Version 3 reads up to 64 documents in one context of 131,000 tokens; the others take more.
+JINA = Service(
+    "jina",
+    _jina,
+    _listed,
+    Limits(inputs=64, tokens=64_000, input_tokens=4000),
+    usage=count_at("usage", "total_tokens"),
+)
+# 1000 documents and 600,000 tokens, the question counted with each of them; the smallest model takes half.
+VOYAGE = Service(
+    "voyage",
+    _voyage,
+    _listed,
+    Limits(inputs=1000, tokens=200_000, input_tokens=4000),
+    usage=count_at("usage", "total_tokens"),
+)
+# 32 texts are what text-embeddings-inference takes unless its owner says otherwise.
+COMPATIBLE = Service(
+    "compatible",
+    _documents,
+    _listed,
+    Limits(inputs=32, tokens=32_000, input_tokens=4000),
+    otherwise=_texts,
+    refusal=r"\btexts\b",
+    usage=count_at("usage", "total_tokens"),
+)
+load_compatible = partial(RemoteReranker, service=COMPATIBLE)
+load_cohere = partial(RemoteReranker, service=COHERE)
+load_jina = partial(RemoteReranker, service=JINA)
+load_voyage = partial(RemoteReranker, service=VOYAGE)

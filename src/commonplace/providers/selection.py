@@ -1,0 +1,151 @@
+"""Choosing another model: what its name and a few flags make of the settings, and what answers until then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.config import keys
+from commonplace.config.settings import EMBEDDERS as NAMED_EMBEDDERS
+from commonplace.config.settings import Embedding, Llm
+from commonplace.providers import opening
+from commonplace.providers.catalog import EMBEDDERS, LLMS, Catalog
+from commonplace.providers.opening import AUTO, NONE
+
+# What belongs to a provider and goes with it when another is chosen.
+_PLACE = ("base_url", "path", "key_file", "keyring")
+OWN: Mapping[str, tuple[str, ...]] = {
+    "embedding": ("model", "dimensions", *_PLACE),
+    "llm": ("model", *_PLACE),
+}
+_SERVER: Mapping[str, tuple[str, ...]] = {
+    "embedding": ("model", "dimensions", "base_url", "key_file", "keyring"),
+    "llm": ("model", "base_url", "key_file", "keyring"),
+}
+_LOCAL = ("model", "dimensions", "path")
+_TAKES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "embedding": {
+        NONE: (), AUTO: (), "builtin": (), "fake": (), "onnx": _LOCAL, "gguf": _LOCAL, "fastembed": _LOCAL
+    },
+    "llm": {NONE: (), "fake": ("model",), "command": ("model",), "gguf": ("model", "path")},
+}  # fmt: skip
+
+
+def select(name: str, former: Embedding, flags: Mapping[str, object] | None = None) -> Embedding:
+    """Return settings with another embedding model, by `PROVIDER` or `PROVIDER/MODEL`, and flags by name.
+
+    What belonged to the former provider is left out; with the same provider, its address and key stay, and
+    with the same model all of it. Raises ConfigError for an unknown provider, for what it does not take, and
+    for what it lacks.
+    """
+    provider, given = _checked(name, flags, EMBEDDERS, (AUTO, NONE))
+    active, kept = opening.choose(former), {}
+    if active.provider == provider:
+        moved = not given.keys().isdisjoint(("base_url", "path"))  # a key is for an address
+        kept = {key: getattr(former, key) for key in _PLACE if not moved and key in takes(provider)}
+        if not moved and given.get("model", active.model) == active.model:
+            kept |= {"model": active.model, "dimensions": former.dimensions}
+    values: dict[str, Any] = {
+        key: given.get(key, kept.get(key, keys.find(f"embedding.{key}", "").default))
+        for key in OWN["embedding"]
+    }
+    needs = {"onnx": ("path",), "gguf": ("path",), "compatible": ("base_url", "model")}
+    for key in needs.get(provider, ()):
+        if not values[key]:
+            raise ConfigError(f"embedding.{key}", f"{provider} needs one; add --{key.replace('_', '-')}")
+    chosen = former._replace(provider=provider, **values)
+    others = (n for n in former.fallback if n not in (provider, opening.choose(chosen).shown))
+    return chosen._replace(fallback=tuple(others))
+
+
+def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None) -> Llm:
+    """Return settings with another language model, as `select` does."""
+    provider, given = _checked(name, flags, LLMS, (NONE,))
+    moved = not given.keys().isdisjoint(("base_url", "path"))  # a key is for an address
+    stays = _PLACE if former.provider == provider and not moved else ()
+    values: dict[str, Any] = {
+        key: given.get(key, getattr(former, key) if key in stays else "") for key in OWN["llm"]
+    }
+    chosen = former._replace(provider=provider, **values)
+    if provider == "command" and not chosen.command:
+        remedy = "set it first with `commonplace config set llm.command PROGRAM ARGUMENT…`"
+        raise ConfigError("llm.command", f"needs a program; {remedy}")
+    if provider == "gguf" and not chosen.path:
+        raise ConfigError("llm.path", "gguf needs one; add --path")
+    row = LLMS.rows.get(provider)
+    if row is not None and takes(provider, "llm") == _SERVER["llm"]:
+        if not (chosen.base_url or row.base_url):
+            raise ConfigError("llm.base_url", f"{provider} needs one; add --base-url")
+        if not (chosen.model or row.model):
+            raise ConfigError("llm.model", f"{provider} needs one; name it as {provider}/MODEL")
+    return chosen
+
+
+def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
+    """Return which settings of `OWN` a provider makes use of; of one of another package, any."""
+    rows = EMBEDDERS.rows if kind == "embedding" else LLMS.rows
+    return _TAKES[kind].get(provider, _SERVER[kind] if provider in rows else OWN[kind])
+
+
+def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
+    """Let the former model answer until the vectors of the chosen one are there, where settings can say so.
+
+    Only models that the settings name are asked, so it becomes the first that stands in, where it does not
+    ship or is at the same place anyway. Returns the settings and a line that says what answers until then.
+    """
+    active = opening.choose(former)
+    provider, name = active.provider, active.shown
+    unchanged = all(getattr(former, key) == getattr(chosen, key) for key in ("dimensions", *_PLACE))
+    if chosen.provider == NONE or (name == opening.choose(chosen).shown and unchanged):
+        return chosen, ""
+    if provider == NONE:
+        return chosen, "full text answers until then"
+    served = provider == chosen.provider and takes(provider) == _SERVER["embedding"]
+    same_place = served and all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
+    if provider in opening.SHIPPED or same_place:
+        return chosen, f"the vectors of {name} answer until then"
+    trouble = ""
+    try:
+        EMBEDDERS.create(opening.specs(former)[0])
+    except CommonplaceError as error:
+        trouble = str(error)
+    if not trouble and (
+        provider not in NAMED_EMBEDDERS or any(getattr(former, key) for key in (*_PLACE, "dimensions"))
+    ):
+        trouble = "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
+    if trouble:
+        return chosen, f"full text answers until then ({name} cannot: {trouble})"
+    others = (other for other in chosen.fallback if other != name)
+    note = f"{name} was put first into embedding.fallback, so its vectors answer until then"
+    return chosen._replace(fallback=(name, *others)), note
+
+
+def _checked(
+    name: str, flags: Mapping[str, object] | None, catalog: Catalog[Any], others: tuple[str, ...]
+) -> tuple[str, dict[str, object]]:
+    """The provider of a name, and the flags that are set, with the model; each checked as a setting."""
+    kind = catalog.kind
+    provider, _, model = name.partition("/")
+    if provider not in (*others, *catalog.rows):
+        try:
+            catalog.find(provider)  # one that another package brings
+        except ConfigError:
+            near = keys.near(provider, (*catalog.rows, *others))
+            raise ConfigError(f"{kind}.provider", f"unknown provider {keys.quoted(provider)}{near}") from None
+    given = {key: value for key, value in (flags or {}).items() if value is not None}
+    if model and given.setdefault("model", model) != model:
+        raise ConfigError(f"{kind}.model", f"{model} and {given['model']} are two models; name one")
+    if (
+        kind == "embedding"
+        and provider in opening.SHIPPED
+        and given.get("model") == catalog.rows[provider].model
+    ):
+        del given["model"]  # the only one it has
+    for key, value in given.items():
+        if key not in takes(provider, kind):
+            raise ConfigError(f"{kind}.{key}", f"{provider} makes no use of it; leave it out")
+        whole = os.path.abspath(os.path.expanduser(str(value))) if key in ("path", "key_file") else value
+        given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
+    return provider, given

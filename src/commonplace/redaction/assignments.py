@@ -1,0 +1,348 @@
+"""Secrets known by the word before them: `password: …`, `API_KEY=…`, `--token …`, 密码：…, bearer tokens.
+
+Words alone prove nothing ("password: see the vault"), so the value decides: it must look made up rather
+than written, and be no placeholder, variable, call, path, date or name of an algorithm.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+from commonplace.redaction.detectors import KEYS, PASSWORD_WORDS, PLACES, SERVICES, WORDS
+from commonplace.redaction.shapes import Span, compiled
+
+_CHINESE = [word for word in WORDS if not word.isascii()]
+_PLACES = {word: [row for row in PLACES if row[1] == word] for _, word, _, _ in PLACES}
+_LONG = [
+    word
+    for word in _PLACES
+    if word not in WORDS and not word.startswith((" -", "curl", "redis", "psk", "tified"))
+]
+# Words of other languages. Those in ASCII are looked for before a colon or an equals sign only, of which a
+# text has few; of the others a character that is rare elsewhere is looked for first.
+_ELSEWHERE = dict.fromkeys(word for words, _ in PASSWORD_WORDS.values() for word in words)
+_PLAIN = [*(word for word in _ELSEWHERE if word.isascii()), "mnemonic"]
+_ENDS = tuple(dict.fromkeys((*(word[-4:] for word in _PLAIN), "utet")))  # "Kennwort lautet:" as well
+_SIGNED = (  # by their last letters: at most colons that is all that is looked at
+    f"(?<=[{''.join(sorted({end[-2] for end in _ENDS}))}]"
+    f"[{''.join(sorted({end[-1] for end in _ENDS}))}]{{sign}})"
+    f"(?:{'|'.join(f'(?<={end}{{sign}})' for end in _ENDS)})"
+    r"|(?<=[\"'`*_)\] ]{sign})(?:"
+    + "|".join(f"(?<={end}{gap}{{sign}})" for end in _ENDS for gap in (".", ".."))
+    + ")"
+)
+_PGPASS = r"(?=(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:\S)"
+# The words of all modules are found in few passes: an expression that begins with one character skips
+# from one to the next, so each begins with a rarer one. By what is matched: the word, and how many characters
+# before the match it begins.
+_ANCHORS = {
+    b"pass": ("pass", 0), b"pw": ("pw", 0), b"pin": ("pin", 0), b"puk": ("puk", 0), b"phrase": ("phrase", 0),
+    b"psk": ("psk", 0),
+    b"key": ("key", 0), b"ken": ("token", 2), b"cret": ("secret", 2), b"code": ("code", 0),
+    b"curl ": ("curl ", 0),
+    b"zation": ("authorization", 7), b"p": (" -p", 2), b"cli": ("redis-cli", 6), b":": (":", 0),
+    b"=": (":", 0),
+}  # fmt: skip
+_PASSES = tuple(
+    expression.encode()
+    for expression in (
+        "p(?:ass|in|w|hrase|uk|sk|(?<= -p))",
+        "k(?:ey|en(?<=token))",
+        "c(?:ode|ret(?<=secret)|url |li(?<=redis-cli))",
+        "zation(?<=authorization)",
+        f":(?:{_SIGNED.replace('{sign}', ':')}|{_PGPASS})",
+        f"=(?:{_SIGNED.replace('{sign}', '=')})",
+    )
+)
+_MARKED = tuple(
+    (max(word), form) for word in _ELSEWHERE if not word.isascii() for form in (word, word.capitalize())
+)
+_NAMES = {
+    "password": r"(?:pass(?:wor[dt]|wd|phrase|code|e)?|pwd?|密[码碼]|口令)",
+    "secret": r"secret",
+    "token": r"(?:token|令牌)",
+    "key": r"(?:key|[密秘私][钥鑰])",
+}
+_SERVICE_LEAST = 16  # characters of a key that only the name of a service makes one
+_SEPARATOR = (
+    r"(?:[_-]?(?:\d{1,2}|prod|dev|staging|live|test|base))?(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?"
+    r"(?:[\"'`\\)\]*_]{0,4}(?:(?P<sign>>|[ \t]{0,3}(?:={1,3}>?|:=|[:：＝|])|%(?:25)?3[ad](?:%(?:25)?2[027])?"
+    r"|,?\s{1,24}[\"']?value[\"']?[ \t]{0,2}[:=])[ \t\u3000\xa0*_]{0,3}"  # name: DB_PASSWORD, value: …
+    r"|(?P<prose>[ \t]{1,3}(?:is|was)[ \t]{1,3}|['’]s[ \t]{1,3}|[ \t]?[是为][ \t]?))|(?P<flag>[ \t]{1,3}))"
+)
+_PLACEHOLDER = (
+    r"(?:your[a-z]*|changeme|change|example|placeholder|dummy|todo|tbd|n/a|none|null|nil|undefined|true|false"
+    r"|string|str|int|bytes|bool|text|number|object|required|optional|hidden|masked|redacted|unknown|empty"
+    r"|default|password|passwd|secret|token|key|yes|no|x{3,})(?:[-_ .!?][a-z]*)*\Z"
+)
+_FORMS = {
+    "token": r"(?i)(?:api|access|auth|refresh|bearer|bot|session|secret|personal|deploy)[ _-]?\Z",
+    "service": r"(?i)(?<![a-z0-9])([a-z0-9]{2,20}?)(?:['’]s)?[ _-](?:(?:app|application|live|test|rest"
+    r"|prod)[ _-])?\Z",
+    # A cursor; part of an address.
+    "no-name": r"(?i)(?:(?:next|page|continuation|start|request)[ _-]?|:)\Z",
+    "environment": r"(?i)(?:^|[\s;\"'({,])(?-i:[A-Z0-9_]*)\Z",
+    "flag": r"(?i)(?:^|[\s\"'`(])--[\w-]*\Z",
+    "value": r"(?i)(?:[bfru]{0,2}(?=[\"'`“\\]))?(?:\\{1,3}[\"'](?P<escaped>[^\"'\n\\]{1,512})"
+    r"|\"(?P<double>(?:[^\"\n\\]|\\.){1,512})\"|'(?P<single>(?:[^'\n\\]|\\.){1,512})'"
+    r"|`(?P<tick>[^`\n]{1,512})`|“(?P<curly>[^”\n]{1,512})”"
+    r"|(?P<bare>[^\s\"'`<，。；、）】」』”\u4e00-\u9fff]{1,512}))",
+    # Where an unquoted value ends before its run of characters does: the next key=value, or a mark of ours;
+    # and the same in an address within an address.
+    "cut": r"(?i)[,;&](?=[\w.-]{1,64}[=:])|\[REDACTED:",
+    "cut-encoded": r"(?i)[&#]|%(?:25)?(?:2[0267c]|3[be])|\[REDACTED:",
+    "innocent": r"(?i)\$[a-z_({]|%(?:25)?(?:24%(?:25)?7b|7b%(?:25)?7b|3c)"
+    r"|[{<(\[]|%[({sd]|\*{2}|\.{2,}|…"  # variables, templates, blanks, our own mark
+    r"|(?:~|\.{1,2})?/|[a-z]:\\|\w{1,12}://|arn:"  # a path or an address
+    r"|(?-i:[a-z][a-z0-9_.-]{0,19}(?:/[a-z0-9_.-]{1,20}){1,6}\Z)"  # prod/db/main
+    r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.]{2,64}\Z"  # an e-mail address
+    r"|\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b|\d{1,2}[-–]\d{1,3}\Z"  # a day, a time, from … to …
+    r"|\d{1,4}[\u0400-\u04ff\u3040-\u30ff\uac00-\ud7a3]"  # 8 of something
+    r"|(?:[a-z_]{2,20}(?::[\w,.]{1,40})?\|){1,8}[a-z_]{2,20}(?::[\w,.]{1,40})?\Z"  # required|min:8
+    r"|\d{1,4}[-+–]?(?:chars?|characters?|digits?|letters?|days?|hours?|min|bits?|bytes?|words?)\b"
+    r"|(?:sha|aes|rsa|md|base|utf|http|oauth|argon|pbkdf|ed|x|v|tls"
+    r"|hmac-?sha)[-_/]?\d{1,5}(?:[-_]?(?-i:[a-z]+|[A-Z]+))?\Z"
+    r"|.{1,100}\.(?:md|py|js|ts|go|json|ya?ml|txt|pem|key|env|toml|crt)(?::\d{1,6}(?:-\d{1,6})?)?\Z"
+    r"|(?-i:.{1,100}EXAMPLE(?:KEY)?\Z)"  # AKIAIOSFODNN7EXAMPLE
+    r"|(?-i:[A-Z]{2,}(?:_[A-Z]+)+(?:_?\d)?\Z)"  # OPENAI_API_KEY names a variable
+    r"|(?:[a-z0-9]{1,12}[-_]){0,3}x{4,}\Z"  # ghp_xxxx
+    r"|" + _PLACEHOLDER,
+    "code": r"(?i)[a-z_](?:[\w.]|::|->)*+[(\[]|[a-z_]\w*(?:\.[a-z_]+)+\Z",
+    "sentence": r"(?i)\b(?:enter|your|the|an?|is|are|must|should|please|password|required?|invalid"
+    r"|wrong|at|to)\b",
+    "worded": r"[a-z]+(?:[-_.][a-z0-9]{1,12})+\Z",  # space-large-2xl
+    "letter": r"[^\W\d_]",
+    "base64": r"(?i)[A-Za-z0-9+/]{38,90}(?:=|%3D){0,2}\Z",
+}
+_BASE64_LEAST = 3  # digits, and capitals
+_JUDGED = 64  # characters of a value in which a sign is looked for
+_SPECIAL = frozenset("!@#$%^&*~")
+_CLOSING = ".,;:)]}>*|\\"  # what may stand behind a value
+_CONTEXT = 32  # characters before a word that may belong to its name
+_NEAR = 14  # the longest word that makes one a name, and what joins them
+_PLACE_CONTEXT = 80
+
+
+def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
+    """Return the words that say that a secret is near, and where they stand; nearly all notes have few.
+
+    `lower` is the text in lower case with a byte for each character; `long` says whether it holds anything
+    that is long enough for a token.
+    """
+    words: dict[str, list[int]] = {}
+    for expression in _PASSES if b"=" in lower else _PASSES[:-1]:
+        for match in compiled(expression).finditer(lower):
+            word, before = _ANCHORS[match[0]]
+            words.setdefault(word, []).append(match.start() - before)
+    others = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
+    if not text.isascii():
+        # A single character is found ten times as fast as two, and one of these is in each word.
+        if "密" in text or "令" in text or "钥" in text or "鑰" in text:
+            others += _CHINESE
+        if marks := [mark for mark in dict.fromkeys(mark for mark, _ in _MARKED) if mark in text]:
+            others += [word for mark, word in _MARKED if mark in marks]
+        others += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+    if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
+        others.append("tified ")
+    for word in others:
+        places: list[int] = []
+        find, own = (lower.find, word.encode()) if word.isascii() else (text.find, word)
+        at = find(own)
+        while at >= 0:
+            places.append(at)
+            at = find(own, at + len(own))
+        if places:
+            words[word] = places
+    return words
+
+
+def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find values that one of the words before them calls a secret: start, end and kind of each.
+
+    `words` are those of `words_in`.
+    """
+    for word, places in words.items():
+        kind = "password" if names_password(word) else WORDS.get(word)
+        rows = _PLACES.get(word, ())
+        if not (kind or rows):
+            continue
+        fits = _any_of(word).match if rows else None
+        for at in places:
+            for row in rows if fits and fits(text, at) else ():
+                if span := _placed(text, at, *row):
+                    yield span
+            if kind and (span := _named(text, at, kind, word)):
+                yield span
+
+
+@cache
+def _any_of(word: str) -> re.Pattern[str]:
+    """Return what one of the places behind a word matches: most words stand in none."""
+    return compiled("(?i)" + "|".join(f"(?:{expression})" for _, _, expression, _ in _PLACES[word]))
+
+
+@cache
+def _name(kind: str, word: str) -> re.Pattern[str]:
+    return compiled("(?i)" + (_NAMES[kind] if word in WORDS else re.escape(word)) + _SEPARATOR)
+
+
+def _named(text: str, at: int, kind: str, word: str) -> Span | None:  # noqa: C901
+    """Return the span of the value that the word at `at` names, if it looks like a secret."""
+    name = _name(kind, word).match(text, at)
+    if not name:
+        return None
+    before = text[max(0, at - _CONTEXT) : at]
+    if name["flag"] and not ("--" in before and compiled(_FORMS["flag"]).search(before)):
+        return None
+    if not _is_name(name[0], before, kind):
+        return None
+    value = compiled(_FORMS["value"]).match(text, name.end())
+    if not value or value.lastgroup is None:
+        return None
+    start, end = value.span(value.lastgroup)
+    quoted = value.lastgroup != "bare"
+    sign = name["sign"] or ""
+    if sign.startswith("%") and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
+        end = cut.start()
+    if not quoted:
+        end = bare_end(text, start, end)
+    if sign.startswith(">") and text[start] == "@":  # user:<password>@host
+        return None
+    # How many characters a value must have to be taken for a secret.
+    if kind == "password":
+        least = 4 if sign else 6
+    elif kind == "token" and not compiled(_FORMS["token"]).search(before[-_NEAR:]):
+        least = 16
+    elif kind == "key" and not is_key(before, len(before)) and _is_service(before):
+        least = _SERVICE_LEAST
+    else:
+        least = 8
+    environment = sign == "=" and name[0].isupper() and bool(compiled(_FORMS["environment"]).search(before))
+    looks_secret = _looks_secret(text[start:end], kind, quoted, sign.strip(), least, environment)
+    return (start, end, kind) if looks_secret else None
+
+
+def _is_name(name: str, before: str, kind: str) -> bool:
+    """Tell a name from a part of another word: `db_pass` and `dbPass`, not `bypass`; `api_key`, not `key`."""
+    if compiled(_FORMS["no-name"]).search(before[-_NEAR:]) and "=>" not in name:  # :password => "…" is Ruby
+        return False
+    if kind == "key" and name[:1].isascii():
+        return is_key(before, len(before)) or _is_service(before)
+    if kind == "password" and not name.lower().startswith(("passw", "passp", "passc")):
+        last = before[-1:]
+        inside = last.isascii() and last.isalpha()
+        return not inside or (name[0].isupper() and last.islower())
+    return True
+
+
+def is_key(text: str, at: int) -> bool:
+    """Tell whether "key" at this place names a secret: an API key, a secret access key."""
+    before = text[max(0, at - _NEAR) : at].lower()
+    return (before[:-1] if before.endswith((" ", "_", "-")) else before).endswith(KEYS)
+
+
+def _is_service(before: str) -> bool:
+    service = compiled(_FORMS["service"]).search(before)
+    return service is not None and service[1].lower() in SERVICES
+
+
+def bare_end(text: str, start: int, end: int) -> int:
+    """Return where an unquoted value ends of whose run of characters these are the bounds."""
+    if cut := compiled(_FORMS["cut"]).search(text, start, end):
+        end = cut.start()
+    bare = text[start:end].rstrip(_CLOSING)
+    return start + len(bare.removesuffix("~~").rstrip(_CLOSING))  # struck text ends in two tildes
+
+
+def is_innocent(value: str) -> bool:
+    """Tell whether a value is a placeholder, a variable, a path, a date, the name of an algorithm."""
+    return compiled(_FORMS["innocent"]).match(value) is not None
+
+
+def is_code(value: str) -> bool:
+    """Tell whether a value is a call or an attribute."""
+    return compiled(_FORMS["code"]).match(value) is not None
+
+
+def names_secret(word: str) -> bool:
+    """Tell whether one of the words of `words_in` names a secret."""
+    return bool(WORDS.get(word)) or names_password(word)
+
+
+def names_password(word: str) -> bool:
+    """Tell whether one of the words of `words_in` names a password."""
+    return WORDS.get(word) == "password" or word.lower() in _ELSEWHERE
+
+
+def kind_of(name: str) -> str:
+    """Return the kind of secret that a name names; a password where it says no other."""
+    lower = name.lower()
+    return next((kind for kind in ("token", "secret", "key") if kind in lower), "password")
+
+
+def is_secret(value: str, kind: str, *, quoted: bool) -> bool:
+    """Tell whether a value is a secret in a place that holds nothing but secrets of this kind."""
+    least = 6 if kind == "password" else 16
+    return (
+        " " not in value
+        and (kind == "password" or not compiled(_FORMS["worded"]).match(value))
+        and _looks_secret(value, kind, quoted, ":", least)
+        and not (value.isdigit() and kind != "password")
+    )
+
+
+def _looks_secret(
+    value: str, kind: str, quoted: bool, sign: str, least: int, environment: bool = False
+) -> bool:
+    """Judge a value of at least so many characters behind a sign, which is empty after "is" and a flag.
+
+    `environment` is whether it stands as in a shell: NAME=value.
+    """
+    if len(value) < least or (is_innocent(value) and not is_base64(value)):
+        return False
+    if not quoted and is_code(value):
+        return False
+    if " " in value:
+        return kind == "password" and "=" in sign and not compiled(_FORMS["sentence"]).search(value)
+    if compiled(r"\d").search(value):
+        lettered = compiled(_FORMS["letter"]).search(value) is not None
+        return lettered or (bool(sign) and (kind == "password" or quoted))
+    # Without digits it is a secret only where nothing but a value can stand.
+    special = _SPECIAL.intersection(value[:_JUDGED].rstrip("!?"))
+    if (environment or (kind == "password" and special)) and len(value) >= 6:
+        return True
+    return not environment and quoted and bool(sign) and (kind == "password" or len(value) >= 16)
+
+
+def is_base64(text: str) -> bool:
+    """Tell base64 of a key from a path, which may begin alike."""
+    return (
+        compiled(_FORMS["base64"]).match(text) is not None
+        and not text.endswith(("EXAMPLE", "EXAMPLEKEY"))
+        and sum(map(str.isdigit, text)) >= _BASE64_LEAST
+        and sum(map(str.isupper, text)) >= _BASE64_LEAST
+    )
+
+
+def _placed(text: str, at: int, kind: str, word: str, expression: str, before: str) -> Span | None:
+    """Return the span of what stands in its place behind a word, unless it is a placeholder."""
+    place = compiled("(?i)" + expression).match(text, at)
+    if not place:
+        return None
+    if before and not compiled("(?i)" + before).search(text[max(0, at - _PLACE_CONTEXT) : at]):
+        return None
+    start, end = place.span(1)
+    value = text[start:end]
+    if word in ("_auth", '"auth"'):  # base64 of name:password, or anything else
+        from base64 import b64decode
+
+        try:
+            credentials = b64decode(value + "=" * (-len(value) % 4), validate=True)
+        except ValueError:
+            return None
+        return (start, end, kind) if b":" in credentials else None
+    if kind == "cookie" and not (compiled(r"\d").search(value) and compiled(_FORMS["letter"]).search(value)):
+        return None
+    return None if is_innocent(value) and not is_base64(value) else (start, end, kind)

@@ -1,0 +1,338 @@
+"""Credentials with no word right before them: in tables, files, the lines below, lists of words or codes.
+
+A word says that they are near (the header of a column, "kind: Secret", "recovery codes"); a form says where.
+Nothing here looks at a text in which no such word stands, so prose pays for a few substring tests at most.
+Every repetition is bounded or cannot match in two ways: time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from commonplace.redaction import assignments
+from commonplace.redaction.detectors import PASSWORD_WORDS
+from commonplace.redaction.shapes import Span, compiled
+
+_ELSEWHERE = "|".join(re.escape(word) for words, _ in PASSWORD_WORDS.values() for word in words)
+_PASSWORD = rf"(?:pass(?:wor[dt]|wd|phrase|code|e)s?|密码|密碼|口令|{_ELSEWHERE})"
+_OF = r"(?:[ \t]{1,3}(?:for|of|to|on|at|from)(?:[ \t]{1,3}[^\s:：]{1,24}){1,5}?)?"
+_ASCII_RUN = r"[^\s\"'`“”\u3000-\u9fff\uac00-\ud7a3\uff00-\uffef]"
+
+_LONGEST_ROW, _MOST_ROWS = 2000, 500
+_LONGEST_CELL = 40  # characters of a name in values parted by one of the signs
+_SIGNS = ",;\t"
+_MARKUP = "*_`~ \t"
+_LONGEST_NAME = 200
+_ENDINGS = ":：*_ \t\r"  # what may stand between such a name and the end of its line
+_LISTS = ("phrase", "mnemonic", "助记词", "code", "码")
+_BEFORE = 32  # characters before a word that may belong to its name
+_SEED_BEFORE = tuple(
+    f"{word}{gap}" for word in ("seed", "recovery", "backup", "wallet", "mnemonic") for gap in " -"
+)
+_CODES_BEFORE_ZH = ("恢复", "备用", "备份", "恢复代", "备用验证")
+_FORMS = {
+    # The header of a column: the word, behind at most three others; the line below the header.
+    "header": rf"(?i)(?:[^\W\d_]{{1,20}}[ _./-]){{0,3}}(?:{_PASSWORD}|pass|pwd?"
+    r"|(?:(?:api|access|auth)[ _-]?)?(?:token|secret)"
+    r"|(?:api|access|secret|private)[ _-]?key|令牌|密[钥鑰])(?:[ ]?[(（][^()（）|]{1,20}[)）])?\Z",
+    "rule": r"(?i)[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+\Z",
+    # Values parted by commas, semicolons or tabs: the word is a name in the first line.
+    "cell": r"(?i)(?:\"(?:[^\"\n]|\"\")*+\"|[^\"{sign}\n]*+)",
+    "after-cell": rf"(?i)(?:{_PASSWORD}|pass|pwd?)\"?(?=[,;\t\r\n])",
+    "chpasswd": r"echo[ \t](?:-\w[ \t])?[\"']?[^\s:\"']{1,32}:(?P<value>[^\s\"'|$<{\[][^\s\"'"
+    r"|]{3,63})[\"']?[ \t]*\|"
+    r"[ \t]*(?:sudo[ \t])?(?:/usr/sbin/)?ch\Z",
+    # The line below, or the next but one: in a list, in back-ticks, in a fenced block.
+    "below": rf"(?i){_PASSWORD}{_OF}(?:[ \t]{{1,3}}(?:is|are|was|ist|lautet|es|est)|[ \t]?[是为])?"
+    r"[*_]{0,2}[ \t]?[:：][*_]{0,2}"
+    r"[ \t]*+\r?\n(?:[ \t>]*+\r?\n)?+(?:[ \t>]*+`{3}[a-z]{0,12}[ \t]*+\r?\n)?+"
+    r"[ \t>]*+(?:(?:[-*+]|\d[.)])[ \t]{1,3})?(?P<quote>[\"'`*“]{0,2})"
+    rf"(?P<value>{_ASCII_RUN}{{6,128}}?)[\"'`*”]{{0,2}}[.。]?[ \t]*+(?=\r?\n|\Z)",
+    # user1, name: …, 1.2.3
+    "no-value": r"(?i)(?-i:[A-Za-z][a-z]+)[_.-]?\d{1,2}\Z|[\w.-]+[:=]|v?\d+(?:\.\d+)+[\w-]*\Z",
+    # host:port:database:user:password, one a line.
+    "pgpass": r"(?im)(?:^|(?<=[ \t>`\"']))(?:[\w.*/-]{1,253}|\[[\da-f:]{2,40}\])"
+    r":(?:\d{4,5}|\*):[^\s:]{1,63}:[^\s:]{1,63}:(?P<value>[^\s`]{4,128})`?[ \t]*+\r?$",
+    "hash": r"(?a)\$(?:(?<![\w$]\$)(?:(?:1|apr1)\$[./\w]{1,8}\$[./\w]{22}"
+    r"|[56]\$(?:rounds=\d{1,9}\$)?[^\s$:]{1,16}\$[./\w]{43,86}"
+    r"|g?y\$[./\w]{1,10}\$[./\w]{1,86}\$[./\w]{43}|2[abxy]?\$\d\d\$[./\w]{53}|7\$[./\w]{11,80}\$[./\w]{43}"
+    r"|argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[mtp=,\d]{5,40}\$[\w+/]{11,88}\$[\w+/]{20,128})(?![./\w])"
+    r"|(?<=pbkdf2_sha\d\d\d\$)\d{1,8}\$[^\s$]{1,64}\$[\w+/]{27,88}={0,2})",
+    # Of LDAP and htpasswd.
+    "digest": r"(?a)\{(?:S?SHA(?:256|512)?|SSHA)\}[\w+/]{27,128}={0,2}",
+    "aws": r"A[KS]IA[A-Z0-9]{16}\"?\s{0,2}[,;|]?\s{0,2}\"?(?P<value>[A-Za-z0-9/+]{40})(?![\w/+=])",
+    # Terraform: the name says that the default is a secret.
+    "variable": r"variable\s{1,3}\"[\w-]{0,60}?(?i:passw(?:or)?d|passphrase|pwd|secret|token"
+    r"|(?:api|access|secret|private|auth|signing|encryption)_?key)\"\s{0,3}"
+    r"\{[^{}]{0,600}?\bdefault\s{0,12}=\s{0,3}\"(?P<value>[^\"\n$]{4,512})\"",
+    "define": r"define\(\s{0,2}[\"'](?:[A-Z0-9]{1,20}_){0,4}(?:PASSWORD|PASSWD|PASS|SECRET|TOKEN|KEY"
+    r"|SALT)[\"']"
+    r"\s{0,3},\s{0,24}(?P<quote>[\"'])(?P<value>[^\"'\s]{4,512})(?P=quote)",
+    # A manifest of Kubernetes: what stands below `data` and `stringData`, deeper than they.
+    "manifest": r"(?im)\bkind:[ \t]*+[\"']?Secret\b[\"']?[ \t]*+\r?$",
+    "part": r"(?im)^[ \t>]*+(?:---|`{3}\w*)[ \t]*+\r?$|\n(?:[ \t>]*+\r?\n){2,}+",
+    "data": r"(?im)^(?P<indent>[ \t>]*+)(?:[^\n]{0,80}[ \t])?(?:data|(?P<plain>stringData)):[ \t]*+\r?\n"
+    r"(?P<rows>(?:(?P=indent)[ \t]++\S[^\n]*+(?:\n|\Z))++)",
+    "row": r"(?im)^[ \t>]*+(?:[\w./-]{1,253}:[ \t]+)?[\"']?(?P<value>[^\s\"'|>#][^\n\"']*+)",
+    "base64": r"(?i)[A-Za-z0-9+/]{8,}={0,2}\Z",
+    # Words drawn from a list. No sentence has four in a row without one of the words that join them.
+    "phrase": rf"(?im)(?:pass[ -]?phrase|密码短语|密碼短語|口令){_OF}"
+    r"(?:[ \t]?[*_]{0,2}[ \t]?[:：=][*_]{0,2}|[ \t]{1,3}(?:is|was)(?:[ \t]now)?:?(?=[ \t])"
+    r"|[ \t]?[是为][:：]?)[ \t]{0,3}"
+    r"[\"'`“「]?(?P<value>[a-z]{2,12}(?:[ -][a-z]{2,12}){3,11})"
+    r"(?=[\"'`”」]?[.。,;]?[*_ \t]{0,3}(?:\r?$|<!--))",
+    "inflected": r"\w{3,}(?:ed|ing)\Z",
+    "seed": r"(?i)(?:phrase|mnemonic(?:[ -](?:phrase|words?))?|助记词)"
+    r"(?:[^\n:：]{0,60}[:：]|[ \t]{1,3}(?:is|are)\b|[^\n.]{0,60}(?=\r?\n))[*_]{0,2}"
+    r"(?P<value>(?:[\s>,`\"“*-]{0,24}+(?:\d{1,2}[.):][ \t]{0,2})?+[a-z]{3,8}(?![a-z])){12,24}+)",
+    # Codes that let somebody in without the second factor.
+    "codes": rf"(?i)(?:codes?|码){_OF}(?:[ \t]{{1,3}}(?:are|is)|[ \t]?[是为])?"
+    r"(?:[ \t]?[(（][^()（）\n]{1,40}[)）])?[*_#]{0,3}[ \t]?[:：]?[*_]{0,2}"
+    r"(?P<value>(?:(?:[\s>`|,;、，；/*+-]|\d{1,2}[.)][ \t]|\[[ x]\][ \t]){0,32}+(?=[a-z-]{0,16}\d)"
+    r"(?:[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){1,5}|\d{3,6}(?: \d{3,6}){1,3}|\d{6,10}|[a-z0-9]{8,16})"
+    r"(?![\w-])){1,32}+)",
+    "codes-before": r"(?i)(?:recovery|backup|scratch|emergency)[ -](?:(?:access|login|verification|2fa"
+    r"|mfa)[ -])?\Z",
+    "day": r"\W*+(?:19|20)\d\d[ -]?\d{4}\Z",
+    # What a list of words or codes begins with.
+    "leading": r"[\s>`|,;、，；/*+:\"“-]*+(?:\d{1,2}[.):][ \t]{1,2})?+",
+}
+# Words that join the others of a sentence.
+_JOINING = frozenset(
+    "a about above after again all also always am an and another any are as ask asked at away back be"
+    " because been before below between both but by came can cannot come comes could did do does done"
+    " during each else ever every everyone few five for four from get give had has have he her here him"
+    " his how i if in inside into is it its just keep keeps kept know known last least less letters like"
+    " long made make many may me mine minus more most must my need needs never new no none nor not nothing"
+    " now of off often old on once one only or other our ours out over own per phrase please previous safe"
+    " same see seen set she should since six so some still such taken than that the their them then there"
+    " these they this those three through to today too twelve two under unknown until up upon us use uses"
+    " usually very via was we were what when where which while who whose why will with within without word"
+    " words would wrote yet you your yours aus bei beim das dem den der des die ein eine im ist liegt mit"
+    " nach oder siehe und von vom zu zum zur con del el en la las los para pedir por que una ver au aux"
+    " avec chez dans de du et le les ou pour sur voir".split()
+)
+# What prose has and the list of BIP39 has not.
+_UNLISTED = frozenset(
+    "and are but for from had has her his its last nor not our than the their them these those was were which"
+    " who words phrase wrote kept stored written".split()
+)
+
+
+def find(  # noqa: C901 - one test a form
+    text: str, flat: bytes, words: Mapping[str, Sequence[int]]
+) -> Iterator[Span]:
+    """Find credentials by the form around them: start, end and kind of each.
+
+    `flat` is the text with a byte for each character, `words` are those of `assignments.words_in`.
+    """
+    for word in _LISTS:
+        if places := words.get(word):
+            yield from (_codes if word in ("code", "码") else _seeds)(text, places)
+    if ":" in words:
+        for match in _form("pgpass").finditer(text):
+            value = match["value"]
+            known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
+            secret = known or assignments.is_secret(value, "password", quoted=False)
+            if secret and not assignments.is_innocent(value):
+                yield *match.span("value"), "password"
+    if not any(map(assignments.names_secret, words)):
+        return
+    yield from _named(text, flat, words)
+    terraform, php = b"{" in flat and b'variable "' in flat, b";" in flat and b"define(" in flat
+    for form in ["variable"] * terraform + ["define"] * php:
+        for match in _form(form).finditer(text):
+            if not assignments.is_innocent(match["value"]):
+                yield *match.span("value"), "secret"
+    if "secret" in words and b"kind:" in flat and _form("manifest").search(text):
+        yield from _manifests(text)
+
+
+def hashes(text: str) -> Iterator[Span]:
+    """Find hashes of passwords."""
+    for form in ("hash", "digest"):
+        for match in _form(form).finditer(text):
+            yield *match.span(), "password-hash"
+
+
+def beside_identifiers(text: str) -> Iterator[Span]:
+    """Find the secret keys of AWS behind their identifiers."""
+    for match in _form("aws").finditer(text):
+        if assignments.is_base64(match["value"]):
+            yield *match.span("value"), "key"
+
+
+def _form(name: str) -> re.Pattern[str]:
+    return compiled(_FORMS[name])
+
+
+def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
+    """Find what stands below the words: in columns of tables, on the next line, in several words."""
+    tables = b"|" in flat and (b"--" in flat or b"|-" in flat or b":-" in flat)
+    for word, places in words.items():
+        password = assignments.names_password(word)
+        if not (password or (tables and assignments.names_secret(word))):
+            continue
+        yield from _listed(text, places if password else ())
+        table = 0  # where the last one ends
+        for at in places:
+            if tables and at >= table and (rows := _table(text, at)):
+                table = rows[1]
+                yield from _columns(text, *rows, "|")
+            if not password:
+                continue
+            end = text.find("\n", at, at + _LONGEST_NAME)
+            if end > 0 and text[end - 1] in _ENDINGS:
+                below = _form("below").match(text, at)
+                if below and _stands_below(below["value"], quoted="`" in below["quote"]):
+                    yield *below.span("value"), "password"
+            if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
+                drawn = _form("phrase").match(text, at)
+                if drawn and _is_drawn(drawn):
+                    yield *drawn.span("value"), "password"
+
+
+def _table(text: str, at: int) -> tuple[int, int] | None:
+    """Return where a Markdown table starts and ends of whose header the character at `at` is a part."""
+    start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
+    end = text.find("\n", at, at + _LONGEST_ROW)
+    if end < 0 or text.find("|", start, end) < 0:
+        return None
+    rule = text.find("\n", end + 1, end + 1 + _LONGEST_ROW)
+    if rule < 0 or "-" not in text[end + 1 : rule]:
+        return None
+    if not _form("rule").match(text[end + 1 : rule].rstrip("\r")):
+        return None
+    return start, _last_row(text, rule, "|", 1)
+
+
+def _last_row(text: str, end: int, sign: str, least: int) -> int:
+    """Return where the last of the lines behind a place ends that hold a sign so many times."""
+    for _ in range(_MOST_ROWS):
+        following = text.find("\n", end + 1)
+        following = len(text) if following < 0 else following
+        if text.count(sign, end + 1, following) < least:
+            break
+        end = following
+        if end == len(text):
+            break
+    return end
+
+
+def _listed(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find what stands in lines of values below a name, and what goes to `chpasswd`."""
+    last = 0
+    for at in places:
+        if at >= last and _form("after-cell").match(text, at) and (rows := _list(text, at)):
+            last = rows[1]
+            yield from _columns(text, *rows)
+        if text[at - 2 : at] == "ch":
+            begin = max(0, at - _LONGEST_NAME)
+            if match := _form("chpasswd").search(text[begin:at]):
+                yield begin + match.start("value"), begin + match.end("value"), "password"
+
+
+def _list(text: str, at: int) -> tuple[int, int, str] | None:
+    """Return start, end and sign of values in lines of whose first line the character at `at` is a part."""
+    start = text.rfind("\n", max(0, at - _LONGEST_ROW), at) + 1
+    end = text.find("\n", at, at + _LONGEST_ROW)
+    if end < 0:
+        return None
+    header = text[start:end].rstrip("\r")
+    sign = max(_SIGNS, key=header.count)
+    names = header.split(sign)
+    if len(names) < 2 or any(len(name) > _LONGEST_CELL or len(name.split()) > 3 for name in names):
+        return None
+    last = _last_row(text, end, sign, len(names) - 1)
+    return (start, last, sign) if last > end else None
+
+
+def _columns(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
+    """Find the values of the columns whose name is that of a secret: of a Markdown table, or of lines."""
+    rows = text[start:end].split("\n")
+    markdown = sign == "|"
+    names = [name.strip(_MARKUP + (">\r" if markdown else '>"\r')) for name in rows[0].split(sign)]
+    names = names if markdown else [name.replace("_", " ") for name in names]
+    header, cell = _form("header"), compiled(_FORMS["cell"].replace("{sign}", sign))
+    secret = {
+        place: assignments.kind_of(name) for place, name in enumerate(names) if name and header.match(name)
+    }
+    first = 2 if markdown else 1
+    at = start + sum(len(row) + 1 for row in rows[:first])
+    for row in rows[first:]:
+        place = 0 if markdown else len(row) - len(row.lstrip(" >"))
+        cells = row.split("|") if markdown else [""] * len(names)
+        for column, whole in enumerate(cells):
+            if not markdown:
+                whole = match[0] if (match := cell.match(row, place)) else ""
+            value = whole.strip(_MARKUP + ("\r" if markdown else '"\r'))
+            kind = secret.get(column) if value else None
+            if kind and assignments.is_secret(value, kind, quoted=markdown and "`" in whole):
+                begin = at + place + whole.find(value)
+                yield begin, begin + len(value), kind
+            place += len(whole) + 1
+        at += len(row) + 1
+
+
+def _stands_below(value: str, *, quoted: bool) -> bool:
+    if _form("no-value").match(value) or assignments.is_code(value):
+        return False
+    return assignments.is_secret(value, "password", quoted=quoted)
+
+
+def _is_drawn(match: re.Match[str]) -> bool:
+    """Tell words drawn from a list from those of a sentence."""
+    words = match["value"].lower().replace("-", " ").split()
+    before = match[0][: -len(match["value"])]
+    told = match[0].isascii() and ":" not in before and "=" not in before
+    return (
+        _JOINING.isdisjoint(words)
+        and not any(map(_form("inflected").match, words))
+        and not (told and words[0].endswith("ly"))
+    )
+
+
+def _manifests(text: str) -> Iterator[Span]:
+    """Find the values of Secrets of Kubernetes."""
+    bounds = [(0, 0), *(part.span() for part in _form("part").finditer(text)), (len(text), len(text))]
+    for (_, start), (end, _) in pairwise(bounds):
+        if not _form("manifest").search(text, start, end):
+            continue
+        for block in _form("data").finditer(text, start, end):
+            for row in _form("row").finditer(text, *block.span("rows")):
+                value = row["value"].rstrip(" \t\r")
+                if block["plain"]:
+                    secret = len(value) >= 4 and value[-1] != ":" and not assignments.is_innocent(value)
+                else:
+                    secret = _form("base64").match(value) is not None
+                if secret:
+                    yield row.start("value"), row.start("value") + len(value), "secret"
+
+
+def _seeds(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find the words from which a wallet is made again (BIP39)."""
+    for at in places:
+        if text[at] in "pP" and not text[max(0, at - _BEFORE) : at].lower().endswith(_SEED_BEFORE):
+            continue
+        seed = _form("seed").match(text, at)
+        if seed and _UNLISTED.isdisjoint(re.findall("[a-z]+", seed["value"].lower())):
+            yield seed.start("value") + _lead(seed["value"]), seed.end("value"), "seed-phrase"
+
+
+def _codes(text: str, places: Sequence[int]) -> Iterator[Span]:
+    """Find recovery codes."""
+    for at in places:
+        before = text[max(0, at - _BEFORE) : at]
+        if before.endswith((" ", "-")):
+            begins = _form("codes-before").search(before) is not None
+        else:
+            begins = before.endswith(_CODES_BEFORE_ZH)
+        codes = _form("codes").match(text, at) if begins else None
+        if codes and not _form("day").match(codes["value"]):
+            yield codes.start("value") + _lead(codes["value"]), codes.end("value"), "recovery-code"
+
+
+def _lead(value: str) -> int:
+    return lead.end() if (lead := _form("leading").match(value)) else 0

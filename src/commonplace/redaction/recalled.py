@@ -1,0 +1,82 @@
+"""Blocks that a recall put into a prompt, taken out of what is about to be written: they are no news."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+
+from commonplace.redaction.shapes import compiled
+
+TAG = "recalled-notes"
+# As it was written, and as JSON or HTML write what stands inside them.
+_MARK = (
+    rf"(?is)(?:<|&lt;|\\u003c)\s*+(?P<end>(?:\\?/)?)\s*+{TAG}\b"
+    r"(?:(?!<|>|&[lg]t;|\\u003[ce]).)*+(?:>|&gt;|\\u003e)?"
+)
+_OPENING = rf"(?i)<\s*+{TAG}\b(?P<ours> note=\\*\"Reference data)?[^<>]*+>"
+_CLOSING = rf"(?i)<\s*+/\s*+{TAG}\s*+>\n?"
+_MAX_PASSES = 4
+
+
+def strip_recalled(text: str) -> str:
+    """Return a text without recalled blocks, nested ones too.
+
+    One that was cut off takes what is left of it along: an opening without an end all that follows, an end
+    without an opening all that stands before it.
+    """
+    for _ in range(_MAX_PASSES):  # one is enough, but for tags that only what stood between them kept apart
+        if TAG not in text.casefold():
+            break
+        parts: list[str] = []
+        depth = start = 0
+        for mark in compiled(_MARK).finditer(text):
+            if not mark["end"]:
+                if not depth:
+                    parts.append(text[start : mark.start()])
+                depth += 1
+            elif depth > 1:
+                depth -= 1
+            else:
+                parts = parts if depth else []
+                depth, start = 0, mark.end()
+        if not start and not depth:
+            break
+        if not depth:
+            parts.append(text[start:])
+        text = compiled(r"\n(?:[ \t]*\n){2,}").sub("\n\n", "".join(parts))
+    return text
+
+
+def strip_blocks(text: str) -> str:
+    """Return what somebody said without the blocks in it; who merely names the tag loses no word.
+
+    A block is closed, or cut off at its end but opened as a recall does, inside of JSON too.
+    """
+    if TAG not in text.lower():
+        return text
+    ends = [closing.span() for closing in compiled(_CLOSING).finditer(text)]
+    return without_blocks(text, compiled(_OPENING).finditer(text), lambda _: ends)
+
+
+def without_blocks(
+    text: str,
+    openings: Iterable[re.Match[str]],
+    ends_of: Callable[[re.Match[str]], Sequence[tuple[int, int]]],
+) -> str:
+    """Return a text without its blocks; `ends_of` gives the spans that may end what is opened, in order.
+
+    A block that nothing ends stays, unless the opening has a group `ours`. The ends are looked for once: an
+    expression from opening to end would look for it from each opening on.
+    """
+    parts: list[str] = []
+    at = 0
+    for opening in openings:
+        if opening.start() < at:
+            continue
+        ends = ends_of(opening)
+        place = bisect_left(ends, (opening.end(), 0))
+        if place < len(ends) or opening.groupdict().get("ours"):
+            parts.append(text[at : opening.start()])
+            at = ends[place][1] if place < len(ends) else len(text)
+    return "".join([*parts, text[at:]])

@@ -1,0 +1,206 @@
+"""Secrets and private parts, taken out of text before it is written or indexed; line numbers are kept.
+
+Three ways to know a secret: by its shape (`shapes`, with the table in `detectors`), by the word before it
+(`assignments`), by the sentence that tells it (`phrases`). Speed decides the design: an index build redacts
+every note, and nearly all hold no secret. So a few substring tests at 1 GB/s decide which of them look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+
+from commonplace.base.digest import blake2b
+from commonplace.redaction import assignments, folded, shapes
+from commonplace.redaction.shapes import Span, compiled
+
+Finder = Callable[[str], Iterable[Span]]
+
+MARK = "[REDACTED:"
+REVISION = 3  # of the code: to be raised when it finds other secrets by the same rules
+# A command reads a note, checks it and shows it: a long text is redacted once for all of these.
+_LONG, _RECENT = 1 << 14, 4  # characters, and how many texts are remembered, by their digest alone
+_recent: dict[bytes, tuple[str, tuple[str, ...]]] = {}
+_MAX_PASSES = 4  # one is enough, but for parts that only what stood between them kept apart
+
+_PRIVATE_TAG = r"<(/?)private(\s[^<>]{0,500})?(/?)>"
+# The same in full width, and with characters without width between the letters: it reads as the tag.
+_NO_WIDTH = f"(?:{folded.DROPPED})*+"
+_DISGUISED_TAG = (
+    rf"[<＜]{_NO_WIDTH}([/／]?){_NO_WIDTH}"
+    + _NO_WIDTH.join(f"[{letter}{chr(ord(letter) + folded.WIDTH)}]" for letter in "private")
+    + rf"{_NO_WIDTH}(\s[^<>＜＞]{{0,500}})?([/／]?){_NO_WIDTH}[>＞]"
+)
+# Everything str.splitlines breaks at: what a replaced span held of these is kept.
+_BREAKS = r"(?a)[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]"
+
+
+def redact(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace secrets by `[REDACTED:kind]`; return the text and the kinds found, in order.
+
+    The number of lines stays: of a block of several, the first gets the mark and the rest are blanked.
+    Redacting twice changes nothing. E-mail addresses, names, hashes and identifiers are not secrets.
+    """
+    if len(text) < _LONG:
+        return _without(text, _secrets)
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    if (known := _recent.get(digest)) is None:
+        known = _without(text, _secrets)
+        for old in list(_recent)[: 1 - _RECENT]:
+            _recent.pop(old, None)
+        _recent[digest] = known
+    return known
+
+
+def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
+    """Replace e-mail addresses and phone numbers by `[REDACTED:email]` and `[REDACTED:phone]`.
+
+    For what tools were given and brought home; in the owner's notes both are memory. Returns the text and
+    the kinds found; doing it twice changes nothing.
+    """
+    from commonplace.redaction import personal
+
+    return _without(text, personal.find)
+
+
+def _without(text: str, find: Finder) -> tuple[str, tuple[str, ...]]:
+    """Put marks in place of what is found, in the text as it stands and as it reads."""
+    kinds: list[str] = []
+    for _ in range(_MAX_PASSES):
+        spans = [*find(text)]
+        if view := folded.fold(text):
+            spans += [(*view.span(start, end), kind) for start, end, kind in find(view.text)]
+        if not spans:
+            break
+        # The marks that strike a line are no part of the secret that it ends in.
+        spans = [(s, e - 2 if text.endswith("~~", s + 1, e) else e, kind) for s, e, kind in _merged(spans)]
+        kinds += [kind for _, _, kind in spans]
+        text = _replaced(text, spans)
+    return text, tuple(dict.fromkeys(kinds))
+
+
+@cache
+def rules_digest() -> str:
+    """Return what `redact` goes by in twelve hexadecimal digits: they change with any rule.
+
+    For what keeps redacted text, such as an index: text redacted by other rules is redacted again. Every
+    row and constant of the modules that find secrets counts, so that none can be forgotten.
+    """
+
+    from commonplace.redaction import credentials, detectors, phrases
+
+    def canonical(value: object) -> str:
+        if isinstance(value, dict):
+            value = list(value.items())
+        if isinstance(value, frozenset):
+            value = sorted(value)
+        return f"[{', '.join(map(canonical, value))}]" if isinstance(value, (tuple, list)) else repr(value)
+
+    rules = [repr(REVISION)]
+    for module in (detectors, shapes, folded, assignments, phrases, credentials):
+        for name, value in sorted(vars(module).items()):
+            if not name.startswith("__") and isinstance(
+                value, (str, bytes, int, tuple, list, dict, frozenset)
+            ):
+                rules.append(f"{module.__name__}.{name}={canonical(value)}")
+    return blake2b("\n".join(rules).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+def holds_secret(text: str) -> bool:
+    """Tell whether `redact` would replace anything."""
+    return bool(redact(text)[1])
+
+
+def strip_private(text: str, *, any_case: bool = True) -> str:
+    """Blank `<private>…</private>`, tags included, keeping the number of lines.
+
+    Tags may nest, have attributes and stand in code; one never closed hides the rest of the text. In a
+    program `<Private>` may be a type or a component: without `any_case` only the lower-case tag counts.
+    """
+    for _ in range(_MAX_PASSES):
+        spans = list(private_parts(text, any_case)) if "<" in text or "＜" in text else []
+        if not spans:
+            break
+        text = _replaced(text, spans)
+    return text
+
+
+def private_parts(text: str, any_case: bool = True) -> Iterator[Span]:
+    """Yield where the private parts of a text start and end, tags included; nested ones are one."""
+    depth = start = 0
+    expression = _PRIVATE_TAG if text.isascii() else _DISGUISED_TAG
+    for tag in compiled(f"(?i){expression}" if any_case else expression).finditer(text):
+        closing, attributes, alone = tag.groups()
+        if alone or (attributes or "").endswith(("/", "／")):
+            continue
+        if not closing:
+            start = start if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield start, tag.end(), ""
+    if depth:
+        yield start, len(text), ""
+
+
+def _secrets(text: str) -> Iterator[Span]:
+    """Find secrets; of overlapping finds the earlier one names the kind."""
+    # A byte for each character, so that every place in it is a place in the text. What looks closer is
+    # imported by the first text that calls for it: a question seldom does.
+    flat = text.encode("ascii", "replace")
+    places = shapes.runs(flat)
+    if places:
+        if b"BEGIN " in flat or b"Private-Lines" in flat:
+            yield from shapes.private_keys(text)
+        tokens = list(shapes.unbroken(text, shapes.tokens(text, places)))
+        yield from tokens
+        yield from shapes.marked(text, places)
+        if b".eyJ" in flat:
+            yield from shapes.unbroken(text, shapes.web_tokens(text))
+        if b"$" in flat or b"{" in flat:
+            from commonplace.redaction import credentials
+
+            yield from credentials.hashes(text)
+        if any(kind == "aws-access-key" for _, _, kind in tokens):
+            from commonplace.redaction import credentials
+
+            yield from credentials.beside_identifiers(text)
+    lower = flat.lower()
+    if (places or b"@" in flat) and b"://" in flat:
+        yield from shapes.addresses(text)
+    if words := assignments.words_in(text, lower, long=bool(places)):
+        from commonplace.redaction import credentials, phrases
+
+        yield from assignments.find(text, words)
+        yield from credentials.find(text, flat, words)
+        yield from phrases.find(text, words)
+    if shapes.may_hold_card(flat):
+        from commonplace.redaction import phrases
+
+        yield from phrases.cards(text)
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans and join those that overlap; the one found first names the kind."""
+    merged: list[tuple[int, int, int, str]] = []
+    for start, end, rank, kind in sorted((s, e, rank, k) for rank, (s, e, k) in enumerate(spans)):
+        if merged and start < merged[-1][1]:
+            last = merged.pop()
+            first = min(last[2:], (rank, kind))
+            merged.append((last[0], max(end, last[1]), *first))
+        else:
+            merged.append((start, end, rank, kind))
+    return [(start, end, kind) for start, end, _, kind in merged]
+
+
+def _replaced(text: str, spans: Iterable[Span]) -> str:
+    """Put a mark (none for an empty kind) in place of each span, keeping its line breaks."""
+    parts: list[str] = []
+    done = 0
+    for start, end, kind in spans:
+        breaks = "".join(compiled(_BREAKS).findall(text[start:end]))
+        parts += (text[done:start], f"{MARK}{kind}]" if kind else "", breaks)
+        done = end
+    parts.append(text[done:])
+    return "".join(parts)

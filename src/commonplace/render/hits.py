@@ -1,0 +1,327 @@
+"""Hits as text, JSON, CSV, Markdown, XML or a list of files, whole or as rows of an index.
+
+Every form is well-formed for any text: a note may hold what a terminal obeys and what XML forbids.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.base import tokens as estimates
+from commonplace.render import count, screen, to_json
+from commonplace.render.screen import PLAIN, Look
+from commonplace.types.results import LEVEL_NAMES, Hit
+
+if TYPE_CHECKING:
+    from commonplace.types import Factor, SearchResult
+
+FORMS = ("text", "json", "csv", "md", "xml", "files")
+PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
+ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
+INDENT = "  "
+_COMMENT = r"(?s)(?<![ \t])[ \t]*+<!--.*?-->"
+# XML 1.0 §2.2: what no document may hold, not even escaped. Compiled on use: that takes 5 ms.
+NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_XML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;"})
+_XML_ATTRIBUTE = {**_XML, **str.maketrans({"\n": "&#10;", "\t": "&#9;"})}
+_COLUMNS = (
+    "path", "start_line", "end_line", "score", "date", "title", "headings", "collection", "docid",
+    "citation", "labels", "until", "text", "also",
+)  # fmt: skip
+_ATTRIBUTES = (
+    "path", "start_line", "end_line", "score", "title", "date", "until", "collection", "docid", "citation"
+)  # fmt: skip
+
+Locate = Callable[[Hit], str]  # a hit to the absolute path of its file, for links
+
+
+class Row(NamedTuple):
+    """A hit in its shortest form; `heading` is cut so that the row stays within its tokens."""
+
+    ref: str
+    date: str
+    heading: str
+    score: str
+
+    @property
+    def text(self) -> str:
+        """The row on one line."""
+        return " ".join(filter(None, self))
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the row is."""
+        return estimates.about(self.text)
+
+
+def row(hit: Hit) -> Row:
+    """Return the row of a hit, with a reference that `get` takes."""
+    last = f"-{hit.end_line}" if hit.end_line != hit.start_line else ""
+    ref = f"#{hit.docid}:{hit.start_line}{last}"
+    bare = Row(ref, screen.one_line(hit.date or "")[:10], "", f"{hit.score:.2f}")
+    headings = [screen.one_line(heading) for heading in hit.headings]
+    names = [screen.one_line(hit.path).rpartition("/")[2], screen.one_line(hit.title), *headings]
+    heading = next((name for name in reversed(names) if name and name != bare.date), "")
+    room = 4 * ROW_TOKENS - estimates.quarters(bare.text) - 1
+    if estimates.quarters(heading) > room:
+        end, room = 0, room - estimates.quarters(screen.ELLIPSIS)
+        while end < len(heading) and (room := room - estimates.quarters(heading[end])) >= 0:
+            end += 1
+        heading = heading[:end].rstrip() + screen.ELLIPSIS if end else ""
+    return bare._replace(heading=heading)
+
+
+def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
+    """Render hits as rows in one of `FORMS`."""
+    if form == "files":
+        return files(hits)
+    short = [row(hit) for hit in hits]
+    if form == "json":
+        figures = [
+            {"date": one.date or None, "score": float(one.score), "tokens": one.tokens} for one in short
+        ]
+        return to_json([one._asdict() | more for one, more in zip(short, figures, strict=True)])
+    if form == "csv":
+        return _csv(Row._fields, short)
+    if form == "xml":
+        shown = [{name: value for name, value in one._asdict().items() if value} for one in short]
+        return _xml(f"  <hit{_attributes(one)}/>" for one in shown)
+    if form == "md":
+        return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
+    styles = ("cyan", "dim", "", "green")
+    return "\n".join(
+        " ".join(
+            look.style(part, style) if style else part
+            for part, style in zip(one, styles, strict=True)
+            if part
+        )
+        for one in short
+    )
+
+
+def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
+    """Render hits in one of `FORMS` but text, which `as_text` does; CSV is that of RFC 4180."""
+    if form == "files":
+        return files(hits)
+    if form == "json":
+        return to_json([to_data(hit, explain) for hit in hits])
+    if form == "csv":
+        cells = []
+        for hit in hits:
+            also = "\n".join(other.citation for other in hit.others)
+            joined = {"headings": " › ".join(hit.headings), "labels": " ".join(hit.labels), "also": also}
+            data = to_data(hit) | joined
+            cells.append(["" if data[name] is None else data[name] for name in _COLUMNS])
+        return _csv(_COLUMNS, cells)
+    if form == "xml":
+        return _xml(line for hit in hits for line in _xml_lines(hit))
+    return "\n".join(part for hit in hits for part in _markdown(hit)).removesuffix("\n")
+
+
+def to_data(hit: Hit, explain: bool = False) -> dict[str, Any]:
+    """Return a hit as plain data; its factors only if they are asked for."""
+    from commonplace.types.data import to_data as plain
+
+    data: dict[str, Any] = plain(hit)
+    if explain:
+        data["factors"] = [
+            {"name": name, "value": value, **({"note": note} if note else {})}
+            for name, value, note in shares(hit.score, hit.factors)
+        ]
+    return data
+
+
+def files(hits: Iterable[Hit]) -> str:
+    """List the files of hits, each once, in the order of their best hit."""
+    return "\n".join(dict.fromkeys(hit.path for hit in hits))
+
+
+def _csv(columns: Sequence[str], cells: Iterable[Sequence[object]]) -> str:
+    import csv
+    import io
+
+    out = io.StringIO(newline="")
+    csv.writer(out).writerows([columns, *cells])
+    return out.getvalue().removesuffix("\r\n")
+
+
+def _markdown(hit: Hit) -> list[str]:
+    """A heading that cites, a line about the hit, the passage as a quotation."""
+    # Between backquotes no other may stand.
+    places = [screen.one_line(place).replace("`", "ˋ") for place in (hit.citation, *_also(hit))]
+    also = ", ".join(f"`{place}`" for place in places[1:])
+    return [
+        f"### `{places[0]}`\n",
+        " · ".join([*about(hit), f"{hit.score:.2f}", f"`#{hit.docid}`"]) + "\n",
+        *(f"*{screen.one_line(context)}*\n" for context in hit.contexts),
+        *([f"also in {also}\n"] if also else []),
+        *(f"> {line}" for line in screen.clean(hit.text).split("\n")),
+        "",
+    ]
+
+
+def _also(hit: Hit) -> list[str]:
+    """Where else it stands what a hit says, with the day where the path does not tell it."""
+    return [
+        f"{other.citation} ({other.date})" if other.date and other.date not in other.path else other.citation
+        for other in hit.others
+    ]
+
+
+def _xml(lines: Iterable[str]) -> str:
+    inner = list(lines)
+    return "\n".join(["<hits>", *inner, "</hits>"]) if inner else "<hits/>"
+
+
+def _xml_lines(hit: Hit) -> list[str]:
+    data = to_data(hit)
+    told = {name: data[name] for name in _ATTRIBUTES if data[name] is not None}
+    labels = {"labels": " ".join(hit.labels)} if hit.labels else {}
+    parts = [*(("heading", one) for one in hit.headings), *(("context", one) for one in hit.contexts)]
+    also = [{**({"date": one.date} if one.date else {}), "citation": one.citation} for one in hit.others]
+    return [
+        f"  <hit{_attributes(told | labels)}>",
+        *(f"    <{tag}>{_xml_text(value, _XML)}</{tag}>" for tag, value in [*parts, ("text", hit.text)]),
+        *(f"    <also{_attributes(place)}/>" for place in also),
+        "  </hit>",
+    ]
+
+
+def _attributes(values: Mapping[str, object]) -> str:
+    return "".join(f' {name}="{_xml_text(str(value), _XML_ATTRIBUTE)}"' for name, value in values.items())
+
+
+def _xml_text(text: str, escapes: Mapping[int, str | int | None]) -> str:
+    """Escape a text for XML; what no document may hold is left out."""
+    return re.sub(NOT_XML, "", text).translate(dict(escapes))
+
+
+def as_text(
+    result: SearchResult,
+    look: Look = PLAIN,
+    *,
+    words: Sequence[str] = (),
+    rows: int | None = PASSAGE_ROWS,
+    explain: bool = False,
+    locate: Locate | None = None,
+) -> str:
+    """Render hits for people: where, when, under which headings, the score; then the passage.
+
+    `words` are marked where they stand. Passages are cut to `rows`, None shows all of them.
+    """
+    pattern = screen.matcher(words)
+    blocks = []
+    for hit in result.hits:
+        lines = [headline(hit, look, locate)]
+        if explain or rows is None:
+            lines += [look.style(f"{INDENT}({screen.one_line(c)})", "dim") for c in hit.contexts]
+        lines += passage(hit.text, look, pattern, rows)
+        if hit.others:
+            also = ", ".join(map(screen.one_line, _also(hit)))
+            lines.append(look.style(f"{INDENT}also in {also}", "dim"))
+        if explain:
+            lines.append(look.style(INDENT + explanation(hit), "dim"))
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def about(hit: Hit) -> list[str]:
+    """Return a hit's standing, date and heading path; headings that only repeat the date are left out."""
+    headings = [screen.one_line(h) for h in hit.headings]
+    path = " › ".join(h for h in headings if h and not (hit.date and h.startswith(hit.date)))
+    return [part for part in (*hit.standing, screen.one_line(hit.date or ""), path) if part]
+
+
+def headline(hit: Hit, look: Look = PLAIN, locate: Locate | None = None) -> str:
+    """Return the first line of a hit; on a terminal the score stands at the right edge."""
+    where = screen.place(hit.path, hit.start_line, hit.end_line)
+    told, score = " · ".join(about(hit)), f"{hit.score:.2f}"
+    gap = 2
+    if look.width is not None:
+        room = look.width - screen.cells(where) - len(score) - 4
+        told = screen.shorten(told, max(room, 0))
+        gap += max(0, room - screen.cells(told))
+    shown = look.link(look.style(where, "cyan"), locate(hit) if locate else "", hit.start_line)
+    middle = f"  {look.style(told, 'dim')}" if told else "  " if look.width is not None else ""
+    return f"{shown}{middle}{' ' * gap}{look.style(score, 'green')}"
+
+
+def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int | None) -> list[str]:
+    """Return a passage's rows, indented and wrapped; of too many, those with the most matches.
+
+    Blank lines and comments (the inline metadata of notes) are left out unless all rows are asked for.
+    """
+    end = text.rfind("-->") + 3  # behind it, every opening would be followed to the end of the text
+    if limit is not None and end > 2:
+        text = re.sub(_COMMENT, "", text[:end]) + text[end:]
+    text = screen.clean(text).expandtabs(4)
+    lines = [line.rstrip() for line in text.split("\n") if limit is None or line.strip()]
+    width = None if look.width is None else max(20, look.width - 2 * len(INDENT))
+    drawn: list[tuple[str, int]] = []
+    for line in lines:
+        spans = screen.matches(line, pattern)
+        hang = screen.hang(line) if width else 0
+        for row in screen.rows(line, width, hang) if width else [(0, len(line))]:
+            # Spans come in order, none overlapping: those of a row stand beside each other.
+            first = bisect_right(spans, row[0], key=lambda span: span[1])
+            own = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
+            drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, own, look), len(own)))
+    shown = [row for row, _ in drawn]
+    if limit is not None and len(shown) > limit:
+        # The `limit` rows in a row with the most matches, with ellipses where others are left out.
+        sums = [0, *accumulate(number for _, number in drawn)]
+        weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
+        start = weights.index(max(weights))
+        shown = shown[start : start + limit]
+        if start:
+            shown[0] = f"{screen.ELLIPSIS} {shown[0].lstrip()}"
+        if start + limit < len(drawn):
+            shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
+    return [INDENT + row for row in shown]
+
+
+def explanation(hit: Hit) -> str:
+    """Return the factors of a hit as a sum."""
+    terms = [f"{value:.4f} {name}" + (f" ({note})" if note else "") for name, value, note in
+             shares(hit.score, hit.factors)]  # fmt: skip
+    return f"{hit.score:.4f} = {' + '.join(terms)}".replace("+ -", "- ")
+
+
+def shares(score: float, factors: Sequence[Factor]) -> list[tuple[str, float, str]]:
+    """Return factors rounded to 4 places so that they add up to the rounded score.
+
+    What rounding leaves goes to the largest; what more is missing (a score is kept within 0..1) gets a
+    line of its own.
+    """
+    rounded = [(f.name, round(f.value, 4), f.note) for f in factors]
+    rest = round(round(score, 4) - sum(value for _, value, _ in rounded), 4)
+    if not rest:
+        return rounded
+    if not rounded or abs(rest) > 0.00005 * (len(rounded) + 1) + 1e-9:
+        return [*rounded, ("limit", rest, "")]
+    largest = max(range(len(rounded)), key=lambda number: abs(rounded[number][1]))
+    name, value, note = rounded[largest]
+    rounded[largest] = (name, round(value + rest, 4), note)
+    return rounded
+
+
+def footer(result: SearchResult, tokens: int = 0) -> str:
+    """Return how many hits, the tokens shown of them, which level answered, in what time; what is stale."""
+    parts = [count(len(result.hits), "hit")]
+    if result.hits and result.all_tokens:
+        parts.append(f"{count(tokens or result.tokens, 'token')} of {result.all_tokens:,} in all notes")
+    parts.append(LEVEL_NAMES[result.level])
+    if result.timings_ms:
+        parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
+    if result.stale:
+        parts.append(f"stale: {count(result.stale, 'file')}, run `commonplace sync`")
+    return " · ".join(parts)
+
+
+def timings(result: SearchResult) -> str:
+    """Return the time of each stage of a search, in order."""
+    return " · ".join(f"{stage} {spent:.1f} ms" for stage, spent in result.timings_ms.items())

@@ -1,0 +1,271 @@
+"""Text on a terminal: colours, links, widths in cells, lines wrapped and marked. Knows nothing of notes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from commonplace import language
+
+ELLIPSIS = "…"
+_CODES = {"bold": "1", "dim": "2", "cyan": "36", "green": "32", "red": "31", "yellow": "33", "match": "1;33"}
+# What a terminal could obey: escape sequences start with one of these. Tabs and newlines stay.
+_CONTROLS = dict.fromkeys(
+    (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)),
+    "\N{REPLACEMENT CHARACTER}",
+)
+_OWN = re.compile(
+    rf"(\x1b\[(?:0|{'|'.join(dict.fromkeys(_CODES.values()))})m|\x1b\]8;;[^\x00-\x1f\x7f-\x9f]*+\x1b\\)"
+)
+_CLOSING = "、。，．：；！？）」』】》〉”’…"  # punctuation that clings to the character before it
+_ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+|\s+"
+_LONGEST_TERM = 8000  # characters: as many as a question has at most
+_SUFFIXES = ("ies", "ied", "ing", "es", "ed", "e", "s", "y")  # longest first
+# A word begins and ends where a text has no Latin letter or digit beside it (Chinese writes no blanks), and
+# at the parts of getUserName, HTTPServer and iPhone15.
+_LATIN = "0-9A-Za-z\u00c0-\u024f"
+_PART = r"(?-i:(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9]))"
+_BEGINS = f"(?:(?<![{_LATIN}])|{_PART})"
+_ENDS = f"(?:(?![{_LATIN}])|{_PART})"
+
+Span = tuple[int, int]  # half-open range of characters
+
+
+class Look(NamedTuple):
+    """How a stream may be written to; `width` is None where nothing should be wrapped or cut."""
+
+    color: bool = False
+    links: bool = False
+    width: int | None = None
+    editor_uri: str = "file://{path}"
+
+    def style(self, text: str, name: str) -> str:
+        """Colour a text, where colours are wanted."""
+        return f"\x1b[{_CODES[name]}m{text}\x1b[0m" if self.color and text else text
+
+    def link(self, text: str, path: str, line: int) -> str:
+        """Make a text a hyperlink (OSC 8) to a line of a file, where links are wanted."""
+        if not self.links or not path:
+            return text
+        from urllib.parse import quote
+
+        uri = self.editor_uri.replace("{path}", quote(os.fsencode(path))).replace("{line}", str(line))
+        return f"\x1b]8;;{uri}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+PLAIN = Look()
+
+
+def clean(text: str) -> str:
+    """Replace what a terminal would obey instead of showing; a carriage return at the end of a line goes."""
+    return text.replace("\r\n", "\n").removesuffix("\r").translate(_CONTROLS)
+
+
+def guarded(text: str) -> str:
+    """Replace what a terminal would obey in a text that may be styled: only colours and links stay.
+
+    For what is about to be printed, whoever composed it; foreign text is cleaned before it is styled.
+    """
+    if text.isprintable():
+        return text
+    parts = _OWN.split(text)  # texts, with a sequence of ours behind each but the last
+    parts[::2] = map(clean, parts[::2])
+    return "".join(parts)
+
+
+def one_line(text: str) -> str:
+    """Clean a text and put it on one line."""
+    return clean(" ".join(text.split()))
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes: East Asian wide characters two, combining marks none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    wide = sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return wide - sum(category(c) in ("Mn", "Me", "Cf") for c in text)
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut a text to a number of cells, with an ellipsis if something had to go."""
+    if _within(text, 0, len(text), width) == len(text):
+        return text
+    return text[: _within(text, 0, len(text), width - 1)].rstrip() + ELLIPSIS if width > 0 else ""
+
+
+def _within(text: str, start: int, end: int, width: int) -> int:
+    """Where as much of a stretch of a text ends as fits into a number of cells."""
+    if text.isascii():
+        return min(end, start + max(0, width))
+    used = 0
+    for place in range(start, end):
+        used += cells(text[place])
+        if used > width:
+            return place
+    return end
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text with spaces up to a number of cells."""
+    return text + " " * max(0, width - cells(text))
+
+
+def place(path: str, first: int, last: int) -> str:
+    """Return `path:12-18`, or `path:12` for a single line."""
+    return f"{one_line(path)}:{first}" + (f"-{last}" if last != first else "")
+
+
+def table(lines: Sequence[Sequence[str]], right: Collection[int] = (), *, trim: bool = True) -> list[str]:
+    """Put cells of the same column below each other, those of the columns `right` at their right edge.
+
+    With `trim` no line ends with blanks.
+    """
+    if not lines:
+        return []
+    widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
+    rows = (
+        "  ".join(
+            " " * (width - cells(cell)) + cell if column in right else pad(cell, width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        for line in lines
+    )
+    return [row.rstrip() for row in rows] if trim else list(rows)
+
+
+def headed(lines: Sequence[Sequence[str]], right: Collection[int] = (), look: Look = PLAIN) -> str:
+    """Render a table whose first line is its head, which is dimmed."""
+    head, *rest = table(lines, right)
+    return "\n".join([look.style(head, "dim"), *rest])
+
+
+def wrapped(text: str, look: Look, lead: str, indent: int, hang: int = 0) -> Iterator[str]:
+    """Yield a text on one line behind a lead of `indent` cells; on a terminal in as many rows as it needs.
+
+    Further rows begin below the text, `hang` cells further in.
+    """
+    line = one_line(text)
+    for start, end in rows(line, look.width - indent, hang) if look.width else [(0, len(line))]:
+        yield (" " * (indent + hang) if start else lead) + line[start:end]
+
+
+def size(count: int) -> str:
+    """Return a number of bytes as people read it: `812 bytes`, `23.4 MB`, `2.24 GB`."""
+    if count < 1000:
+        return f"{count} bytes"
+    power = min(3, (len(str(count)) - 1) // 3)
+    return f"{count / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
+
+
+def rows(line: str, width: int, hang: int = 0) -> Iterator[Span]:
+    """Wrap one line: yield the range of each row, none wider than `width` cells if that can be.
+
+    Rows after the first leave room for an indent of `hang` cells.
+    """
+    start = end = used = 0
+    for piece in _pieces(line, width - hang):
+        size = cells(line[piece[0] : piece[1]])
+        blank = line[piece[0] : piece[1]].isspace()
+        if used + size > width and used and not blank:
+            yield start, end
+            start, used = piece[0], hang
+        if blank and start and end <= start:  # nothing on the row yet
+            start = piece[1]
+            continue
+        used += size
+        end = end if blank else piece[1]
+    yield start, max(start, end)
+
+
+def hang(line: str) -> int:
+    """How far the further rows of a line are indented: to where the text of a list item starts."""
+    found = re.match(_ITEM, line)
+    return min(found.end(), 12) if found else 0
+
+
+def _pieces(line: str, width: int) -> Iterator[Span]:
+    """What must stay on a row: white space, a word, a wide character; a word wider than a row is cut."""
+    for found in re.finditer(r"\s+|\S+", line):
+        if found[0].isascii():
+            spans: Iterable[Span] = [found.span()]
+        else:
+            spans = _between_wide(line, *found.span())
+        for start, end in spans:
+            if line[start].isspace():
+                yield start, end
+                continue
+            while start < end:
+                cut = max(start + 1, _within(line, start, end, width))
+                yield start, cut
+                start = cut
+
+
+def _between_wide(line: str, start: int, end: int) -> Iterator[Span]:
+    """Split a run without white space before and after wide characters; punctuation clings."""
+    from unicodedata import category, east_asian_width
+
+    before_wide = False
+    for place in range(start, end):
+        wide = east_asian_width(line[place]) in "WF"
+        clings = line[place] in _CLOSING or category(line[place]) in ("Mn", "Me", "Cf")
+        if place > start and not clings and (wide or before_wide):
+            yield start, place
+            start = place
+        before_wide = wide or (clings and before_wide)
+    yield start, end
+
+
+def matcher(terms: Iterable[str]) -> re.Pattern[str] | None:
+    """Compile what finds the words of a question, with common English endings; None for no words.
+
+    A term that ends in `*` is a beginning; one longer than any question finds nothing. Lines are to
+    be folded before, as `matches` does.
+    """
+    short = (term for term in terms if len(term) <= _LONGEST_TERM and re.search(r"\w", term))
+    patterns = {_pattern(language.fold(term)) for term in short}
+    if not patterns:
+        return None
+    # In a lookahead, so that bigrams which overlap are all found.
+    return re.compile(f"(?=({'|'.join(sorted(patterns, key=len, reverse=True))}))", re.IGNORECASE)
+
+
+def _pattern(term: str) -> str:
+    words = re.findall(r"[^\W_]+", term)
+    begins = _BEGINS if term.isascii() else ""
+    ends = _ENDS if term.isascii() else ""
+    if term.endswith("*") and words:
+        return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + r"[^\W_]{0,99}"
+    if not term.isascii() or len(words) != 1 or len(term) < 4 or not term.isalpha():
+        return begins + r"[\W_]{0,3}".join(map(re.escape, words)) + ends
+    stem = next((term.removesuffix(end) for end in _SUFFIXES if term.endswith(end)), term)
+    stem = stem if len(stem) >= 3 else term
+    if stem != term and stem[-1] == stem[-2]:
+        stem = stem[:-1]  # running, planned
+    return rf"{begins}{stem}{stem[-1]}?[yi]?(?:ing|es|ed|er|e|s)?{ends}"
+
+
+def matches(line: str, pattern: re.Pattern[str] | None) -> list[Span]:
+    """Where the words of a question stand in a line, joined where they touch."""
+    found: list[Span] = []
+    for match in pattern.finditer(language.fold(line)) if pattern else ():
+        start, end = match.span(1)
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        elif end > start:
+            found.append((start, end))
+    return found
+
+
+def mark(line: str, row: Span, spans: Sequence[Span], look: Look) -> str:
+    """Return one row of a line with its matches coloured."""
+    parts, place = [], row[0]
+    for start, end in spans if look.color else ():
+        start, end = max(start, place), min(end, row[1])
+        if start < end:
+            parts += [line[place:start], look.style(line[start:end], "match")]
+            place = end
+    return "".join([*parts, line[place : row[1]]])

@@ -1,0 +1,247 @@
+"""Questions into the past: what once stood beside what stands, or what held on a day and nothing later.
+
+Struck text is found in a full text of its own, so that what it says changes no other question. Whatever it
+scores, what replaced it stands before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.index import annotated, scope
+from commonplace.index.annotated import Place
+from commonplace.index.scope import Scope
+from commonplace.language import lexicon
+from commonplace.search import factors
+from commonplace.search.ranking import Ranked
+from commonplace.search.terms import Terms, idf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date
+
+    from commonplace.index.sqlite import Candidate, SqliteIndex
+
+# BM25's k1 in FTS5, for passages that are taken to be of ordinary length.
+SATURATION = 1.2
+# The next entry stands in the place of struck text if it says so; one that does not must answer this much of
+# what the struck text does, or a list of things done would lift what has nothing to do with the question.
+ANSWERS_ALIKE = 0.5
+_LAST_LINE = 1 << 40
+_CHAIN = 16  # replacements of replacements that are followed
+
+
+# What stands in the place of struck passages, by id: the passages of each such place.
+Successors = Mapping[int, Sequence[Collection[int]]]
+
+
+class Replaced(NamedTuple):
+    """What stands in the place of struck passages, for sure and perhaps."""
+
+    surely: dict[int, list[set[int]]]
+    perhaps: dict[int, list[set[int]]]
+
+
+def cover(as_of: date | None, *, history: bool) -> Scope:
+    """What a question into the past keeps to: what held on a day, or, with history, was written by then.
+
+    Long-term memory has no day of its own; what has none holds always.
+    """
+    if as_of is None:
+        return scope.ALL
+    day = as_of.isoformat()
+    own = "CASE n.kind WHEN 'long-term' THEN NULL ELSE n.date END"
+    written = Scope(f"coalesce(s.day, {own}, '') <= ?", (day,), single=True)
+    return written if history else written & Scope("s.until IS NULL OR s.until > ?", (day,), single=True)
+
+
+# --- what is found --------------------------------------------------------------------------------------
+
+
+def words(
+    index: SqliteIndex, expression: str, terms: Terms, covered: Scope, header: float
+) -> dict[int, float]:
+    """BM25 of struck passages that match, about: as if they stood among the others, of ordinary length.
+
+    In a full text of their own no term would be rare. Of a question that demands a match every match is full.
+    """
+    if not expression or not index.struck():
+        return {}
+    full = 0.0 if terms.wanted else 1.0
+    found = dict.fromkeys(_matching(index, expression, covered), full)
+    for term, count in terms.wanted.items() if found else ():
+        sought = lexicon.sought(term)
+        heavy = dict.fromkeys(_matching(index, f"body : ({sought})", scope.ALL), 1.0)
+        for passage in _matching(index, f"header : ({sought})", scope.ALL):
+            heavy[passage] = heavy.get(passage, 0.0) + header
+        weight = idf(count, terms.passages)
+        for passage in heavy.keys() & found.keys():
+            frequency = heavy[passage]
+            found[passage] += weight * frequency * (SATURATION + 1) / (frequency + SATURATION)
+    return found
+
+
+def _matching(index: SqliteIndex, expression: str, covered: Scope) -> list[int]:
+    sql = f"SELECT struck_fts.rowid FROM struck_fts {covered.join('struck_fts.rowid')}"
+    where = f"WHERE struck_fts MATCH ? {covered.where()} ORDER BY 1"
+    return [row[0] for row in index._rows(f"{sql} {where}", (expression, *covered.bindings))]
+
+
+# --- what is known of it --------------------------------------------------------------------------------
+
+
+def replaced(
+    index: SqliteIndex,
+    candidates: Sequence[Candidate],
+    allow: Callable[[set[int]], set[int]],
+    *,
+    rest: bool = True,
+) -> tuple[list[Candidate], Replaced]:
+    """The candidates with what replaced the struck ones among them, and which that is.
+
+    `allow` says which passages a question admits; what replaces may have been replaced in turn. With `rest`
+    what is left of a line stands in the place of the whole.
+    """
+    found = {candidate.id: candidate for candidate in candidates}
+    known = Replaced({}, {})
+    fresh = [candidate for candidate in candidates if candidate.until is not None]
+    for _ in range(_CHAIN):
+        if not fresh:
+            break
+        told = [row for candidate in fresh for row in _places(index, candidate, rest)]
+        wanted = _standing(index, told)
+        admitted = allow({passage for ids in wanted for passage in ids} - found.keys())
+        added = index.candidates(sorted(admitted))
+        found |= {candidate.id: candidate for candidate in added}
+        for (own, surely, *_), ids in zip(told, wanted, strict=True):
+            if kept := {passage for passage in ids if passage in found}:
+                (known.surely if surely else known.perhaps).setdefault(own, []).append(kept)
+        fresh = [candidate for candidate in added if candidate.until is not None]
+    return list(found.values()), known
+
+
+def _places(index: SqliteIndex, own: Candidate, rest: bool) -> Iterable[tuple[int, bool, bool, Place]]:
+    """Where what replaced a passage stands: id, whether for sure, whether struck text counts, the place."""
+    said = factors.said(own)
+    if rest:
+        yield own.id, True, False, Place(own.note_id, own.start_line, own.end_line)
+    for key in ("replaced-by", "beside"):
+        if key in said:
+            first, _, last = said[key].partition("-")
+            yield own.id, key == "replaced-by", True, Place(own.note_id, int(first), int(last))
+    if reference := said.get("superseded-by"):
+        for place in annotated.places(index, [reference]).get(reference, ()):
+            yield own.id, True, True, place
+
+
+def _standing(index: SqliteIndex, told: Sequence[tuple[int, bool, bool, Place]]) -> list[set[int]]:
+    """The passages of places; struck ones only where nothing else stands there, if they count at all."""
+    rows = _of_places(index, [place for *_, place in told])
+    found: list[set[int]] = []
+    for (own, _, gone, _), passages in zip(told, rows, strict=True):
+        stands = {passage for passage, until in passages if until is None}
+        others = {passage for passage, _ in passages if gone and not stands}
+        found.append((stands or others) - {own})
+    return found
+
+
+def _of_places(index: SqliteIndex, places: Sequence[Place]) -> list[list[tuple[int, str | None]]]:
+    """The passages of each place, and until when they held."""
+    asked = [(place.note_id, place.first, place.last or _LAST_LINE) for place in places]
+    rows = index._rows(
+        "SELECT w.key, p.id, p.until FROM json_each(?) AS w JOIN notes n ON n.id = w.value ->> 0"
+        " JOIN passages p ON p.id BETWEEN n.first_passage AND n.last_passage"
+        " WHERE p.end_line >= w.value ->> 1 AND p.start_line <= w.value ->> 2",
+        (json.dumps(asked),),
+    )
+    found: list[list[tuple[int, str | None]]] = [[] for _ in places]
+    for place, passage, until in rows:
+        found[place].append((passage, until))
+    return found
+
+
+# --- as it was told then --------------------------------------------------------------------------------
+
+
+def as_it_stood(index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
+    """Candidates as they stood on the day that they are covered for.
+
+    What was struck later bears no marks yet, and what replaces something later supersedes nothing yet.
+    """
+    named = {
+        reference
+        for candidate in candidates
+        if candidate.until is None and (reference := factors.said(candidate).get("superseded-by"))
+    }
+    later = {reference for reference in named if _is_later(index, reference, covered)}
+    return [_then(candidate, later) for candidate in candidates]
+
+
+def _is_later(index: SqliteIndex, reference: str, covered: Scope) -> bool:
+    """Whether what a reference names is known, and came after the day."""
+    places = annotated.places(index, [reference]).get(reference, ())
+    passages = {
+        passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None
+    }
+    return bool(passages) and not annotated.within(index, passages, covered)
+
+
+def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
+    if candidate.until is not None:
+        from commonplace.markdown import struck
+
+        lines = candidate.text.split("\n")
+        strikes = struck.of_lines(lines)
+        told = [struck.unmarked(line, strikes.get(number, ())) for number, line in enumerate(lines, 1)]
+        return candidate._replace(text="\n".join(told))
+    said: dict[str, Any] = dict(factors.said(candidate))
+    if said.get("superseded-by") not in later:
+        return candidate
+    del said["superseded-by"]
+    return candidate._replace(annotations=json.dumps(said, ensure_ascii=False) if said else None)
+
+
+# --- the order ------------------------------------------------------------------------------------------
+
+
+def settled(ranked: Sequence[Ranked], known: Replaced) -> Successors:
+    """What replaces each struck passage, now that the scores tell what answers alike."""
+    scores = {item.candidate.id: item.score for item in ranked}
+    found = {own: list(places) for own, places in known.surely.items()}
+    for own, places in known.perhaps.items():
+        least = ANSWERS_ALIKE * scores.get(own, 0.0)
+        alike = ({one for one in ids if scores.get(one, -1.0) >= least} for ids in places)
+        found.setdefault(own, []).extend(filter(None, alike))
+    return found
+
+
+def in_order(ranked: Sequence[Ranked], successors: Successors) -> list[Ranked]:
+    """Put the best of each place that replaces a struck passage before it, where all of it stands behind.
+
+    It is lifted rather than the other lowered: whoever asks for what once stood is to find it.
+    """
+    found = list(ranked)
+    pairs = [(own, others) for own, places in successors.items() for others in places]
+    for _ in pairs:  # a circle of replacements ends as well
+        moved = [_put_before(found, own, others) for own, others in pairs]
+        if not any(moved):
+            break
+    return found
+
+
+def _put_before(found: list[Ranked], own: int, others: Collection[int]) -> bool:
+    """Move the best of some passages before another (in place), unless one is; whether it was moved."""
+    at = next((n for n, item in enumerate(found) if item.candidate.id == own), None)
+    best = next((n for n, item in enumerate(found) if item.candidate.id in others), None)
+    if at is None or best is None or best < at:
+        return False
+    found.insert(at, _lifted(found.pop(best), found[at].score))
+    return True
+
+
+def _lifted(item: Ranked, score: float) -> Ranked:
+    more = max(0.0, score - item.score)
+    parts = {**item.parts, "replaces": item.parts.get("replaces", 0.0) + more} if more else item.parts
+    return item._replace(score=item.score + more, parts=parts)

@@ -1,0 +1,154 @@
+"""Query documents: a question of several lines, each of which says how it is to be asked.
+
+    lex: deploy rollback -staging in:work
+    vec: how do we undo a release?
+    hyde: To roll back, redeploy the previous tag from the release page.
+    intent: production only
+
+A text is one if its first line that is not blank begins so, with something behind it or below. A dialogue is
+none, and never an error: where another line opens with another label, it is a text as any other; where the
+first prefix is not in lower case (Lex is a name too), so is whatever would be a mistake in a document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
+
+from commonplace.base.errors import ConfigError
+from commonplace.markdown import turns
+from commonplace.search import query
+from commonplace.search.lines import TYPED, Kind, Line, of_question
+from commonplace.search.query import Query
+
+MOST_LINES = 16  # each is a full-text query or a vector of its own
+INTENT = "intent"
+_ROW = re.compile(r"\r\n?|\n")
+_LINE = re.compile(rf"\s*({'|'.join(query.DOCUMENT)})[ \t]*[:：](.*)", re.IGNORECASE | re.ASCII | re.DOTALL)
+
+
+class Document(NamedTuple):
+    """A query document: what is searched, in order, and what is meant by it."""
+
+    lines: tuple[tuple[Kind, str], ...]
+    intent: str = ""
+
+
+def parse(text: str) -> Document | None:
+    """Read a query document, or return None for a text that is none. Raises ConfigError, naming the line."""
+    if not text.lstrip()[: len(INTENT)].lower().startswith(query.DOCUMENT):
+        return None
+    rows = [(number, row) for number, row in enumerate(_ROW.split(text), 1) if row.strip()]
+    first = _LINE.fullmatch(rows[0][1])
+    if first is None or (len(rows) == 1 and not first[2].strip()):
+        return None
+    if any(_LINE.fullmatch(row) is None and turns.speaker(row) is not None for _, row in rows):
+        return None
+    try:
+        return _document(rows)
+    except ConfigError:
+        if first[1].islower():
+            raise
+        return None
+
+
+def _document(rows: Sequence[tuple[int, str]]) -> Document:
+    lines: list[tuple[Kind, str]] = []
+    intent = ""
+    for number, row in rows:
+        found = _LINE.fullmatch(row)
+        if found is None:
+            raise _wrong(number, f"each line of a query document begins with {_prefixes()}")
+        kind, said = found[1].lower(), found[2].strip()
+        if not said:
+            raise _wrong(number, f"nothing stands behind {kind}:")
+        if kind == INTENT and intent:
+            raise _wrong(number, "a second intent:; say in one line what is meant")
+        if kind == INTENT:
+            intent = said
+        else:
+            lines.append((cast("Kind", kind), said))
+        if len(lines) > MOST_LINES:
+            raise _wrong(number, f"more than {MOST_LINES} lines to search; leave some out")
+    if not lines:
+        raise _wrong(rows[0][0], "an intent: alone finds nothing; add a line with lex:, vec: or hyde:")
+    return Document(tuple(lines), intent)
+
+
+def _prefixes() -> str:
+    *most, last = (f"{prefix}:" for prefix in query.DOCUMENT)
+    return f"{', '.join(most)} or {last}"
+
+
+def _wrong(number: int, message: str) -> ConfigError:
+    return ConfigError(f"line {number}", message)
+
+
+def read(
+    document: Document, keys: Callable[[], frozenset[str]] = frozenset
+) -> tuple[Query, tuple[Line, ...]]:
+    """Parse the lines; the question comes as a whole too, with the filters of all of them.
+
+    A line that holds nothing but filters searches nothing. `keys` as in `query.parse`.
+    """
+    parsed = [(kind, query.parse(said, keys)) for kind, said in document.lines]
+    lines = tuple(filter(None, [_searched(kind, one) for kind, one in parsed]))
+    filters = tuple(dict.fromkeys(item for _, one in parsed for item in one.filters))
+    excluded = " OR ".join(filter(None, [one.excluded for _, one in parsed if one.lists]))
+    return _whole(lines)._replace(filters=filters, excluded=excluded or None), lines
+
+
+def _searched(kind: Kind, parsed: Query) -> Line | None:
+    """A line as it is asked; None for filters alone, and for nothing."""
+    if parsed.lists or not parsed.text.strip():
+        return None
+    return Line(kind, parsed if kind == "lex" else plain(parsed.text))
+
+
+def _whole(lines: Sequence[Line]) -> Query:
+    """What all lines ask. A passage is not what somebody asked: who says I in it is not whoever asks."""
+    asked = [line.query for line in lines if line.kind != "hyde"] or [line.query for line in lines]
+    return plain("\n".join(one.text for one in asked), " ".join(one.words for one in asked))
+
+
+def read_any(
+    text: str, keys: Callable[[], frozenset[str]] = frozenset, *, as_lines: bool = False
+) -> tuple[Query, tuple[Line, ...]]:
+    """Parse a query document, or any other text, which is made of lines if it is to be one of several.
+
+    Raises ConfigError.
+    """
+    document = parse(text)
+    if document is not None:
+        return read(document, keys)
+    asked = query.parse(text, keys)
+    return asked, of_question(asked) if as_lines else ()
+
+
+def plain(text: str, words: str | None = None) -> Query:
+    """A text taken by its words: nothing in it is an operator, a demand or a filter."""
+    words = " ".join(text.split()) if words is None else words
+    return Query(text, words, tuple(query.terms(words)))
+
+
+def line(kind: Kind, text: str, weight: float = TYPED) -> Line:
+    """A line of a text that nobody typed, taken by its words."""
+    return Line(kind, plain(query.clean(text)), weight)
+
+
+def subject(text: str) -> tuple[str, str]:
+    """What a text asks, in plain words without operators and filters, and what is meant by it."""
+    document = parse(text)
+    if document is None:
+        return query.parse(text).words, ""
+    return read(document)[0].words, document.intent
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words worth showing where they stand in a hit: those asked for, and those of what is meant."""
+    document = parse(text)
+    asked, lines = read(document) if document else (query.parse(text), ())
+    each = [word for line in lines for word in line.query.marked]
+    meant = query.terms(document.intent) if document and document.intent else ()
+    return tuple(dict.fromkeys([*asked.marked, *each, *meant]))

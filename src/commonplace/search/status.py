@@ -1,0 +1,54 @@
+"""How a workspace and its index stand: what is indexed, what answers, what is to be done."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from commonplace.base.paths import closed
+from commonplace.providers import opening
+from commonplace.types import CollectionInfo, Status
+
+if TYPE_CHECKING:
+    from commonplace.base.paths import Workspace
+    from commonplace.config.settings import Settings
+    from commonplace.index.store import Store
+    from commonplace.search.question_model import QuestionModel
+    from commonplace.types import Level
+
+
+def status(workspace: Workspace, settings: Settings, store: Store, model: QuestionModel) -> Status:
+    """Describe a workspace and its index, without changing either."""
+    index = store.index
+    counts, by_collection = index.counts(), index.collections()
+    stale = store.stale()
+    collections = tuple(
+        CollectionInfo(s.name, s.root, s.globs, s.ignore, *by_collection.get(s.name, (0, 0)))
+        for s in store.sources
+    )
+    return Status(
+        workspace=os.fspath(workspace.root),
+        index=index.path,
+        level=_level(settings, store, model),
+        collections=collections,
+        stale=stale,
+        index_bytes=index.size_bytes(),
+        model=opening.choose(settings.embedding).shown,
+        warnings=(
+            *settings.warnings,
+            *store.opened.warnings,
+            *store.unread(),
+            *opening.left_alone(),
+            *model.advice(),
+            *filter(None, [closed(workspace)]),
+        ),
+        **counts,
+    )
+
+
+def _level(settings: Settings, store: Store, model: QuestionModel) -> Level:
+    """What answers a question now."""
+    if store.in_memory:
+        return 3
+    wanted = settings.embedding.provider != "none"
+    return store.vectors.level() if wanted and model.asked() is not None else 2

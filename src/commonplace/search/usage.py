@@ -1,0 +1,181 @@
+"""From the record of use to its figures; what was opened is worked out here, not when it is written."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.search.journal import patient
+from commonplace.types.reports import NoteUse, Unanswered, Usage, UsageDay
+
+if TYPE_CHECKING:
+    import apsw
+
+    from commonplace.search.journal import Journal
+    from commonplace.types import NoteInfo
+
+OPENED_S = 1800.0  # what is read so long after a question that found it was opened because of it
+MOST = 10  # notes in a list, and questions
+_DAY = "strftime('%Y-%m-%d', {}, 'unixepoch', 'localtime')"
+# Openings and the hits of the questions of the same agent before them.
+_OPENED = f"""
+SELECT q.id, h.path, h.docid, h.rank, h.end_line >= o.start_line AND h.start_line <= o.end_line
+FROM openings o JOIN questions q ON q.at BETWEEN o.at - {OPENED_S} AND o.at AND q.agent = o.agent
+JOIN hits h ON h.question = q.id AND h.path = o.path
+WHERE o.at >= :since AND q.at >= :since ORDER BY q.id, h.rank
+"""
+
+
+class _Opened(NamedTuple):
+    """The ranks of opened hits, a question each, and how many questions each note was opened for."""
+
+    ranks: Mapping[int, int]
+    notes: Mapping[str, int]
+
+
+def of(journal: Journal, notes: Sequence[tuple[NoteInfo, float]], days: int | None = None) -> Usage:
+    """Sum up a record: all of it, or the last days with today. `notes` are all, each with its time of change.
+
+    Notes never found are those of the whole record. Raises NoteUnreadable.
+    """
+    path = journal.path
+    empty = Usage(journal.records, str(path), missed=journal.missed())
+    if not path.exists():
+        return empty
+    journal.drop_old()
+    with patient(path) as database, database.reading() as connection:
+        (began,) = _row(connection, "SELECT min(at) FROM questions")
+        if began is None:
+            return empty
+        return _summed(connection, path, empty, notes, began, _start(days))
+
+
+def _summed(
+    connection: apsw.Connection,
+    path: Path,
+    empty: Usage,
+    notes: Sequence[tuple[NoteInfo, float]],
+    began: float,
+    since: float,
+) -> Usage:
+    now_at = _Places(note for note, _ in notes)
+    opened = _opened(connection, since, now_at)
+    found = _found(connection, since, now_at)
+    ever = _found(connection, 0.0, now_at) if since else found
+    answered, tokens, all_tokens = _row(
+        connection,
+        "SELECT ifnull(sum(hits > 0), 0), ifnull(sum(tokens), 0), ifnull(sum(all_tokens), 0)"
+        " FROM questions WHERE at >= ?",
+        since,
+    )
+    uses = [NoteUse(note, count, opened.notes.get(note, 0)) for note, count in found.items()]
+    return Usage(
+        empty.recording,
+        empty.store,
+        time.strftime("%Y-%m-%d", time.localtime(began)),
+        _days(connection, since),
+        answered,
+        sum(opened.ranks.values()),
+        opened.ranks,
+        _median_ms(connection, since),
+        tokens,
+        all_tokens,
+        dict(_rows(connection, "SELECT level, count(*) FROM questions WHERE at >= ? GROUP BY 1", since)),
+        tuple(sorted(uses, key=lambda use: (-use.found, -use.opened, use.path))[:MOST]),
+        tuple(sorted((u for u in uses if u.opened), key=lambda u: (-u.opened, -u.found, u.path))[:MOST]),
+        _unanswered(connection, since),
+        tuple(note for note, changed in notes if changed < began and note.path not in ever),
+        empty.missed,
+    )
+
+
+class _Places:
+    """Where the notes of hits are now: one that was moved is known by its content."""
+
+    def __init__(self, notes: Iterable[NoteInfo]) -> None:
+        """Take the notes that there are."""
+        by_docid = defaultdict(list)
+        self._paths = set()
+        for note in notes:
+            self._paths.add(note.path)
+            by_docid[note.docid].append(note.path)
+        self._moved = {docid: found[0] for docid, found in by_docid.items() if len(found) == 1}
+
+    def __call__(self, path: str, docid: str) -> str:
+        """Return where a note that stood at a path is now; of one that is gone, the path."""
+        return path if path in self._paths else self._moved.get(docid, path)
+
+
+def _days(connection: apsw.Connection, since: float) -> tuple[UsageDay, ...]:
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for day, kind, count in connection.execute(
+        f"SELECT {_DAY.format('at')}, kind, count(*) FROM questions WHERE at >= :since GROUP BY 1, 2"
+        f" UNION ALL SELECT {_DAY.format('at')}, 'get', count(*) FROM openings WHERE at >= :since GROUP BY 1",
+        {"since": since},
+    ):
+        counts[day][kind] += count
+    return tuple(UsageDay(day, of["search"], of["recall"], of["get"]) for day, of in sorted(counts.items()))
+
+
+def _found(connection: apsw.Connection, since: float, now_at: _Places) -> Mapping[str, int]:
+    """How many questions found each note."""
+    found: Counter[str] = Counter()
+    for path, docid, count in _rows(
+        connection,
+        "SELECT h.path, h.docid, count(DISTINCT q.id) FROM questions q JOIN hits h ON h.question = q.id"
+        " WHERE q.at >= ? GROUP BY 1, 2",
+        since,
+    ):
+        found[now_at(path, docid)] += count
+    return found
+
+
+def _opened(connection: apsw.Connection, since: float, now_at: _Places) -> _Opened:
+    """Which hits were opened: those whose lines were read, else the best one of the note."""
+    read: dict[tuple[int, str], int] = {}
+    best: dict[tuple[int, str], int] = {}
+    for question, path, docid, rank, overlaps in connection.execute(_OPENED, {"since": since}):
+        key = question, now_at(path, docid)
+        best.setdefault(key, rank)
+        if overlaps:
+            read.setdefault(key, rank)
+    first: dict[int, int] = {}
+    for (question, _), rank in {**best, **read}.items():
+        first[question] = min(rank, first.get(question, rank))
+    return _Opened(dict(sorted(Counter(first.values()).items())), Counter(note for _, note in best))
+
+
+def _unanswered(connection: apsw.Connection, since: float) -> tuple[Unanswered, ...]:
+    rows = _rows(
+        connection,
+        f"SELECT question, count(*), {_DAY.format('max(at)')} FROM questions WHERE at >= ? AND hits = 0"
+        f" GROUP BY question ORDER BY 2 DESC, max(at) DESC LIMIT {MOST}",
+        since,
+    )
+    return tuple(Unanswered(*row) for row in rows)
+
+
+def _median_ms(connection: apsw.Connection, since: float) -> float:
+    found = _rows(connection, "SELECT ms FROM questions WHERE at >= ? ORDER BY ms", since)
+    return float(found[len(found) // 2][0]) if found else 0.0
+
+
+def _start(days: int | None) -> float:
+    """The moment at which the first of the last days began here."""
+    from datetime import datetime, timedelta
+
+    if days is None:
+        return 0.0
+    today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+    return (today - timedelta(days=days - 1)).timestamp()
+
+
+def _rows(connection: apsw.Connection, statement: str, *values: float) -> list[Any]:
+    return connection.execute(statement, values).fetchall()
+
+
+def _row(connection: apsw.Connection, statement: str, *values: float) -> Any:  # noqa: ANN401 - as SQLite has it
+    return _rows(connection, statement, *values)[0]

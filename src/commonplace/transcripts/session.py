@@ -1,0 +1,279 @@
+"""The transcript of a session: `sessions/<id>.jsonl`, one message a line, appended and read from the end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from commonplace.base import paths, records
+from commonplace.base import tokens as estimates
+from commonplace.base.errors import ConfigError, OutsideRoots
+from commonplace.base.locks import locked
+from commonplace.base.root import Root, Unsafe
+from commonplace.transcripts import lines, ours
+from commonplace.transcripts.cleaning import cleaned
+from commonplace.types.events import Turn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import BinaryIO, Self
+
+    from commonplace.types.changes import Erased
+    from commonplace.types.store import Site, Targets
+
+Fsync = Literal["always", "turn", "never"]
+FOLDER, ENDING = "sessions", ".jsonl"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_MAX_CHARACTERS = 200
+_TURN_TOKENS = 4  # what surrounds a message on its way to a model
+_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
+
+
+class Transcript:
+    """One session's messages on disk; any number of processes may append to the same one."""
+
+    def __init__(self, workspace: paths.Workspace, session: str, fsync: Fsync) -> None:
+        """Bind to a session; nothing is opened or made until something is appended."""
+        self.session = session
+        self.path = path_of(workspace, session)
+        self._lock = paths.lock_file(workspace, "sessions")
+        self._root = workspace.files
+        self._fsync = fsync
+        self._unsynced = self._made = False
+
+    @classmethod
+    def open(cls, workspace: paths.Workspace, session: str, *, fsync: str = "turn") -> Self:
+        """Open the transcript of a session, which need not exist.
+
+        `fsync` says when what is written is forced to the disk: `always`, at each `turn` of the user and at
+        the end, or `never`. Raises ConfigError.
+        """
+        if fsync not in get_args(Fsync):
+            allowed = ", ".join(get_args(Fsync))
+            raise ConfigError("sessions.fsync", f"{fsync!r} is not allowed; it must be one of {allowed}")
+        return cls(workspace, session, cast(Fsync, fsync))
+
+    def append(self, turn: Turn) -> None:
+        """Append one message, as `extend` does."""
+        self.extend((turn,))
+
+    def extend(self, turns: Iterable[Turn]) -> None:
+        """Append messages in one write, without recalled notes, private parts and secrets.
+
+        One that does not say when it was said gets the time of now. A line that was cut off before is ended
+        first, so that it takes nothing with it. Raises NoteUnreadable, OutsideRoots.
+        """
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        clean = [cleaned(turn) for turn in turns]
+        if not clean:
+            return
+        data = b"".join(ours.line(turn if turn.at else replace(turn, at=now)) for turn in clean)
+        with locked(self._lock), self._file() as descriptor:
+            self._made |= not os.fstat(descriptor).st_size
+            _write(descriptor, data)
+        self._unsynced = self._fsync != "never"
+        if self._fsync == "always" or any(turn.role == "user" for turn in clean):
+            self.flush()
+
+    def load(self, *, last: int | None = None, max_tokens: int | None = None) -> list[Turn]:
+        """Return the messages in their order: all of them, the `last` few, the newest that fit a budget.
+
+        Lines that are cut off or hold no message are passed over. Raises NoteUnreadable.
+        """
+        found: list[Turn] = []
+        left = max_tokens
+        for turn in self._backwards() if last != 0 else ():
+            if left is not None and (left := left - tokens(turn)) < 0:
+                break
+            found.append(turn)
+            if len(found) == last:  # before the next one is read
+                break
+        return found[::-1]
+
+    def flush(self) -> None:
+        """Force to the disk what was appended, unless the policy is never to. Raises NoteUnreadable."""
+        if not self._unsynced:
+            return
+        with _translated(self.path):
+            with suppress(FileNotFoundError):  # deleted meanwhile: nothing of it is to last
+                _force(self._root, self.path)
+            if self._made:  # its name must last as well
+                self._root.sync(self.path.parent)
+        self._unsynced = self._made = False
+
+    def close(self) -> None:
+        """Force the rest to the disk; more may be appended all the same. Raises NoteUnreadable."""
+        self.flush()
+
+    def __enter__(self) -> Self:
+        """Use it as a context manager, which closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    @contextmanager
+    def _file(self) -> Iterator[int]:
+        """The file, opened anew each time: what another program put in its place is what is appended to."""
+        with _translated(self.path):
+            descriptor = self._root.descriptor(self.path, _APPEND, make=True)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
+    def _backwards(self) -> Iterator[Turn]:
+        with _translated(self.path):
+            try:
+                file = self._root.open(self.path)
+            except FileNotFoundError:
+                return
+            with file:
+                yield from _turns(file)
+
+
+def sessions(workspace: paths.Workspace) -> list[str]:
+    """Return the ids of the sessions with a transcript, that written to last first."""
+    found = []
+    with (
+        suppress(OSError), workspace.files.listed(folder(workspace)) as listed, os.scandir(listed) as entries,
+    ):  # fmt: skip
+        for entry in entries:
+            with suppress(OSError):
+                if entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
+                    found.append((-entry.stat().st_mtime_ns, entry.name.removesuffix(ENDING)))
+    return [name for _, name in sorted(found) if _PLAIN.fullmatch(name)]
+
+
+def folder(workspace: paths.Workspace) -> Path:
+    """Return the folder of transcripts, which may be missing."""
+    return workspace.root / FOLDER
+
+
+def path_of(workspace: paths.Workspace, session: str) -> Path:
+    """Return the file of a session's transcript.
+
+    An id of letters, digits, `.`, `_` and `-` is the file's name; in others what is odd becomes `-`, with a
+    hash of the whole that keeps them apart. Raises ConfigError for one that could be a path.
+    """
+    if _PLAIN.fullmatch(session):
+        return folder(workspace) / f"{session}{ENDING}"
+    if not session or len(session) > _MAX_CHARACTERS or not session.isprintable():
+        limit = f"1 to {_MAX_CHARACTERS} printable characters"
+        raise ConfigError("session", f"{paths.shown(session)!r} is no id; one has {limit}")
+    if session.startswith(".") or "/" in session or "\\" in session:
+        raise ConfigError("session", f"{session!r} is no id; it must not look like a path")
+    return folder(workspace) / f"{stem_of(session)}{ENDING}"
+
+
+def stem_of(session: str) -> str:
+    """Return the name, without its ending, that the files of a session have, for any text."""
+    if _PLAIN.fullmatch(session):
+        return session
+    digest = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    plain = _ODD.sub("-", session).strip(".-_")[:80]
+    return f"{plain or 'session'}-{digest}"
+
+
+class TranscriptStore:
+    """Forgets in transcripts; those of forgotten sessions go whole."""
+
+    def __init__(self, site: Site) -> None:
+        self._site, self._root = site, site.workspace.files
+
+    def find(self, targets: Targets) -> list[Erased]:
+        """Return the messages that hold any of it."""
+        return self._sweep(targets, change=False)
+
+    def forget(self, targets: Targets) -> list[Erased]:
+        """Remove it from messages, whose ids stay so that calls keep their answers."""
+        with locked(paths.lock_file(self._site.workspace, FOLDER)):
+            return self._sweep(targets, change=True)
+
+    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
+        from commonplace.types.changes import Erased
+
+        stems = set(map(stem_of, targets.sessions))
+        erased: list[Erased] = []
+        for path in records.listed(self._root, folder(self._site.workspace), ENDING):
+            shown = self._site.shown(path)
+            if path.stem in stems or targets.owns(shown):
+                count = len(records.lines(records.load(self._root, path)))
+                erased.append(Erased("transcripts", shown, count=count))
+                if change:
+                    records.remove(self._root, path)
+                continue
+            dirty = records.clean_lines(self._root, path, lambda raw: without(raw, targets), change=change)
+            erased += [Erased("transcripts", shown, n, n, line) for n, line in dirty]
+        return erased
+
+
+def without(raw: bytes, targets: Targets) -> bytes:
+    """Return a line without what is forgotten; the same where it holds nothing of it.
+
+    A message that mentions a person loses its whole text, and a call its arguments. A damaged line becomes an
+    empty object.
+    """
+    if not targets.matches(raw.decode("utf-8", "replace"), escaped=True):
+        return raw
+    end = raw[len(raw.rstrip(b"\r\n")) :]
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return b"{}" + end
+    return ours.encoded(targets.clean(value)) + end
+
+
+def tokens(turn: Turn) -> int:
+    """Return about how many tokens a message takes in a prompt, its tool calls included."""
+    calls = sum(estimates.about(call.name) + estimates.about(call.arguments) for call in turn.calls)
+    return _TURN_TOKENS + estimates.about(turn.text) + calls
+
+
+def _turns(file: BinaryIO) -> Iterator[Turn]:
+    for raw in lines.backwards(file):
+        if (turn := ours.turn(ours.parsed(raw))) is not None:
+            yield turn
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Append in one write; one that a full disk cuts short is told by the next, which fails."""
+    size = os.fstat(descriptor).st_size
+    if size:
+        os.lseek(descriptor, size - 1, os.SEEK_SET)
+        if os.read(descriptor, 1) != b"\n":
+            data = b"\n" + data
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _force(root: Root, path: Path) -> None:
+    descriptor = root.descriptor(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    with records.translated(path):
+        try:
+            yield
+        except Unsafe as error:
+            if error.filename == os.fspath(path):
+                raise
+            raise OutsideRoots(paths.shown(path), records.trouble(error)) from error

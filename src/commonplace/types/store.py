@@ -1,0 +1,117 @@
+"""Stores: whatever keeps words of notes, questions or conversations, and forgets them itself.
+
+Each implementation of `Store` stands beside the code that writes its files. `edit.forget.stores` lists them
+all, and `base.records.PLACES` names for every file below `.commonplace/` the store that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from commonplace.base import paths
+from commonplace.types.changes import Erased
+
+
+class Known(NamedTuple):
+    """A note that was changed: SHA-256 of its bytes before and after."""
+
+    path: str
+    before: str
+    after: str
+
+
+class Targets(Protocol):
+    """What is to be forgotten, as a store sees it; `edit.forget.targets.Targets` is the one there is."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The paths of notes that go whole."""
+
+    @property
+    def sessions(self) -> Sequence[str]:
+        """The ids of sessions that go whole."""
+
+    @property
+    def session_names(self) -> Set[str]:
+        """The same ids, with the forms that comments of notes have."""
+
+    @property
+    def only_sessions(self) -> bool:
+        """Whether nothing but sessions is to be forgotten."""
+
+    @property
+    def vectors(self) -> Sequence[str]:
+        """Keys of the cache of vectors, in hexadecimal."""
+
+    @property
+    def known(self) -> Sequence[Known]:
+        """The notes that are changed."""
+
+    def matches(self, text: str, *, escaped: bool = False) -> bool:
+        """Whether a text, or what its JSON escapes spell, holds any of it."""
+
+    def takes_whole(self, text: str) -> bool:
+        """Whether a text mentions what takes a whole statement with it, such as a person."""
+
+    def owns(self, path: str) -> bool:
+        """Whether the whole of a note goes, because of its name or because it was asked for."""
+
+    def cut(self, text: str) -> str:
+        """Return a text without the words that are cut out."""
+
+    def mask(self, text: str) -> str:
+        """Return a text with a mark in the place of all of it."""
+
+    def clean(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Return a JSON value with marks in the texts that hold any of it."""
+
+    def edit(self, path: str, data: bytes) -> bytes | None:
+        """Return the bytes of a note without it; None where no note is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The workspace whose stores forget; its index and its record of use may lie outside of it."""
+
+    workspace: paths.Workspace
+    index: Path
+    usage: Path
+
+    def shown(self, path: Path) -> str:
+        """A file as it is named to people: relative to the workspace where it lies in it."""
+        try:
+            return path.relative_to(self.workspace.root).as_posix()
+        except ValueError:
+            return paths.shown(path)
+
+    @property
+    def indexes(self) -> list[Path]:
+        """The index, and the one in the user's cache that served while nothing could be written here."""
+        return [self.index, paths.fallback_index(self.workspace.root)]
+
+
+class Store(Protocol):
+    """One kind of file with words in it. Both methods raise NoteUnreadable."""
+
+    def find(self, targets: Targets) -> list[Erased]:
+        """Return the places that hold any of it, and change nothing."""
+
+    def forget(self, targets: Targets) -> list[Erased]:
+        """Remove it; return the places that held it."""
+
+
+class Queue(Store, Protocol):
+    """A store whose entries are on their way into notes."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """Keep entries from being written into notes."""
+
+    def forget(self, targets: Targets, among: Set[str] | None = None) -> list[Erased]:
+        """Remove it; with `among` from these lines alone."""
+
+
+Make = Callable[[Site], Store]

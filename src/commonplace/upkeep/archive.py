@@ -1,0 +1,146 @@
+"""The daily notes that a rollup moved to the archive folder, until their owner confirms that they may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from posixpath import dirname
+from typing import TYPE_CHECKING
+
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
+from commonplace.changes import runs, transaction
+from commonplace.markdown import comments, names, references
+from commonplace.markdown.document import Document, decode, parse
+from commonplace.types.changes import About, Change, Run
+from commonplace.upkeep.months.planning import ARCHIVE, own_notes
+from commonplace.upkeep.schedule import due
+
+if TYPE_CHECKING:
+    from commonplace.changes.transaction import Read
+    from commonplace.memory import Memory
+
+_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The originals of a month that are still there; `changed` are those that somebody has edited since.
+
+    `digests` are the SHA-256 of the bytes of `paths`.
+    """
+
+    month: str
+    paths: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+
+
+def found(memory: Memory, month: str = "") -> list[Originals]:
+    """Return the originals of a month (YYYY-MM), or of all months, oldest first.
+
+    They are files below `archive/` that a rollup put there, by the history of changes or by the monthly note
+    that points at them. Raises ConfigError for what is no month, NoteUnreadable.
+    """
+    if month and not _MONTH.fullmatch(month):
+        raise ConfigError("month", f"{month!r} is no month; write it as 2026-01")
+    transaction.recover(memory.workspace)
+    written = _written(memory.workspace)
+    months: dict[str, dict[str, str]] = {}
+    changed: dict[str, list[str]] = {}
+    for path in sorted({*written, *_pointed_at(memory)}):
+        own = (names.date_of(path) or "")[:7]
+        if not own or (month and own != month) or (data := _data(memory, path)) is None:
+            continue
+        digest = runs.digest(data)
+        if path not in written or digest in written[path]:
+            months.setdefault(own, {})[path] = digest
+        else:
+            changed.setdefault(own, []).append(path)
+    return [
+        Originals(
+            own, tuple(months.get(own, ())), tuple(changed.get(own, ())), tuple(months.get(own, {}).values())
+        )
+        for own in sorted({*months, *changed})
+    ]
+
+
+def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
+    """What rollups wrote below the archive folder, by path: SHA-256 of the bytes."""
+    written: dict[str, set[str]] = {}
+    for run in runs.listed(workspace):
+        for file in run.files if run.about.kind == "rollup" and not run.undone else ():
+            if file.path.startswith(f"{ARCHIVE}/") and not file.before:
+                written.setdefault(file.path, set()).add(file.after)
+    return written
+
+
+def _pointed_at(memory: Memory) -> set[str]:
+    """The files below the archive folder that monthly notes name as their sources."""
+    pointed: set[str] = set()
+    for path in own_notes(memory):
+        name = path.removeprefix(f"{paths.MEMORY_FOLDER}/").removesuffix(".md")
+        data = _data(memory, path) if _MONTH.fullmatch(name) else None
+        for said in parse(decode(data), path).annotations.values() if data else ():
+            told = (references.parse_reference(reference).path for reference in comments.sources(said))
+            pointed |= {place for place in told if place.startswith(f"{ARCHIVE}/{name[:4]}/")}
+    return pointed
+
+
+def _data(memory: Memory, path: str) -> bytes | None:
+    with suppress(NoteUnreadable):
+        return transaction.read(memory.workspace, path)
+    return None
+
+
+def confirm(memory: Memory, originals: Originals, *, now: datetime | None = None) -> Run | None:
+    """Delete the originals of a month, and drop what refers to them; None where there is nothing.
+
+    What stands in the monthly note keeps its day. The run can be undone as any other. Raises Running,
+    PreviewOutdated where one of them was edited meanwhile, FileChanged, NoteUnreadable, with nothing changed.
+    """
+    now = now or datetime.now().astimezone()
+    gone = originals.paths
+
+    def compose(read: Read) -> Sequence[Change]:
+        other = [
+            path
+            for path, digest in zip(gone, originals.digests, strict=True)
+            if runs.digest(read(path)) != digest
+        ]
+        if other:
+            raise PreviewOutdated(other)
+        changes = [change for path in own_notes(memory) for change in _without(path, gone, read)]
+        return [*changes, *(Change(path, read(path), None) for path in gone)]
+
+    about = About("rollup", f"rollup {originals.month} confirmed", "the originals of a month are deleted")
+    with due.held(memory.workspace):
+        run = transaction.rewrite(memory.workspace, compose, about, now=now, settings=memory.settings.history)
+    _leave(memory.workspace, gone)
+    return run
+
+
+def _without(path: str, gone: Sequence[str], read: Read) -> list[Change]:
+    """How a note changes that refers to what is deleted."""
+    before = read(path) or b""
+    with suppress(NoteUnreadable):
+        text = Document.read(before, path).checked().text
+        after = text
+        for original in gone:
+            if original.rpartition("/")[2] in after:
+                after = references.shifted(after, {original: lambda _: None})
+        if after != text:
+            return [Change(path, before, Document.read(before).with_text(after).data)]
+    return []
+
+
+def _leave(workspace: paths.Workspace, gone: Sequence[str]) -> None:
+    """Remove the folders that hold nothing any more."""
+    for folder in sorted({dirname(path) for path in gone}, key=len, reverse=True):
+        while folder:
+            with suppress(OSError):
+                workspace.files.rmdir(folder)
+            folder = dirname(folder)

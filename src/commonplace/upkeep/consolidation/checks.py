@@ -1,0 +1,431 @@
+"""Which operations of a plan may be carried out, and why the others may not: pure, over a model's verdicts.
+
+What is true in every language is checked here. Whether a source says a statement is a verdict of `verify`;
+where that is missing, only a sentence of the source itself gets in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import cache
+
+from commonplace.language import lexicon, rules
+from commonplace.redaction.redact import MARK, redact, strip_private
+from commonplace.upkeep import prose
+from commonplace.upkeep.consolidation import grounding, plan
+from commonplace.upkeep.consolidation.grounding import Said
+from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.plan import Operation
+from commonplace.upkeep.consolidation.sources import Source
+from commonplace.upkeep.consolidation.verify import Question, Verdict
+
+LONGEST = 300  # characters of an entry
+SHARE = 4  # one of so many earlier entries may be touched
+SHORT = 4.0  # words from which on a line is taken to say by itself what it is about
+PLANTED = "is said by an agent alone that read what strangers write, on one day"
+_ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
+_LEAD = re.compile(
+    r"(?:#{1,6}(?:\s|$)|[-*+](?:\s|$)|\d{1,9}[.)](?:\s|$)|>|\||\[[ xX]\]|```|~~~|(?:[-*_=]\s*){3,}$"
+    r"|\d\d:\d\d \S)"
+)
+_MARKS = ("**", "__", "`", "](", "![", "[[", "<", ">", "|", "~~", "http:", "https:", "www.", "@", "\\", "$$")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """An operation that is not carried out, and why."""
+
+    operation: Operation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """An operation that is carried out, and what its labels stand for.
+
+    `text` and `section` are as they are to be written; `until` is the last day that matters, if there is one.
+    """
+
+    operation: Operation
+    sources: tuple[Source, ...] = ()
+    targets: tuple[Entry, ...] = ()
+    section: str = ""
+    text: str = ""
+    until: str = ""
+
+
+@dataclass(slots=True)
+class Checked:
+    """The outcome of all checks, in the order of the plan; `questions` are what a model has to verify."""
+
+    accepted: list[Accepted] = field(default_factory=list)
+    rejected: list[Rejection] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What operations are checked against: the entries, the sources by label, and what the archive holds.
+
+    `verdicts` are the model's; None before it was asked, where each is taken for a yes.
+    """
+
+    page: Page
+    targets: Mapping[str, Entry]
+    sources: Mapping[str, Source]
+    archived: Sequence[Entry]
+    today: date
+    language: prose.Language
+    verdicts: Mapping[Question, Verdict] | None = None
+
+
+class _Refused(Exception):
+    pass
+
+
+def check(operations: Sequence[Operation], ground: Ground) -> Checked:
+    """Check operations against what stands there now, the best supported first: a limit keeps them."""
+    done = Checked()
+    touched: set[int] = set()
+    left = len(ground.page.labelled) // plan_share(ground)
+    standing = list(ground.page.labelled)
+
+    def worth(operation: Operation) -> tuple[int, str]:
+        known = [ground.sources[label] for label in operation.sources if label in ground.sources]
+        return len(known), max((source.day.isoformat() for source in known), default="")
+
+    touching = sorted((o for o in operations if o.op in plan.TOUCHING), key=worth, reverse=True)
+    rest = [o for o in operations if o.op not in (*plan.TOUCHING, "keep")]
+    for number, operation in enumerate([*touching, *rest]):
+        try:
+            if number >= plan.MOST_OPERATIONS:
+                raise _Refused("is beyond the most operations of a plan")
+            item = _checked(operation, ground, touched, standing, done.questions)
+            if operation.op != "conflict" and len(item.targets) > left:
+                raise _Refused("touches more than a quarter of the entries")
+        except _Refused as refused:
+            done.rejected.append(Rejection(operation, str(refused)))
+            continue
+        done.accepted.append(item)
+        if operation.op == "conflict":
+            continue
+        left -= len(item.targets)
+        touched |= {target.statement.first for target in item.targets}
+        standing = [e for e in standing if not (e.label and e.statement.first in touched)]
+        first = next(iter(item.targets), None) or next(iter(item.sources), None)
+        standing += [Entry("", first.statement, item.text, item.section)] if first and item.text else []
+    return done
+
+
+def plan_share(ground: Ground) -> int:
+    """One of how many entries may be touched; all may be asked about."""
+    return SHARE if ground.verdicts is not None else 1
+
+
+def _checked(  # noqa: C901 - one list of what an operation must be, in its order
+    operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], asked: list[Question]
+) -> Accepted:
+    """Carry an operation through all checks; raise the reason of the first that it does not pass."""
+    for label in operation.sources:
+        if label not in ground.sources:
+            raise _Refused(f"no such source: {label[:80]}")
+    for label in operation.targets:
+        if label not in ground.targets:
+            raise _Refused(f"no such entry: {label[:80]}")
+        entry = ground.targets[label]
+        if operation.op != "conflict" and not entry.may_be_touched:
+            raise _Refused(f"{label} {entry.kept}")
+        if entry.statement.first in touched:
+            raise _Refused(f"{label} is touched already")
+    sources = tuple(ground.sources[label] for label in operation.sources)
+    targets = tuple(ground.targets[label] for label in operation.targets)
+    item = Accepted(operation, sources, targets, targets[0].section if targets else "", operation.text)
+    if operation.op != "merge" and not sources and not _needs_none(item, ground):
+        raise _Refused("names no source")
+    if operation.op == "add":
+        item = _in_section(item, ground)
+    elif operation.op == "merge":
+        if len(targets) < 2:
+            raise _Refused("merges fewer than two entries")
+    elif len(targets) != 1:
+        raise _Refused({"supersede": "replaces exactly one entry", "expire": "ends exactly one entry"}.get(
+            operation.op, "names exactly one entry"))  # fmt: skip
+    if operation.op in ("expire", "conflict"):
+        return _about_an_entry(item, ground, asked)
+    if operation.op == "supersede":
+        _replaces(item)
+    return _stated(item, ground, standing, asked)
+
+
+def _needs_none(item: Accepted, ground: Ground) -> bool:
+    """Whether an entry ends by itself: the last day that it names has passed."""
+    return (
+        item.operation.op == "expire"
+        and len(item.targets) == 1
+        and plan.is_over(item.targets[0], ground.today)
+    )
+
+
+def _in_section(item: Accepted, ground: Ground) -> Accepted:
+    if item.targets:
+        raise _Refused("adds and names entries")
+    named = item.operation.section or plan.FACTS[ground.language]
+    there = {title.casefold(): title for title in ground.page.sections}
+    allowed = {title.casefold(): title for titles in plan.SECTIONS.values() for title in titles}
+    title = there.get(named.casefold(), "")
+    if title and title in ground.page.pinned:
+        raise _Refused(f"section {title[:60]} is pinned")
+    section = ground.page.sections[title] if title else allowed.get(named.casefold(), "")
+    if not section:
+        raise _Refused(f"no such section: {named[:60]}")
+    return replace(item, section=section)
+
+
+def _replaces(item: Accepted) -> None:
+    (target,) = item.targets
+    if max(source.day for source in item.sources).isoformat() < target.since:
+        raise _Refused("is older than what it replaces")
+    if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
+        raise _Refused("says what it replaces")
+    if not _shares_subject([item.text, *(source.text for source in item.sources)], target.text, 1 / 3):
+        raise _Refused("is about something else than what it replaces")
+
+
+def _shares_subject(texts: Iterable[str], entry: str, share: float) -> bool:
+    """Whether texts name what an entry begins with, and enough of what else it says beside its values."""
+    said = frozenset().union(*map(grounding.keys, texts))
+    about = grounding.keys(entry) - grounding.measured(entry) - _turns()
+    return grounding.subject(entry) in said and len(about & said) >= share * len(about)
+
+
+@cache
+def _turns() -> frozenset[str]:
+    return frozenset(group for name in rules.LANGUAGES for group in rules.load(name)["turns"])
+
+
+def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Accepted:
+    """The end of an entry, or what speaks against it: a source says so, and of just that."""
+    if _needs_none(item, ground):
+        return item
+    (target,) = item.targets
+    ends = item.operation.op == "expire"
+
+    def speaks(source: Source) -> bool:
+        return _shares_subject([source.text, *source.headings], target.text, 1 / 2)
+
+    saying = [source for source in ground.sources.values() if speaks(source)]
+    if not any(source in saying for source in item.sources):
+        raise _Refused("no source speaks of it")
+    if ends and all(source.exposed for source in saying) and not _are_two(saying):
+        raise _Refused(PLANTED)
+    said = tuple(source.said for source in item.sources)
+    question = Question(target.text, said, target.text, "ended" if ends else "conflict")
+    verdict = _verdict(question, ground, asked)
+    if verdict is None or not verdict.says:
+        lacking = " (not verified)" if verdict is None else ""
+        raise _Refused(
+            f"no source says that it is over{lacking}" if ends else f"does not contradict it{lacking}"
+        )
+    return replace(item, text="")
+
+
+def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdict | None:
+    """What the model says; before it was asked, a yes that notes the question."""
+    if ground.verdicts is not None:
+        return ground.verdicts.get(question)
+    asked.append(question)
+    return Verdict(True)
+
+
+# --- what is to stand ---------------------------------------------------------------------------------------
+
+
+def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
+    """A text that may stand in MEMORY.md, completed where it leans on its note."""
+    operation = item.operation
+    said = tuple(source.said for source in item.sources)
+    if operation.op == "merge":
+        said += tuple(Said(target.text, None, (target.section,)) for target in item.targets)
+        _check_kept(item, ground, asked)
+    else:
+        item = replace(item, text=grounding.resolved(item.text, said))
+    if fault := faults(item.text, said):
+        raise _Refused(fault)
+    if reason := grounding.missing(item.text, said):
+        raise _Refused(f"not supported: {reason}")
+    _check_witnessed(item, ground)
+    _check_new(item, ground, standing)
+    # An entry that is said twice says itself, whoever proposes to join the two.
+    literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in item.targets}
+    texts = [item.text]
+    if operation.op != "merge" and literal and (heading := _heading(item)):
+        texts.append(f"{heading}{'：' if re.search(lexicon.CJK_RUN, heading) else ': '}{item.text}")
+    replaced = item.targets[0].text if operation.op == "supersede" else ""
+    reasons = []
+    for text in texts:
+        question = Question(text, said, replaced, "replaced" if replaced else "")
+        verdict = _verdict(question, ground, asked)
+        reason = _refusal(verdict, text, item, said, literal=literal, completed=text != item.text)
+        if not reason:
+            day = max((source.day for source in item.sources), default=None)
+            lasts = day is None or (verdict is not None and not verdict.ends)
+            until = "" if lasts or day is None else grounding.last_day(text, day)
+            accepted = replace(item, text=text, until=until)
+            if ground.verdicts is not None:
+                return accepted
+        reasons.append(reason)
+    if all(reasons):
+        raise _Refused(reasons[-1])
+    return accepted
+
+
+def _refusal(
+    verdict: Verdict | None,
+    text: str,
+    item: Accepted,
+    said: Sequence[Said],
+    *,
+    literal: bool,
+    completed: bool,
+) -> str:
+    """Why a text does not get in by its verdict; without one a sentence of the source does."""
+    if len(text) > LONGEST:
+        return f"longer than {LONGEST} characters"
+    if verdict is None:
+        if not literal or item.operation.op == "supersede":
+            return "was not verified"
+        alone = item.operation.op == "merge" or any(grounding.stands_first(item.text, one) for one in said)
+        short = _heading(item) and not completed
+        return "" if alone and not short else "does not stand alone"
+    if not verdict.says:
+        return "not supported: the model that verified it does not find it in the source"
+    if not verdict.alone:
+        return "does not say by itself who or what it is about; name it in the sentence, or leave it out"
+    own = item.operation.targets
+    if verdict.repeats and verdict.repeats not in own and item.operation.op == "add":
+        return f"is said already by {verdict.repeats[:20]}, in other words"
+    return ""
+
+
+def _heading(item: Accepted) -> str:
+    """The nearest heading, where a line of few words shares none with it: the line may lean on it."""
+    for source in item.sources[:1]:
+        if source.headings and grounding.weight(item.text) < SHORT:
+            heading = source.headings[-1].rstrip(":： ")
+            if grounding.keys(heading).isdisjoint(grounding.keys(item.text)) and not faults(
+                heading, [source.said]
+            ):
+                return heading
+    return ""
+
+
+def _check_kept(item: Accepted, ground: Ground, asked: list[Question]) -> None:
+    """Refuse a merge that loses what its entries say: their values by themselves, the rest by a verdict."""
+    text = item.text
+    for target in item.targets:
+        if lost := sorted(grounding.values(target.text) - grounding.values(text) - grounding.keys(text)):
+            raise _Refused(f"loses what {target.label} says: {' '.join(lost[:3])}")
+        if grounding.keys(target.text) <= grounding.keys(text):
+            continue
+        one_script = bool(lexicon.cjk_share(text) >= 0.3) == bool(lexicon.cjk_share(target.text) >= 0.3)
+        if one_script and grounding.subject(target.text) not in grounding.keys(text):
+            raise _Refused(f"loses what {target.label} says: {grounding.subject(target.text)}")
+        verdict = _verdict(Question(target.text, (Said(text, None),)), ground, asked)
+        if verdict is None or not verdict.says:
+            raise _Refused(f"loses what {target.label} says")
+
+
+def _check_witnessed(item: Accepted, ground: Ground) -> None:
+    """Refuse what strangers may have planted with an agent, until somebody else or a second day says it.
+
+    No words tell it from a fact; the owner, a session that read no stranger's words, or a second day does.
+    """
+    if not any(source.exposed for source in item.sources):
+        return
+    others = [source.said for source in ground.sources.values() if not source.exposed]
+    others += [Said(t.text, ground.today) for t in item.targets if item.operation.op == "merge"]
+    if others and not grounding.missing(item.text, others, share=1):
+        return
+    exposed = [source for source in ground.sources.values() if source.exposed]
+    if not _are_two([s for s in exposed if not grounding.missing(item.text, [*others, s.said], share=1)]):
+        raise _Refused(PLANTED)
+
+
+def _are_two(exposed: Sequence[Source]) -> bool:
+    """Whether what strangers may have planted is of two days, and of two sessions where they have names."""
+    said = {(one.day, one.statement.said.get("session", "")) for one in exposed}
+    return any(day < later and (not name or name != other) for day, name in said for later, other in said)
+
+
+def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> None:
+    """Refuse what an entry, another operation, or what was struck or archived says already."""
+    text, op = item.text, item.operation.op
+    own = {target.statement.first for target in item.targets}
+    others = [e for e in standing if not (e.label and e.statement.first in own)]
+    for entry in others:
+        if grounding.says(entry.text, text):
+            raise _Refused(
+                f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
+            )
+    newest = max((source.day.isoformat() for source in item.sources), default="")
+
+    def is_gone(entry: Entry) -> bool:
+        # People change their mind twice: what was struck holds again by a source of a later day.
+        until = entry.statement.said.get("until", "") if entry.statement.struck else ""
+        return not "" < until < newest and grounding.says(entry.text, text)
+
+    struck = (e for e in ground.page.entries if e.statement.struck and e.statement.first not in own)
+    if any(map(is_gone, struck)):
+        raise _Refused("was struck in MEMORY.md")
+    if any(map(is_gone, ground.archived)):
+        raise _Refused("stands in the archive")
+    if op != "add":
+        return
+    # The same words with another number or day: one of the two would be wrong.
+    for entry in others:
+        mine, theirs = grounding.measured(text), grounding.measured(entry.text)
+        if (
+            entry.label
+            and mine
+            and theirs
+            and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs
+        ):
+            raise _Refused(
+                f"contradicts {entry.label}, which {entry.kept}"
+                if entry.kept
+                else f"takes the place of {entry.label}: supersede it"
+            )
+
+
+# --- the words ----------------------------------------------------------------------------------------------
+
+
+def faults(text: str, said: Sequence[Said]) -> str:
+    """Why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
+    if not text or len(text) > LONGEST:
+        return f"longer than {LONGEST} characters" if text else "says nothing"
+    if len(text.splitlines()) > 1:
+        return "has more than one line"
+    if "<!" in text or "-->" in text:
+        return "holds a comment"
+    if _LEAD.match(text):
+        return "begins as Markdown does"
+    known = [one.text for one in said] + [heading for one in said for heading in one.headings]
+    if mark := next((m for m in _MARKS if m in text and not any(m in other for other in known)), ""):
+        return f"holds {mark}, which no source has"
+    if "~~" in text or redact(text)[0] != text or strip_private(text) != text or MARK in text:
+        return "holds what must not be kept"
+    if any(pattern.search(text) for pattern in _instructions()):
+        return "speaks to a model"
+    if text.endswith(("?", "？")) or any(one.asks for one in grounding.read(_ADDRESS.sub("", text))):
+        return "asks"
+    return ""
+
+
+@cache
+def _instructions() -> tuple[re.Pattern[str], ...]:
+    tables = (rules.load(name)["instructions"]["patterns"] for name in rules.LANGUAGES)
+    return tuple(re.compile(pattern, re.IGNORECASE) for patterns in tables for pattern in patterns)

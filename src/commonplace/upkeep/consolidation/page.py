@@ -1,0 +1,208 @@
+"""The entries of MEMORY.md as they stand, with labels that a plan names them by."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.markdown import statements, structure
+from commonplace.markdown.document import parse
+from commonplace.redaction.redact import MARK, private_parts
+from commonplace.types import Note
+from commonplace.types.notes import Statement
+
+_CONFLICT = re.compile(r"(?:<{7}|\|{7}|>{7})(?: |$)")  # the lines that git sets around the two sides
+_UNDECODED = re.compile("[\ud800-\udfff]")  # a byte that is no text, as `Document` keeps it
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry: its label (M1, M2 …; none for what is struck or none), its words on one line, its section.
+
+    Text and section are legible: what was no character in the file is U+FFFD in them.
+
+    `fixed` says why nothing generated may move it ("is partly hidden"), empty where it may; `leads` that
+    entries, code or tables which are not struck belong to it; `nested` that it belongs to the entry above.
+    """
+
+    label: str
+    statement: Statement
+    text: str
+    section: str
+    pinned: bool = False
+    fixed: str = ""
+    leads: bool = False
+    nested: bool = False
+
+    @property
+    def generated(self) -> bool:
+        """Whether it was written by code and rests on sources."""
+        return "from" in self.statement.said
+
+    @property
+    def since(self) -> str:
+        """The day it holds from, empty where it does not say."""
+        return self.statement.said.get("since", "")
+
+    @property
+    def kept(self) -> str:
+        """Why no plan may merge, replace or end it; empty where it may."""
+        if self.pinned:
+            return "is pinned"
+        return self.fixed or ("has entries of its own below it" if self.leads else "")
+
+    @property
+    def may_be_touched(self) -> bool:
+        """Whether a plan may merge, replace or end it."""
+        return bool(self.label) and not self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A file of entries: its sections by their plain titles, as the file writes them, and what is pinned."""
+
+    entries: tuple[Entry, ...]
+    sections: Mapping[str, str]
+    pinned: frozenset[str] = frozenset()
+
+    @property
+    def labelled(self) -> list[Entry]:
+        """The entries that a plan may name."""
+        return [entry for entry in self.entries if entry.label]
+
+
+def read(text: str, path: str) -> Page:
+    """Take a file apart; `text` as `Document` gives it."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    note = parse(plain, path)
+    raw = plain.split("\n")
+    found: list[Entry] = []
+    odd = not plain.isascii() and _UNDECODED.search(plain) is not None
+    private = "<private" in plain.lower() or "</private" in plain.lower()
+    redacted = [0, *accumulate(MARK in line for line in note.lines)]  # how many lines up to each are
+    end = number = 0
+    told = statements.read(note)
+    for at, statement in enumerate(told):
+        nested = statement.first <= end
+        end = max(end, statement.end)
+        listed = bool(statement.item.strip()) or len(statement.headings) > 1
+        label = ""
+        if listed and not statement.struck and not nested:
+            number += 1
+            label = f"M{number}"
+        below = statement.end > statement.last
+        leads = below and _leads(statement, list(statements.under(told, at)), raw)
+        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
+        hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
+        fixed = _fixed(own, hidden=hidden) if own or hidden else ""
+        found.append(_entry(label, statement, fixed, leads=leads, nested=nested))
+    return Page(tuple(found), *_sections(note, raw))
+
+
+def _leads(statement: Statement, under: Sequence[Statement], raw: Sequence[str]) -> bool:
+    """Whether a line below a statement's own belongs to it, but for what is struck."""
+    struck = {n for one in under if one.struck for n in range(one.first, one.last + 1)}
+    return any(raw[n - 1].strip() for n in range(statement.last + 1, statement.end + 1) if n not in struck)
+
+
+def _fixed(own: str, *, hidden: bool) -> str:
+    """Why nothing generated may move a statement with such lines of its own; empty where it may."""
+    if hidden or "<private" in own.lower() or "</private" in own.lower():
+        return "is partly hidden"
+    return "holds bytes that are no text" if _UNDECODED.search(own) else ""
+
+
+def _entry(label: str, statement: Statement, fixed: str, *, leads: bool, nested: bool) -> Entry:
+    return Entry(
+        label,
+        statement,
+        _legible(" ".join(statement.text.split())),
+        _legible(statement.headings[-1]) if statement.headings else "",
+        statements.is_pinned(statement.said),
+        fixed,
+        leads,
+        nested,
+    )
+
+
+def _legible(text: str) -> str:
+    return text if text.isascii() else _UNDECODED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset[str]]:
+    """Titles below the first level as a plan and as the file names them, and those that are pinned."""
+    found: dict[str, str] = {}
+    pinned = set()
+    for heading in note.headings:
+        written = structure.atx(raw[heading.line - 1])
+        title = written[1] if written else raw[heading.line - 1].strip()
+        plain = _legible(heading.text)
+        if heading.level < 2 or MARK in plain or plain in found:
+            continue
+        if raw[heading.line - 1][:1] == " ":  # not a heading to who inserts entries
+            continue
+        found[plain] = title
+        if any("pinned" in note.annotations.get(n, {}) for n in (heading.line, heading.line + 1)):
+            pinned.add(plain)
+    if "pinned" in note.metadata:
+        pinned |= found.keys()
+    return found, frozenset(pinned)
+
+
+# --- whether it may be rewritten ----------------------------------------------------------------------------
+
+
+def check_whole(text: str, path: str) -> None:
+    """Refuse a file with a private part or a fence that is never closed, or a conflict: NoteUnreadable."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    if line := _conflict(plain, path):
+        raise NoteUnreadable(path, f"has conflict markers (line {line}); resolve them first")
+    if line := _open_private(plain):
+        raise NoteUnreadable(path, f"`<private>` of line {line} is never closed; close it first")
+    if line := _open_fence(plain, path):
+        raise NoteUnreadable(path, f"the code fence of line {line} is never closed; close it first")
+
+
+def _conflict(text: str, path: str) -> int:
+    """The first line outside a fence that marks a conflict of two versions; 0 without one."""
+    if not any(mark in text for mark in ("<<<<<<<", "|||||||", ">>>>>>>")):
+        return 0
+    marks = [number for number, line in enumerate(text.split("\n"), 1) if _CONFLICT.match(line)]
+    fences = parse(text, path).fences if marks else ()
+    return next((n for n in marks if not any(first <= n <= last for first, last in fences)), 0)
+
+
+def _open_private(text: str) -> int:
+    """The line of a private part that reaches whatever is put behind the text; 0 without one."""
+    last = next((start for start, end, _ in private_parts(f"{text} ") if end > len(text)), -1)
+    return text.count("\n", 0, last) + 1 if last >= 0 else 0
+
+
+def _open_fence(text: str, path: str) -> int:
+    """The line of a fence that reaches whatever is put behind the text; 0 without one."""
+    if "```" not in text and "~~~" not in text:
+        return 0
+    note = parse(text, path)
+    return structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0)
+
+
+def find_again(then: Page, now: Page) -> dict[str, Entry]:
+    """Return the entries that labels meant when the plan was asked for, as they stand now: by their words."""
+    if then is now:
+        return {entry.label: entry for entry in now.labelled}
+    found: dict[str, Entry] = {}
+    same: dict[tuple[str, str], list[Entry]] = {}
+    for other in now.labelled:
+        same.setdefault((other.text, other.section), []).append(other)
+    for entry in then.labelled:
+        others = same.get((entry.text, entry.section), [])
+        at = bisect_left(others, entry.statement.first, key=lambda other: other.statement.first)
+        if near := others[max(0, at - 1) : at + 1]:
+            nearest = min(near, key=lambda other: abs(other.statement.first - entry.statement.first))
+            found[entry.label] = nearest
+            others.remove(nearest)
+    return found

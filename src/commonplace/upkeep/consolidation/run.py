@@ -1,0 +1,372 @@
+"""One consolidation: planned, checked, verified and composed under the lock, written as one run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes import transaction
+from commonplace.markdown.document import Document
+from commonplace.types.changes import About, Change, Run
+from commonplace.upkeep.consolidation import checks, compose, plan, sources, verify
+from commonplace.upkeep.consolidation import page as pages
+from commonplace.upkeep.consolidation.checks import Accepted, Checked, Ground, Rejection
+from commonplace.upkeep.consolidation.page import Entry, Page
+from commonplace.upkeep.consolidation.plan import Operation
+from commonplace.upkeep.consolidation.sources import Orphan, Source
+from commonplace.upkeep.schedule import due
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.providers.llm.base import Llm
+
+MOST_REPAIRED = 40  # refused operations that a model is asked about once more
+UNCHANGED = "nothing has changed since the last consolidation"
+_DONE = {"add": "added", "merge": "merged", "supersede": "superseded", "expire": "ended"}
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement of the notes and an entry that cannot both hold, which the plan leaves as they are."""
+
+    source: Source
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What a consolidation came to.
+
+    `run` is the record of what was written, None where nothing was; `diff` shows what was or would be.
+    `proposals` are what may be done without a model, for review. `archived` are the texts moved out of
+    MEMORY.md, `orphans` generated entries whose sources are gone. There are `candidates` sources, `left_out`
+    of them not shown to the model. `unchanged` says that the model was not asked, as nothing is new to it.
+    `digest` tells what was or would be written from everything else.
+    """
+
+    run: Run | None = None
+    diff: str = ""
+    accepted: tuple[Accepted, ...] = ()
+    rejected: tuple[Rejection, ...] = ()
+    proposals: tuple[Operation, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    archived: tuple[str, ...] = ()
+    orphans: tuple[Orphan, ...] = ()
+    candidates: int = 0
+    left_out: int = 0
+    unchanged: bool = False
+    warnings: tuple[str, ...] = ()
+    digest: str = ""
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """What came of composing the files."""
+
+    changes: list[Change] = field(default_factory=list)
+    checked: Checked = field(default_factory=Checked)
+    archived: list[str] = field(default_factory=list)
+    orphans: list[Orphan] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """A plan with what it was made from: labels mean what they meant then."""
+
+    operations: list[Operation]
+    text: str
+    page: Page
+    sources: Sequence[Source]
+    verdicts: dict[verify.Question, verify.Verdict] = field(default_factory=dict)
+    by_model: bool = False
+    failed: bool = False  # the model was asked in vain
+    unchanged: bool = False
+    inputs: str = ""  # what the model was asked, in short; empty where that may be asked again
+    left_out: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def consolidate(
+    memory: Memory,
+    llm: Llm | None,
+    *,
+    days: int | None = None,
+    now: datetime | None = None,
+    dry_run: bool = False,
+    accept: bool = False,
+    preview: Consolidation | None = None,
+) -> Consolidation:
+    """Refine the notes of the last `days` into MEMORY.md, by the plan of a model if there is one.
+
+    Without one, or where it fails, what can be proposed is shown, and written with `accept` alone. A dry
+    run writes nothing, not even a lock. Raises `due.Running` where another process consolidates,
+    NoteUnreadable, OutsideRoots, PreviewOutdated where a `preview` showed something else.
+    """
+    now = now or datetime.now().astimezone()
+    days = memory.settings.consolidate.days if days is None else days
+    with ExitStack() as stack:
+        seen = "" if dry_run else stack.enter_context(due.held(memory.workspace))
+        planned = _plan(memory, llm, days, now, again=dry_run)
+        outcome = _Outcome()
+
+        def composed(read: transaction.Read) -> Sequence[Change]:
+            outcome.warnings.clear()  # what was composed may be composed anew
+            _compose(memory, planned, now.date(), read, outcome)
+            return outcome.changes
+
+        run = None
+        if dry_run or not (planned.by_model or accept):
+            composed(_reader(memory))
+        else:
+            why = (
+                "planned by a language model"
+                if planned.by_model
+                else "proposed without a language model, and accepted"
+            )
+            about = About(
+                "consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT
+            )
+            shown = preview.digest if preview else ""
+            run = transaction.rewrite(
+                memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
+            )
+            if run is not None:
+                try:
+                    memory.sync(embed=False)
+                except CommonplaceError as error:
+                    outcome.warnings.append(f"the index is not up to date ({error})")
+        result = _result(planned, run, outcome)
+        if dry_run:
+            return result
+        try:
+            due.note_run(
+                memory, now, _summary(result), seen=seen, failed=planned.failed, inputs=planned.inputs
+            )
+        except (CommonplaceError, OSError) as error:
+            # What is done is done.
+            warning = f"what this came to was not written down ({error})"
+            return replace(result, warnings=(*result.warnings, warning))
+        return result
+
+
+def estimate(memory: Memory, *, days: int | None = None, now: datetime | None = None) -> plan.Question:
+    """Put together what a model would be asked, and ask nothing. Raises NoteUnreadable, OutsideRoots."""
+    now = now or datetime.now().astimezone()
+    days = memory.settings.consolidate.days if days is None else days
+    page = _page(memory)[1]
+    found = sources.read(memory, days, now)
+    return plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
+
+
+def span(last: date, days: int) -> str:
+    """The days of a consolidation in short: 2026-02-07..13."""
+    first = last - timedelta(days - 1)
+    if first == last:
+        return last.isoformat()
+    shared = (
+        8 if (first.year, first.month) == (last.year, last.month) else 5 if first.year == last.year else 0
+    )
+    return f"{first.isoformat()}..{last.isoformat()[shared:]}"
+
+
+def _reader(memory: Memory) -> transaction.Read:
+    return lambda path: transaction.read(memory.workspace, path)
+
+
+def _page(memory: Memory) -> tuple[str, Page]:
+    """Long-term memory and its entries, if it and its archive may be rewritten. Raises NoteUnreadable."""
+    _text(memory, compose.ARCHIVE, _reader(memory))
+    path = _path(memory)
+    text = _text(memory, path, _reader(memory))[1]
+    return text, pages.read(text, path)
+
+
+def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | None, str]:
+    """The bytes of a file, None for none, and its text, which may be rewritten. Raises NoteUnreadable."""
+    data = read(path)
+    text = Document.read(data or b"", str(memory.workspace.root / path)).checked().text
+    pages.check_whole(text, path)
+    return data, text
+
+
+def _path(memory: Memory) -> str:
+    return memory.workspace.memory_file.relative_to(memory.workspace.root).as_posix()
+
+
+# --- the plan -----------------------------------------------------------------------------------------------
+
+
+def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: bool) -> _Plan:
+    """Let the model plan and verify, or put together what can be proposed without one."""
+    text, page = _page(memory)
+    found = sources.read(memory, days, now)
+    planned = _Plan([], text, page, found)
+    if llm is not None and found:
+        question = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
+        planned.left_out = question.left_out
+        inputs = _digest(question, now)
+        known = due.record(memory.workspace)
+        if not again and known is not None and known.inputs == inputs:
+            planned.inputs, planned.by_model, planned.unchanged = inputs, True, True
+        else:
+            try:
+                _ask(memory, llm, question, planned, now.date())
+                planned.inputs = "" if planned.warnings else inputs
+            except CommonplaceError as error:
+                planned.failed = True
+                planned.warnings.append(f"no language model planned this ({error})")
+    if planned.by_model:
+        return planned
+    planned.operations = plan.proposals(page, now.date())
+    if beyond := plan.uncompared(page):
+        told = f"the last {beyond:,} entries of {_path(memory)} were not compared with the others"
+        planned.warnings.append(f"{told}: it is too long; shorten it by hand")
+    # Nothing to ask about is no failure: the sources are still looked after.
+    planned.by_model = llm is not None and not found and not planned.operations
+    return planned
+
+
+def _digest(question: plan.Question, now: datetime) -> str:
+    """What a model is asked, in short, whenever it is asked."""
+    moment = f"{now:%Y-%m-%d %H:%M:%S}"
+    asked = "\0".join(message.content.replace(moment, "") for message in question.messages)
+    return hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, today: date) -> None:
+    """Ask for a plan, have it verified, and ask once more for what is refused."""
+    settings = memory.settings.consolidate
+    planned.operations = plan.ask(llm, question.messages, settings)
+    planned.sources, planned.by_model = question.shown, True
+    # What has named its last day itself needs no plan, where code wrote the day.
+    named = {label for operation in planned.operations for label in operation.targets}
+    over = [one for one in plan.ended(planned.page, today) if one.targets[0] not in named]
+    generated = {entry.label for entry in planned.page.labelled if entry.generated}
+    planned.operations += [one for one in over if one.targets[0] in generated]
+    refused = _verify(memory, llm, planned, planned.operations, today)
+    if not refused or planned.warnings:
+        return
+    told = [(one.operation, one.reason) for one in refused[:MOST_REPAIRED]]
+    try:
+        repaired = plan.ask(llm, plan.again(question, planned.operations, told), settings)
+    except CommonplaceError as error:
+        planned.warnings.append(f"what was refused was not asked for again ({error})")
+        return
+    repaired = [one for one in repaired if one not in planned.operations][:MOST_REPAIRED]
+    planned.operations += repaired
+    rejected = [one.operation for one in _verify(memory, llm, planned, planned.operations, today)]
+    # What was put right is not reported as refused.
+    right = {(one.targets, one.sources) for one in repaired if one not in rejected}
+    planned.operations = [
+        one for one in planned.operations if one not in rejected or (one.targets, one.sources) not in right
+    ]
+
+
+def _verify(
+    memory: Memory, llm: Llm, planned: _Plan, operations: Sequence[Operation], today: date
+) -> list[Rejection]:
+    """Ask about what passes all other checks; return what does not pass with the answers."""
+    read = _reader(memory)
+    archived = _text(memory, compose.ARCHIVE, read)[1]
+    ground = _ground(memory, planned, planned.page, archived, today, read)
+    asked = [q for q in dict.fromkeys(checks.check(operations, replace(ground, verdicts=None)).questions)
+             if q not in planned.verdicts]  # fmt: skip
+    if asked:
+        verdicts, warning = verify.ask(llm, asked, planned.page, memory.settings.consolidate)
+        planned.verdicts |= verdicts
+        planned.warnings += [warning] if warning else []
+    return checks.check(operations, replace(ground, verdicts=planned.verdicts)).rejected
+
+
+def _ground(
+    memory: Memory, planned: _Plan, page: Page, archive: str, today: date, read: transaction.Read
+) -> Ground:
+    return Ground(
+        page,
+        pages.find_again(planned.page, page),
+        sources.find_again(memory, planned.sources, today, read),
+        pages.read(archive, compose.ARCHIVE).entries,
+        today,
+        plan.language_of(page, planned.sources),
+        planned.verdicts,
+    )
+
+
+# --- the files ----------------------------------------------------------------------------------------------
+
+
+def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read, outcome: _Outcome) -> None:
+    """Check the plan against the files as they stand now, and compose them anew."""
+    path, most_chars = _path(memory), memory.settings.consolidate.max_chars
+    before, text = _text(memory, path, read)
+    archive_before, archive = _text(memory, compose.ARCHIVE, read)
+    page = planned.page if text == planned.text else pages.read(text, path)
+    ground = _ground(memory, planned, page, archive, today, read)
+    outcome.checked = checked = checks.check(planned.operations, ground)
+    alive = sources.check(page.entries, read)
+    written = [item for item in checked.accepted if item.operation.op != "conflict"]
+    draft = compose.compose(
+        path, text, archive, written, today=today, most_chars=most_chars, moves=alive.moves, page=page
+    )
+    for item in draft.lost:
+        checked.accepted.remove(item)
+        reason = f"would not stand as an entry of {item.section or draft.path}"
+        checked.rejected.append(Rejection(item.operation, reason))
+    for item in draft.left_out:
+        checked.accepted.remove(item)
+        checked.rejected.append(Rejection(item.operation, f"does not fit into {most_chars:,} characters"))
+    if len(draft.memory) > most_chars:
+        outcome.warnings.append(
+            f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars "
+            f"({most_chars:,}); all that is left in it is yours, so shorten it by hand"
+        )
+    outcome.orphans, outcome.archived = alive.orphans, draft.archived
+    # The archive first: what is moved must never be nowhere.
+    outcome.changes = [
+        Change(name, old, Document.read(old or b"").with_text(new).data)
+        for name, old, was, new in (
+            (compose.ARCHIVE, archive_before, archive, draft.archive), (path, before, text, draft.memory),
+        )
+        if new != was
+    ]  # fmt: skip
+
+
+def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation:
+    from commonplace.changes import diffs
+
+    conflicts = [item for item in outcome.checked.accepted if item.operation.op == "conflict"]
+    accepted = tuple(item for item in outcome.checked.accepted if item not in conflicts)
+    return Consolidation(
+        run=run,
+        diff=diffs.of_changes(outcome.changes),
+        digest=diffs.digest(outcome.changes),
+        accepted=accepted,
+        rejected=tuple(outcome.checked.rejected),
+        proposals=() if planned.by_model else tuple(item.operation for item in accepted),
+        contradictions=tuple(Contradiction(item.sources[0], item.targets[0]) for item in conflicts),
+        archived=tuple(outcome.archived),
+        orphans=tuple(outcome.orphans),
+        candidates=len(planned.sources) + planned.left_out,
+        left_out=planned.left_out,
+        unchanged=planned.unchanged,
+        warnings=(*planned.warnings, *outcome.warnings),
+    )
+
+
+def _summary(result: Consolidation) -> str:
+    """What a consolidation came to, in one line."""
+    counts: dict[str, int] = {}
+    for item in result.accepted:
+        counts[item.operation.op] = counts.get(item.operation.op, 0) + 1
+    parts = [f"{count} {_DONE[op]}" for op, count in counts.items()]
+    parts += [f"{len(result.archived)} archived"] if result.archived else []
+    parts += [f"{len(result.rejected)} rejected"] if result.rejected else []
+    return "; ".join(
+        [", ".join(parts) or (UNCHANGED if result.unchanged else "nothing to do"), *result.warnings]
+    )

@@ -1,0 +1,341 @@
+"""Statements of the daily notes that long-term memory may rest on, and what became of those it rests on.
+
+Which of them matter is the model's choice. What tools brought home, what strangers wrote, what is struck,
+tentative, over or private, and what we wrote ourselves are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError
+from commonplace.language import rules
+from commonplace.markdown import comments, names, references, statements, turns
+from commonplace.markdown.document import decode, parse
+from commonplace.markdown.structure import atx
+from commonplace.notes import layout
+from commonplace.types.notes import Statement
+from commonplace.upkeep import parts
+from commonplace.upkeep.consolidation import grounding
+from commonplace.upkeep.consolidation.grounding import Said
+from commonplace.upkeep.consolidation.page import Entry
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.types import Note
+
+Read = Callable[[str], bytes | None]
+Lines = Sequence[tuple[int, int, int]]  # first line, last line, how many different questions
+
+OFTEN = 3  # different questions that led to a line
+OBSERVATIONS = frozenset({"observations", "观察", "观察记录", "tool observations"})
+_SUMMARIES = frozenset(parts.HEADINGS.values())
+# Of a summary, what was decided and learned; the rest is what happened.
+_KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
+_LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
+_EXTRACTS = ("Extract of a session, put together without a language model", "会话摘录，未经语言模型整理")
+_SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
+_TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
+_HIDDEN = re.compile(r"\[REDACTED:|�")
+_STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+# Hits of which lines were read within half an hour, by the same agent; a daily note grows, so the lines count
+# whatever else was appended to it since.
+_OPENED = """
+SELECT h.path, h.start_line, h.end_line, count(DISTINCT q.question)
+FROM openings o JOIN questions q ON q.at BETWEEN o.at - 1800 AND o.at AND q.agent = o.agent
+JOIN hits h ON h.question = q.id AND h.path = o.path
+    AND h.end_line >= o.start_line AND h.start_line <= o.end_line
+GROUP BY 1, 2, 3 HAVING count(DISTINCT q.question) >= ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A statement of a daily note: what it says on one line, the day of its note, and who speaks.
+
+    `asked` is how many different questions found it and were followed by a look at it. `exposed` says that an
+    agent, a tool or a summary says it, in a session that took in what strangers write or that has no name.
+    """
+
+    statement: Statement
+    text: str
+    day: date
+    speaker: str = ""
+    importance: int = 5
+    asked: int = 0
+    exposed: bool = False
+
+    @property
+    def label(self) -> str:
+        """How it is named in the prompt: the note and its first line."""
+        return f"{self.statement.path}#L{self.statement.first}"
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings above it, without the note's title and those that code writes."""
+        return tuple(h for h in self.statement.headings if not _DAY.match(h) and h not in _SUMMARIES)
+
+    @property
+    def said(self) -> Said:
+        """What it says, with its context."""
+        return Said(self.text, self.day, self.headings, self.speaker)
+
+
+# --- what may be one ----------------------------------------------------------------------------------------
+
+
+def read(memory: Memory, days: int, now: datetime) -> list[Source]:
+    """Return the sources of the notes of the last `days`, today included, in their order."""
+    first = now.date() - timedelta(days - 1)
+    often, strange = recalled(memory), strange_sessions(memory)
+    notes = _notes(memory, first, now.date())
+    return [one for path, day, data in notes for one in of_note(path, data, day, now.date(), often, strange)]
+
+
+def find_again(memory: Memory, shown: Sequence[Source], today: date, read: Read) -> dict[str, Source]:
+    """Return the sources that labels meant when the plan was asked for, as they stand now: by their words."""
+    often, strange = recalled(memory), strange_sessions(memory)
+    fresh: dict[str, list[Source]] = {}
+    found: dict[str, Source] = {}
+    for source in shown:
+        path = source.statement.path
+        if path not in fresh:
+            data = read(path)
+            fresh[path] = of_note(path, data, source.day, today, often, strange) if data is not None else []
+        same = [other for other in fresh[path] if other.said == source.said]
+        if same:
+            found[source.label] = min(
+                same, key=lambda other: abs(other.statement.first - source.statement.first)
+            )
+    return found
+
+
+def strange_sessions(memory: Memory) -> frozenset[str] | None:
+    """Return the sessions that took in what strangers write, by all daily notes; None for every session.
+
+    A session is read one day and writes the next, so its days do not matter. Where tools are not observed,
+    nobody knows what a session read.
+    """
+    if not memory.settings.observe.enabled:
+        return None
+    notes = _notes(memory, date.min, date.max)
+    told = (
+        statements.read(parse(decode(data), path)) for path, _, data in notes if b"untrusted" in data.lower()
+    )
+    return frozenset().union(*map(_strange, told))
+
+
+def _strange(told: Sequence[Statement]) -> set[str]:
+    """The sessions of what strangers wrote."""
+    return {one.said.get("session", "") for one in told if one.said.get("by") == "untrusted"}
+
+
+def _notes(memory: Memory, first: date, last: date) -> Iterator[tuple[str, date, bytes]]:
+    """Yield the daily notes between two days; one that cannot be read is passed over, the index says so."""
+    from commonplace.memory import sources
+    from commonplace.notes import scan
+
+    days = {state.path: names.date_of(state.path) for state in scan.scan(sources(memory)[:1])
+            if names.kind_of(state.path) == "daily"}  # fmt: skip
+    told = [(date.fromisoformat(day), path) for path, day in days.items() if day]
+    for day, path in sorted(pair for pair in told if first <= pair[0] <= last):
+        try:
+            yield path, day, paths.read_contained(memory.workspace.root / path, [memory.workspace.root])
+        except CommonplaceError:
+            continue
+
+
+def recalled(memory: Memory) -> Mapping[str, Lines]:
+    """Return the lines that enough questions led to, by path; nothing without a record that can be read."""
+    from commonplace.search import journal
+
+    path = journal.place(memory.workspace)
+    found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    if not path.exists():
+        return found
+    try:
+        with journal.patient(path) as database, database.reading() as connection:
+            for note, first, last, count in connection.execute(_OPENED, (OFTEN,)):
+                found[note].append((first, last, count))
+    except CommonplaceError:
+        return {}
+    return found
+
+
+def of_note(
+    path: str,
+    data: bytes,
+    day: date,
+    today: date,
+    often: Mapping[str, Lines] | None = None,
+    strange: Collection[str] | None = (),
+) -> list[Source]:
+    """The sources of one note; `strange` are the sessions that took in strangers' words, None for all."""
+    note = parse(decode(data), path)
+    lines = (often or {}).get(path, ())
+    stated = statements.read(note)
+    labels = Counter(turns.speaker(statement.text) for statement in stated)
+    people = rules.words("people") | {label for label, count in labels.items() if label and count >= _SPEAKS}
+    answers = _answers(note, stated)
+    if strange is not None:
+        strange = {"", *strange, *_strange(stated)}
+    found = []
+    for statement in stated:
+        if statement.first in answers or not _is_eligible(statement, today):
+            continue
+        text = _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
+        speaker = turns.speaker(text) or ""
+        if speaker in rules.words("people"):
+            text = _TURN.sub("", text, count=1)
+        if not grounding.weight(text):
+            continue
+        asked = (n for first, last, n in lines if first <= statement.last and last >= statement.first)
+        # A stranger may have planted what a machine wrote in one of these sessions.
+        machine = statement.said.get("by", "owner") != "owner" or not _SUMMARIES.isdisjoint(
+            statement.headings
+        )
+        exposed = machine and (strange is None or statement.said.get("session", "") in strange)
+        importance = int(statement.said.get("importance", "5"))
+        speaker = speaker if speaker in people else ""
+        found.append(Source(statement, text, day, speaker, importance, max(asked, default=0), exposed))
+    return found
+
+
+def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
+    """The first lines of what a machine said in a conversation, below headings of its own too."""
+    machines, people = rules.words("machines"), rules.words("people")
+    levels = {heading.line: heading.level for heading in note.headings if atx(note.lines[heading.line - 1])}
+    found: set[int] = set()
+    level, inside, last = 0, 0, 0
+    answers = False
+    for statement in stated:
+        for number in range(last + 1, statement.first):
+            level = levels.get(number, level)
+            line = note.lines[number - 1]
+            # Who speaks, in bold, in a line that states nothing: a block of code left open may hide it.
+            label = turns.speaker(line) if "**" in line else None
+            if number in levels and level <= inside:
+                answers = False
+            elif label in machines or label in people:
+                answers, inside = label in machines, level
+        if (label := turns.speaker(statement.text)) in machines:
+            answers, inside = True, level
+        elif label in people:
+            answers = False
+        if answers:
+            found.add(statement.first)
+        last = statement.last
+    return found
+
+
+def _is_eligible(statement: Statement, today: date) -> bool:
+    """Whether a statement may be a source at all, whatever it says."""
+    from commonplace.redaction.recalled import strip_recalled
+
+    said, text = statement.said, statement.text
+    if statement.struck or _STRUCK.search(text) or said.get("status") or "superseded-by" in said:
+        return False
+    if said.get("valid-until", "9999-12-31") < today.isoformat() or "until" in said:
+        return False
+    if said.get("by") in layout.FOREIGN or "from" in said or _HIDDEN.search(text):
+        return False
+    # What we wrote out of something else: observations, extracts, what a summary says was done.
+    if not OBSERVATIONS.isdisjoint(heading.strip().casefold() for heading in statement.headings):
+        return False
+    if not _SUMMARIES.isdisjoint(statement.headings) and not _KEPT_LABELS.match(text):
+        return False
+    if _LABELS.match(text) or text.startswith(_EXTRACTS):
+        return False
+    return strip_recalled(text) == text  # or a recalled block stands in it, which is memory already
+
+
+# --- what became of them ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A generated entry with a source that is gone, struck, or says something else now."""
+
+    entry: Entry
+    reference: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Living:
+    """What became of sources: references to rewrite, by the line of their entry, and orphans."""
+
+    moves: dict[int, dict[str, str]] = field(default_factory=dict)
+    orphans: list[Orphan] = field(default_factory=list)
+
+
+def check(entries: Sequence[Entry], read: Read) -> Living:
+    """Look up every reference of the generated entries; one whose words were moved is found by them."""
+    living = Living()
+    known: dict[str, Sequence[Statement]] = {}
+    for entry in entries:
+        if not entry.generated or entry.statement.struck:
+            continue
+        for reference in comments.sources(entry.statement.said):
+            now, reason = _where(entry, reference, read, known)
+            if reason:
+                living.orphans.append(Orphan(entry, reference, reason))
+            elif now != reference:
+                living.moves.setdefault(entry.statement.first, {})[reference] = now
+    return living
+
+
+def stated(path: str, read: Read) -> Sequence[Statement]:
+    """The statements of a note; none of one that cannot be read."""
+    try:
+        data = read(path)
+    except CommonplaceError:
+        data = None
+    return statements.read(parse(decode(data), path)) if data is not None else ()
+
+
+def _where(
+    entry: Entry, reference: str, read: Read, known: dict[str, Sequence[Statement]]
+) -> tuple[str, str]:
+    """Where a source stands now, or an empty text and why it is none any more."""
+    try:
+        place = references.parse_reference(reference)
+    except CommonplaceError:
+        return "", "is no reference"
+    note = known[place.path] = known[place.path] if place.path in known else stated(place.path, read)
+    if not note:
+        return "", "is gone"
+    day = names.date_of(place.path) or entry.since
+    there = [s for s in note if s.first <= place.first <= s.last]
+    if any(s.struck and _stands(s) for s in there):
+        return reference, ""
+
+    def carries(statement: Statement) -> bool:
+        if "from" in statement.said:
+            return False
+        source = Source(
+            statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min
+        )
+        return grounding.carries(Said(source.text, source.day if day else None, source.headings), entry.text)
+
+    carrying = [s for s in note if carries(s)]
+    if any(s in carrying for s in there):
+        now = there[0]
+    elif carrying:
+        now = min(carrying, key=lambda s: (not _stands(s), abs(s.first - place.first)))
+        reference = f"{place.path}#L{now.first}"
+    else:
+        return "", "says something else" if there else "is gone"
+    return (reference, "") if _stands(now) else ("", "is struck")
+
+
+def _stands(source: Statement) -> bool:
+    """Whether a source still holds; what an entry was merged from is struck and holds in it."""
+    return not source.struck or source.path.endswith(("MEMORY.md", "archive.md"))

@@ -1,0 +1,139 @@
+"""Conversations on their way to a model: turns as its messages, messages as turns, and turns as a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from commonplace.base.tokens import about
+from commonplace.providers.llm.base import Message, ToolCall
+from commonplace.types.events import Call, Turn
+
+_AROUND = 4  # tokens that a chat template puts around a message
+TURN_TOKENS = 800  # of one turn in a text; of a longer one beginning and end are shown
+GAP = "[…]"
+_FRAME = re.compile(
+    r"<(?=\s*/?\s*(?:conversation|note|earlier|memory|statements|questions|refused)\b)", re.IGNORECASE
+)
+# Arguments that say what a call is about, those first that say it best.
+_TELLING = (
+    "file_path", "path", "filename", "file", "notebook_path", "command", "cmd", "query", "pattern", "url",
+    "name", "title",
+)  # fmt: skip
+_SHOWN = 80  # characters of an argument
+
+
+def messages(turns: Iterable[Turn]) -> tuple[Message, ...]:
+    """Return turns as a model is sent them.
+
+    Two of the user in a row become one, since the templates of many models take only alternating ones.
+    """
+    made: list[Message] = []
+    for turn in turns:
+        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in turn.calls)
+        if turn.role == "user" and made and made[-1].role == "user":
+            made[-1] = Message("user", f"{made[-1].content}\n\n{turn.text}")
+        else:
+            made.append(Message(turn.role, turn.text, calls, turn.answers))
+    return tuple(made)
+
+
+def turns(sent: Iterable[Message], at: str = "") -> tuple[Turn, ...]:
+    """Return messages as turns said `at` a moment; a tool's answer is named after the call it answers."""
+    names: dict[str, str] = {}
+    made = []
+    for message in sent:
+        names |= {call.id: call.name for call in message.calls}
+        calls = tuple(Call(call.id, call.name, call.arguments) for call in message.calls)
+        tool = names.get(message.answers, "") if message.role == "tool" else ""
+        made.append(Turn(message.role, message.content, at, calls, message.answers, tool))
+    return tuple(made)
+
+
+def tokens(conversation: Iterable[Turn]) -> int:
+    """About how many tokens turns take in a request."""
+    return sum(map(weigh, conversation))
+
+
+def weigh(turn: Turn) -> int:
+    """About how many tokens one turn takes, its tool calls included."""
+    calls = sum(about(call.name) + about(call.arguments) for call in turn.calls)
+    return _AROUND + about(turn.text) + calls
+
+
+# --- as a text ------------------------------------------------------------------------------------------
+
+
+def clean(turns: Iterable[Turn]) -> list[Turn]:
+    """Return what was said, fit to be sent and kept: no recalled notes, private parts, secrets, rules."""
+    from commonplace.transcripts.cleaning import cleaned
+
+    return [cleaned(turn) for turn in turns if turn.role != "system"]
+
+
+def written(turns: Sequence[Turn], most_tokens: int, *, results: int = 0) -> str:
+    """Write clean turns as a text for a prompt: who said what, and which tools were called, inside a budget.
+
+    Of answers of tools the first `results` characters are told. What does not fit is left out of the
+    middle: the first turn of the user says what all is about, the newest ones how it stands.
+    """
+    lines = [line for line in (_line(turn, results) for turn in turns) if line]
+    place = next((place for place, line in enumerate(lines) if line.startswith("[user]")), 0)
+    first, rest = lines[place : place + 1], lines[place + 1 :]
+    left = most_tokens - sum(map(_size, first))
+    kept: list[str] = []
+    for line in reversed(rest):
+        if (left := left - _size(line)) < 0:
+            break
+        kept.append(line)
+    return "\n".join([*first, *([GAP] if len(kept) < len(rest) else []), *reversed(kept)])
+
+
+def _size(line: str) -> int:
+    return about(line) + 1
+
+
+def _line(turn: Turn, results: int) -> str:
+    """One turn as lines: further lines are indented, so that no text speaks for somebody else."""
+    if turn.role == "tool":
+        text = turn.text[:results].strip()
+        return _lines(f"[answer of {turn.tool or 'a tool'}]", text) if text else ""
+    told = [_lines(f"[{turn.role}]", _cut(turn.text.strip()))] if turn.text.strip() else []
+    told += [f"[tool] {action(call)}" for call in turn.calls]
+    return "\n".join(told)
+
+
+def _lines(who: str, text: str) -> str:
+    return f"{who} " + "\n  ".join(unframed(text).splitlines())
+
+
+def unframed(text: str) -> str:
+    """Return a text that cannot end what it is put into."""
+    return _FRAME.sub("‹", text)
+
+
+def _cut(text: str) -> str:
+    """Return a text, or the beginning and the end of one that is too long."""
+    if (size := about(text)) <= TURN_TOKENS:
+        return text
+    half = len(text) * TURN_TOKENS // size // 2
+    return f"{text[:half].rstrip()} {GAP} {text[-half:].lstrip()}"
+
+
+def action(call: Call) -> str:
+    """Tell a tool call in short: its name, and the argument that says most."""
+    return f"{call.name} {subject(call)}".rstrip()
+
+
+def subject(call: Call) -> str:
+    """What a call is about: a file, a command, a question; empty where its arguments do not say."""
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(arguments, dict):
+        return ""
+    named = [arguments[name] for name in _TELLING if isinstance(arguments.get(name), str)]
+    short = " ".join(next(iter(named), "").split())
+    return unframed(short if len(short) <= _SHOWN else f"{short[: _SHOWN - 1]}…")

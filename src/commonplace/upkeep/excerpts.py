@@ -1,0 +1,102 @@
+"""Text of tools made fit to be kept: cleaned, redacted as a whole, and only then cut to a few lines.
+
+Nothing is cut before it is redacted, for half a secret is not recognised. Of a very long text only both ends
+are redacted, and of those only the outer parts are shown, so that what the cut went through is never seen.
+"""
+
+from __future__ import annotations
+
+import re
+
+from commonplace.redaction.recalled import strip_recalled
+from commonplace.redaction.redact import redact, redact_personal, strip_private
+
+WINDOW = 16_000  # characters at either end of a long text that are redacted
+# Of these, those next to the cut, which may hold half a secret: none is longer but a block with a key.
+MARGIN = 2_000
+LINE, LINES = 160, 24  # characters of a line in an excerpt, and lines of one
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_OVERWRITTEN = re.compile(r"[^\n\r]*+\r(?=[^\n\r])")  # a progress bar writes its line again and again
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+    r"|[\ud800-\udfff]"
+)
+_BLOB = re.compile(r"(?:data:[\w/+.-]{1,60};base64,)?[A-Za-z0-9+/_=-]{120,}")
+_GAP = re.compile(r"… [\d,]+ characters …")
+_DAMAGE = 0.1  # from this share of unreadable characters on, a text is none
+_ALL = "\N{REPLACEMENT CHARACTER}"
+
+
+def public(text: str) -> str:
+    """Return what may be kept of a text: no recalled block, private part, secret or personal data.
+
+    Of a text longer than two windows only both ends come back, with a line that says so between them.
+    """
+    text = strip_private(strip_recalled(_readable(text)))
+    if len(text) > 2 * WINDOW and "PRIVATE KEY" not in text:
+        left = len(text) - 2 * (WINDOW - MARGIN)
+        head, tail = _redacted(text[:WINDOW])[:-MARGIN], _redacted(text[-WINDOW:])[MARGIN:]
+        return f"{head}\n… {left:,} characters …\n{tail}"
+    return _redacted(text)
+
+
+def _redacted(text: str) -> str:
+    text = redact(text)[0]
+    return redact_personal(text)[0]
+
+
+def _readable(text: str) -> str:
+    """Return a text as a screen would show it, or a word for one that is binary."""
+    sample = text[:WINDOW]
+    unreadable = len(re.findall(rf"[\x00-\x08\x0e-\x1a{_ALL}]", sample))
+    if unreadable > _DAMAGE * len(sample):
+        return f"(binary, {len(text):,} characters)"
+    text = text.replace("\r\n", "\n")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" in text:
+        text = _OVERWRITTEN.sub("", text).replace("\r", "\n")
+    return _UNSEEN.sub("", text)
+
+
+def lines_of(text: str, most: int) -> list[str]:
+    """Return the first and last lines of a public text, at most `most` characters of it, blank ones left out.
+
+    Lines are whole, or cut in the middle where one is long; runs of encoded data are named, not shown.
+    """
+    lines = [cut(_BLOB.sub(_named, line.rstrip()), LINE) for line in text.split("\n") if line.strip()]
+    if len(lines) <= LINES and sum(len(line) + 1 for line in lines) <= most:
+        return lines
+    head: list[str] = []
+    tail: list[str] = []
+    room = most
+    for place in range(len(lines)):
+        line = lines[-1 - place // 2] if place % 2 else lines[place // 2]
+        room -= len(line) + 1
+        if (room < 0 and head) or place == LINES:
+            break
+        (tail if place % 2 else head).append(line)
+    left = lines[len(head) : len(lines) - len(tail)]
+    gap = next((line for line in left if _GAP.fullmatch(line)), "")
+    return [*head, gap or f"… {len(left)} line{'s' if len(left) > 1 else ''} …", *reversed(tail)]
+
+
+def _named(found: re.Match[str]) -> str:
+    return f"({len(found[0]):,} characters of data)"
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text on one line, cut in the middle."""
+    if len(text) <= most:
+        return text
+    head = (most - 3) * 2 // 3
+    return f"{text[:head].rstrip()} … {text[len(text) - (most - 3 - head) :].lstrip()}"
+
+
+def fenced(lines: list[str], kind: str = "") -> list[str]:
+    """Return lines as a block of code that nothing in them can close."""
+    if not lines:
+        return []
+    longest = max((len(run) for line in lines for run in re.findall("`{3,}", line)), default=2)
+    mark = "`" * (longest + 1)
+    return [mark + kind, *lines, mark]

@@ -1,0 +1,167 @@
+"""A silent turn before a conversation is shortened: what must not be lost goes to today's note.
+
+The model may append to that note and do nothing else, by one tool or by plain text; whatever else it asks
+for is refused. Code decides what is written: no secrets, nothing that stands there already, nothing that the
+conversation does not speak of.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.base.errors import ConfigError
+from commonplace.base.tokens import about
+from commonplace.language import compare
+from commonplace.providers.llm import prompting
+from commonplace.providers.llm.base import Completion, Message, ToolSpec
+from commonplace.redaction.redact import redact
+from commonplace.types.changes import Entry, Provenance
+from commonplace.types.events import Turn
+from commonplace.upkeep import dialogue, entries, prose
+from commonplace.upkeep.drafts import NAMES
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.providers.llm.base import Llm
+    from commonplace.types import Written
+
+PURPOSE = "flush"
+NOTHING = "NO_REPLY"
+TOOL = ToolSpec(
+    "append_today",
+    "Append facts to today's note, one a line. The only thing you may do now.",
+    {
+        "type": "object",
+        "properties": {"text": {"type": "string"}},
+        "required": ["text"],
+        "additionalProperties": False,
+    },
+)
+MOST_ENTRIES, ENTRY_WORDS = 12, 60
+MAX_TOKENS = 1500
+_NOTE_TOKENS = 2000  # of today's note that are shown, the newest
+_NOTHING = re.compile(rf"[\W_]*{NOTHING}[\W_]*", re.IGNORECASE)
+_CLOCK = r"\A(?:[01]?\d|2[0-3]):[0-5]\d\s+"
+
+
+@dataclass(frozen=True, slots=True)
+class Flushed:
+    """What a silent turn did: entries written, how many the note held already, which tools were refused."""
+
+    written: tuple[Written, ...] = ()
+    repeated: int = 0
+    refused: tuple[str, ...] = ()
+
+
+class Wanted(NamedTuple):
+    """What a model wants to be written, a text a fact, and the tools that it is refused."""
+
+    texts: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+def flush(
+    memory: Memory,
+    turns: Sequence[Turn],
+    llm: Llm,
+    *,
+    session: str = "",
+    agent: str = "",
+    now: datetime | None = None,
+    max_tokens: int = 100_000,
+    deadline_s: float = 60.0,
+) -> Flushed:
+    """Let the model write down what of these turns must not be lost; `max_tokens` of them are sent.
+
+    Raises ProviderError, BudgetExceeded, and NoteUnreadable or OutsideRoots for the note.
+    """
+    now = now or datetime.now()
+    clean = dialogue.clean(turns)
+    language = prose.language(turn.text for turn in clean if turn.role == "user")
+    note = entries.text(memory, now.date())
+    conversation = dialogue.written(clean, max_tokens, results=400)
+    messages = prompting.load("flush").messages(
+        conversation=conversation, note=_shown(note), date=f"{now:%Y-%m-%d}", language=NAMES[language]
+    )
+    asked = wanted(_answer(llm, messages, deadline_s))
+    told = [text for text in asked.texts if prose.is_about(text, prose.terms(conversation))]
+    fresh = news(told, note)
+    provenance = Provenance("agent", agent, session, f"{now.astimezone().isoformat(timespec='seconds')}")
+    written = memory.capture([Entry(text, now, provenance=provenance) for text in fresh]) if fresh else ()
+    return Flushed(written, len(told) - len(fresh), asked.refused)
+
+
+def _answer(llm: Llm, messages: Sequence[Message], deadline_s: float) -> Completion:
+    def ask(tools: Sequence[ToolSpec]) -> Completion:
+        return llm.complete(
+            messages, tools=tools, max_tokens=MAX_TOKENS, deadline_s=deadline_s, purpose=PURPOSE
+        )
+
+    try:
+        return ask([TOOL])
+    except ConfigError:  # a program or a file as a model calls no tools; it is asked for plain text
+        return ask([])
+
+
+def wanted(completion: Completion) -> Wanted:
+    """Read what a model wants written, out of calls of its tool or, where it calls none, out of its text."""
+    if not completion.calls:
+        return Wanted(_facts(prose.without_thoughts(completion.text)), ())
+    refused = tuple(call.name for call in completion.calls if call.name != TOOL.name)
+    texts: list[str] = []
+    for call in completion.calls:
+        if call.name == TOOL.name:
+            texts += _facts(_argument(call.arguments))
+    return Wanted(tuple(texts[:MOST_ENTRIES]), refused)
+
+
+def _argument(arguments: str) -> str:
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return ""
+    text = given.get("text") if isinstance(given, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _facts(text: str) -> tuple[str, ...]:
+    """The facts of a text, one a line: without marks, headings, fences, and what says that there are none."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if len(found) == MOST_ENTRIES:
+            break
+        if not line.strip() or line.lstrip().startswith(("#", "```", "~~~")) or _NOTHING.fullmatch(line):
+            continue
+        if fact := re.sub(_CLOCK, "", prose.plain(line)):
+            found.append(prose.within(fact, ENTRY_WORDS))
+    return tuple(found)
+
+
+def news(texts: Sequence[str], note: str) -> list[str]:
+    """Return those texts that neither a note nor one before them says already."""
+    said = [compare.read(line) for line in note.splitlines() if line.strip()]
+    fresh = []
+    for text in texts:
+        reading = compare.read(text)
+        if not any(compare.same(reading, other) for other in said):
+            fresh.append(text)
+            said.append(reading)
+    return fresh
+
+
+def _shown(note: str) -> str:
+    """The newest lines of a note as they may be sent."""
+    from commonplace.redaction.redact import strip_private
+
+    kept: list[str] = []
+    left = _NOTE_TOKENS
+    for line in reversed(redact(strip_private(note))[0].splitlines()):
+        if (left := left - about(line) - 1) < 0:
+            break
+        kept.append(dialogue.unframed(line))
+    return "\n".join(reversed(kept))

@@ -1,0 +1,157 @@
+"""Transcripts of this workspace and of other programs: followed where they lie, listed, read."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable, UnknownCollection
+from commonplace.base.root import Root
+from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
+from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
+from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
+from commonplace.transcripts import formats, reading
+from commonplace.transcripts.cleaning import cleaned
+from commonplace.transcripts.reading import Place
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+GLOBS = ("**/*.jsonl",)  # what is followed in a folder: of other files nobody knows what they are
+_WILD = re.compile(r"[*?\[\]]")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A transcript: its id for commands, whose it is, when it was last written to (seconds), its bytes."""
+
+    id: str
+    collection: str
+    format: str
+    written: float
+    size: int
+
+
+def follow(
+    root: Path,
+    path: str,
+    *,
+    name: str = "",
+    kind: str = formats.AUTO,
+    environ: Mapping[str, str] | None = None,
+) -> Collection:
+    """Follow the transcripts of a folder, or one file, as a collection; nothing is copied.
+
+    Without a name the collection is called as the folder or the file is. Raises ConfigError where there is
+    no such file, no transcript that can be read, or the name is taken.
+    """
+    if not kind:
+        raise ConfigError("format", f"it must be one of {', '.join(TRANSCRIPT_FORMATS)}")
+    full = Path(os.path.expanduser(path))
+    if not full.exists():
+        raise ConfigError("path", f"{paths.shown(path)} is neither a file nor a folder")
+    folder, globs = (full, GLOBS) if full.is_dir() else (full.parent, (_WILD.sub("?", full.name),))
+    if full.is_file() and not full.name.lower().endswith(TRANSCRIPTS):
+        raise ConfigError("path", f"{paths.shown(path)} ends in none of {', '.join(TRANSCRIPTS)}")
+    _check_known(Source("", os.path.realpath(folder), globs, (), kind), path)
+    chosen = name or _name_of(full)
+    return config.add_collection(root, chosen, str(folder), glob=globs, format=kind, environ=environ)
+
+
+def unfollow(root: Path, name: str, *, environ: Mapping[str, str] | None = None) -> Collection:
+    """Follow a collection's transcripts no longer; they are not touched. Raises UnknownCollection."""
+    known = [key for key, found in config.load(root, environ).collections.items() if found.format]
+    if name not in known:
+        raise UnknownCollection(name, sorted(known))
+    return config.remove_collection(root, name, environ=environ)
+
+
+def sessions(memory: Memory) -> list[Session]:
+    """Return the workspace's own transcripts and those that are followed, that written to last first."""
+    from commonplace.memory import sources
+
+    own = Source(WORKSPACE_COLLECTION, str(memory.workspace.root), (OWN_SESSIONS,), (), formats.AUTO)
+    followed = [source for source in sources(memory) if source.format and source.name != own.name]
+    found = [_session(state) for state in scan([own, *followed]) if state.format]
+    return sorted(found, key=lambda one: (-one.written, one.id))
+
+
+def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
+    """Return the messages of a session, the last few or all, with their lines; private parts left out.
+
+    A session is named as the list names it, or by the end of that, such as the name of its file without
+    folders. Raises NoteNotFound, with near misses, and NoteUnreadable.
+    """
+    known = {one.id: one for one in sessions(memory)}
+    found = known.get(session) or _by_end(known, session)
+    source = _source(memory, found)
+    inner = _inner(found)
+    paths.contain(Path(source.root, inner), [Path(source.root)])
+    try:
+        with Root(source.root).open(inner, links=True) as opened:
+            places = deque(reading.turns(opened, inner, found.format), maxlen=last)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(session), paths.reason(error)) from error
+    return [place._replace(turn=cleaned(place.turn)) for place in places]
+
+
+def _session(state: FileState) -> Session:
+    own = state.collection == WORKSPACE_COLLECTION
+    name = state.path if own else f"{state.collection}/{state.path}"
+    return Session(name, state.collection, _told(state), state.mtime_ns / 1e9, state.size)
+
+
+def _told(state: FileState) -> str:
+    """The format of a file: what the owner says, else what its beginning tells; empty where nothing does."""
+    if state.format != formats.AUTO:
+        return state.format
+    try:
+        with state.open() as file:
+            found = reading.format_of(file, state.path)
+    except OSError:
+        return ""
+    return found.name if found else ""
+
+
+def _check_known(source: Source, path: str) -> None:
+    """Refuse a place where there are files and none of them can be read as a transcript."""
+    states = [state for state in scan([source]) if state.format]
+    if states and not any(_told(state) for state in states):
+        known = ", ".join(row.title for row in formats.FORMATS)
+        raise ConfigError("path", f"nothing in {paths.shown(path)} is a transcript of {known}")
+
+
+def _by_end(known: Mapping[str, Session], session: str) -> Session:
+    """The one session whose id ends so, with or without the ending of its file."""
+    ends = {session, f"{session}.jsonl"}
+    found = [one for name, one in known.items() if any(name.endswith(f"/{end}") for end in ends)]
+    if len(found) == 1:
+        return found[0]
+    from difflib import get_close_matches
+
+    near = [one.id for one in found[:5]] or get_close_matches(session, known, 3)
+    raise NoteNotFound(paths.shown(session), near, "several sessions end so" if found else "no such session")
+
+
+def _source(memory: Memory, session: Session) -> Source:
+    from commonplace.memory import sources
+
+    return next(source for source in sources(memory) if source.name == session.collection)
+
+
+def _inner(session: Session) -> str:
+    own = session.collection == WORKSPACE_COLLECTION
+    return session.id if own else session.id.removeprefix(f"{session.collection}/")
+
+
+def _name_of(path: Path) -> str:
+    """A name for a collection from that of a file or folder."""
+    own = path.stem if path.is_file() else os.path.basename(os.path.realpath(path))
+    return re.sub(r"[^a-z0-9_]+", "-", own.lower()).strip("-_")[:64].strip("-_") or "sessions"

@@ -1,0 +1,145 @@
+"""What models and people write, as it may stand in a note: its language, its length, its sentences."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Literal
+
+from commonplace.language import compare, lexicon, stopwords
+from commonplace.markdown import comments
+from commonplace.redaction.redact import redact, strip_private
+
+Language = Literal["en", "zh"]
+# A message in Chinese may name many things in Latin letters, and one in English a Chinese word or two.
+CHINESE_SHARE = 0.3
+# What is written in Chinese may be mostly names of files and commands, and English may quote a title.
+_CHINESE_ANSWER, _ENGLISH_ANSWER = 0.1, 0.5
+# The share of what a text says that must come from what it is about: of words, and of pairs of CJK
+# characters, fewer of which stay in a paraphrase. More would cost true sentences.
+KNOWN, KNOWN_PAIRS = 0.2, 0.1
+_WIDE = 0x2E7F  # the last code point before CJK
+_WORD = r"[^\W_]+(?:['’.:/_@#-]+[^\W_]+)*"
+# The end of a sentence: a mark with a space behind it and a beginning, or a full-width mark.
+_END = (
+    r"(?<=[.!?…])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\bDr\.)(?<!\bNo\.)\s+(?=[^\sa-z])|(?<=[。！？；])"
+)
+_CLAUSE = r"(?<=[,;:])\s+|(?<=[，、：])|\s+"
+_MARKS = r"\A(?:[-*+•]\s+|#{1,6}\s+|>\s*|\d{1,3}[.)]\s+)+"
+
+
+def language(texts: Iterable[str]) -> Language:
+    """Tell what language most of several texts are in; English stands for all that is not Chinese."""
+    chinese = [lexicon.cjk_share(text) >= CHINESE_SHARE for text in texts if text.strip()]
+    return "zh" if chinese and 2 * sum(chinese) >= len(chinese) else "en"
+
+
+def is_in(text: str, language: Language) -> bool:
+    """Whether a text can pass for one in a language."""
+    share = lexicon.cjk_share(text)
+    return share >= _CHINESE_ANSWER if language == "zh" else share < _ENGLISH_ANSWER
+
+
+def words(text: str) -> int:
+    """Count words: a run of letters and digits is one, two CJK characters are one."""
+    wide, rest = _counted(text)
+    return math.ceil(wide / 2) + rest
+
+
+def _counted(text: str) -> tuple[int, int]:
+    """How many CJK characters and how many other words stand in a text."""
+    wide = sum(map(len, lexicon.cjk_runs(text)))
+    rest = re.sub(lexicon.CJK_RUN, " ", text) if wide else text
+    return wide, len(re.findall(_WORD, rest))
+
+
+def sentences(text: str) -> list[str]:
+    """Cut a text into its sentences, each with its mark."""
+    return [part.strip() for part in re.split(_END, text) if part and part.strip()]
+
+
+def within(text: str, most: int) -> str:
+    """Return as many whole sentences from the start as fit into so many words.
+
+    One that does not fit by itself is cut between two words and says so with an ellipsis.
+    """
+    if words(text) <= most:
+        return text
+    whole = sentences(text)
+    return joined(whole[: _fitting(whole, most)]) or _shortened(text, most)
+
+
+def _fitting(parts: Sequence[str], most: int) -> int:
+    """How many of the first parts of a text fit into so many words."""
+    wide = rest = 0
+    for number, part in enumerate(parts):
+        more_wide, more = _counted(part)
+        wide, rest = wide + more_wide, rest + more
+        if math.ceil(wide / 2) + rest > most:
+            return number
+    return len(parts)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Put sentences one behind the other, with a space where the script has any."""
+    whole: list[str] = []
+    for part in filter(None, parts):
+        whole += (part,) if not whole or whole[-1][-1] in "。！？；，、" else (" ", part)
+    return "".join(whole)
+
+
+def ended(text: str) -> str:
+    """Return a text that ends as a sentence does."""
+    if not text or not text[-1].isalnum():
+        return text
+    return text + ("。" if ord(text[-1]) > _WIDE else ".")
+
+
+def _shortened(text: str, most: int) -> str:
+    ends = [clause.end() for clause in re.finditer(_CLAUSE, text)]  # no word goes on behind one
+    pieces = [text[start:end] for start, end in pairwise([0, *ends])]
+    start = "".join(pieces[: _fitting(pieces, most)])
+    part = start.rstrip()
+    if not part:  # one word, or CJK without any mark
+        part = start or text[: 2 * most]
+        while len(part) > 1 and words(part) > most:
+            part = part[:-1]
+    return f"{part.rstrip(',;:，、：')}…"
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, without marks of Markdown before it, secrets, private parts and comments.
+
+    A comment could say of a note who wrote it or what it replaces, which is not for a model to say.
+    """
+    safe = redact(strip_private(re.sub("<!--|-->", " ", comments.without(text, " "))))[0]
+    return re.sub(_MARKS, "", " ".join(safe.split())).strip()
+
+
+def is_about(text: str, known: frozenset[str]) -> bool:
+    """Whether enough of what a text says comes from what is known; see `terms`."""
+    said = terms(text)
+    shared = len(said & known)
+    pairs = sum(1 for term in said if compare.is_wide(term[0]))
+    return bool(shared) and shared >= KNOWN * (len(said) - pairs) + KNOWN_PAIRS * pairs
+
+
+def terms(text: str) -> frozenset[str]:
+    """What a text says: words without their endings, pairs of CJK characters."""
+    said = set()
+    before = ""
+    for token in compare.read(text).tokens:
+        wide = compare.is_wide(token)
+        if wide and before and (before + token) not in stopwords.CHINESE:
+            said.add(before + token)
+        elif not wide and token[0].isalnum() and token not in stopwords.ENGLISH:
+            said.add(lexicon.stem(token))
+        before = token if wide else ""
+    return frozenset(said)
+
+
+def without_thoughts(text: str) -> str:
+    """Return the answer of a model without what it thought aloud."""
+    return re.sub(r"(?s)<think>.*?(?:</think>|\Z)", "", text)

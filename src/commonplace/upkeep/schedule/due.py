@@ -1,0 +1,148 @@
+"""Whether a consolidation is due, what the last one came to, and that there is never a second one.
+
+`.commonplace/consolidated.json` tells of the last one even where it changed nothing:
+
+    {"at": "2026-02-13T03:30:00+01:00", "result": "2 added", "seen": "5f1c…", "tried": "2026-02-13T…"}
+
+Whatever is doubtful (no record, a damaged or a foreign one, a clock set back) makes it due: one too many
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from commonplace.base import atomic, paths, records
+from commonplace.base.errors import CommonplaceError
+from commonplace.changes import runs
+from commonplace.notes import scan
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+
+KIND = "consolidated"
+LOCK = "consolidate"
+# A night is not always 24 hours long, nor does a timer start to the second: a run that was a bit late must
+# not make the next one wait for a night more.
+EARLY = 0.1
+_LONGEST_RESULT = 300  # characters
+_LARGEST = 100_000  # bytes of the record that are read
+_DAILY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Running(CommonplaceError):
+    """Another process consolidates this workspace, or rolls it up; nothing was done."""
+
+    def __init__(self) -> None:
+        super().__init__("another process is consolidating this workspace; try again when it is done")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The last consolidation: `at` it began, and what it came to, in one line.
+
+    `seen` is a digest of the daily notes as it found them; `tried` and `result` may be of a later one that
+    failed. `inputs` is a digest of what a model was asked, empty where it may be asked the same again. Times
+    are ISO 8601, empty for none.
+    """
+
+    at: str = ""
+    result: str = ""
+    seen: str = ""
+    tried: str = ""
+    inputs: str = ""
+
+
+@contextmanager
+def held(workspace: paths.Workspace) -> Iterator[str]:
+    """Be the only one that consolidates, without waiting; yields a digest of the daily notes as they are.
+
+    Raises Running, NoteUnreadable.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(atomic.locked(paths.lock_file(workspace, LOCK), timeout_s=0))
+        except atomic.LockTimeout as error:
+            raise Running from error
+        yield digest(workspace)
+
+
+def is_due(memory: Memory, now: datetime) -> bool:
+    """Whether the last one is `consolidate.every_hours` ago, and daily notes have changed since."""
+    workspace = memory.workspace
+    found = digest(workspace)
+    if not found:
+        return False
+    known = record(workspace)
+    last = last_at(workspace, known)
+    if known is None or last is None or last > now.astimezone():
+        return True
+    wait = timedelta(hours=memory.settings.consolidate.every_hours * (1 - EARLY))
+    return now.astimezone() - last >= wait and found != known.seen
+
+
+def note_run(
+    memory: Memory, now: datetime, result: str, *, seen: str = "", failed: bool = False, inputs: str = ""
+) -> None:
+    """Write down what a consolidation that began at `now` came to, `seen` being what `held` gave.
+
+    One that failed leaves the next one due. Secrets are left out. Raises NoteUnreadable.
+    """
+    from commonplace.redaction.redact import redact
+
+    workspace = memory.workspace
+    at = now.astimezone().isoformat(timespec="seconds")
+    told = redact(" ".join(result.split()))[0][:_LONGEST_RESULT]
+    known = replace(record(workspace) or Record(), result=told, tried=at)
+    if not failed:
+        known = replace(known, at=at, seen=seen or digest(workspace), inputs=inputs)
+    paths.prepare_derived(workspace)
+    with atomic.locked(paths.lock_file(workspace, f"{LOCK}d")):
+        records.update(workspace.files, workspace.consolidated, KIND, lambda _: asdict(known), limit=_LARGEST)
+
+
+def record(workspace: paths.Workspace) -> Record | None:
+    """Return what is written down of the last one; empty for nothing, None for a damaged or foreign one."""
+    try:
+        found = Record(**records.read(workspace.files, workspace.consolidated, KIND, limit=_LARGEST))
+    except FileNotFoundError:
+        return Record()
+    except (OSError, ValueError, TypeError, records.Foreign):
+        return None
+    whole = all(isinstance(value, str) for value in asdict(found).values())
+    return found if whole and (not found.at or moment(found.at)) else None
+
+
+def last_at(workspace: paths.Workspace, known: Record | None) -> datetime | None:
+    """When the last one began that did not fail: by the record, or by the history of changes."""
+    told = [moment(known.at) if known else None]
+    found = (runs.load(workspace, name) for name in reversed(runs.names(workspace)))
+    newest = next((run for run in found if run is not None and run.about.kind == "consolidate"), None)
+    told.append(moment(newest.at) if newest else None)
+    return max((at for at in told if at is not None), default=None)
+
+
+def moment(text: str) -> datetime | None:
+    """Return an ISO 8601 time with its zone, None for what is none."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def digest(workspace: paths.Workspace) -> str:
+    """Return what changes whenever a daily note does, by path, size and time; empty where there is none."""
+    source = scan.Source("workspace", os.fspath(workspace.root), (f"{paths.MEMORY_FOLDER}/**/*.md",))
+    found = sorted(
+        (state.path, state.size, state.mtime_ns)
+        for state in scan.scan([source])
+        if _DAILY.match(state.path.rpartition("/")[2])
+    )
+    return hashlib.sha256(repr(found).encode("utf-8", "surrogateescape")).hexdigest()[:20] if found else ""

@@ -1,0 +1,235 @@
+"""How far each session is summed up, written down so that a crash neither loses a summary nor makes two.
+
+A session has a mark in `.commonplace/pending/`, made before its first message counts and moved on only after
+its summary stands in the note. Whoever works on a session holds a lock beside the mark, and a program keeps
+it while the session is open: the kernel frees it when the program dies, so a mark whose lock can be had
+belongs to nobody that lives. Marks are signed; one that is not ours says nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.base import atomic, paths, records
+from commonplace.base.errors import CommonplaceError
+from commonplace.base.locks import LockTimeout
+from commonplace.transcripts import session as transcript
+
+if TYPE_CHECKING:
+    from commonplace.types.changes import Erased
+    from commonplace.types.store import Site, Targets
+
+ENDING = ".json"
+KIND = "pending"
+_LARGEST = 100_000  # bytes of a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a session is summed up.
+
+    `done` turns need no summary any more. `writing` is how many will not once the summary under way stands
+    in the note, `at` when the last of these was said. `size` is that of the transcript, in bytes, when it was
+    last looked at. `held` says that a program has it open, or had when it died; `over`, that it was closed.
+    """
+
+    session: str
+    agent: str = ""
+    done: int = 0
+    writing: int = 0
+    at: str = ""
+    size: int = -1
+    held: bool = False
+    over: bool = False
+
+
+class InUse(LockTimeout):
+    """Another process has the session open."""
+
+
+class Pending:
+    """The marks of a workspace, and the sessions that this program has open; any thread may use it."""
+
+    def __init__(self, workspace: paths.Workspace) -> None:
+        """Bind to a workspace; nothing is made before a session is opened."""
+        self._workspace, self._files = workspace, workspace.files
+        self._lock = paths.lock_file(workspace, "pending")
+        self._guard = threading.Lock()
+        self._locks: dict[str, ExitStack] = {}
+        self._open: set[str] = set()
+        self._working: dict[str, threading.Lock] = {}
+        self._users: Counter[str] = Counter()
+
+    def is_open(self, session: str) -> bool:
+        """Whether this program has the session open."""
+        return session in self._open
+
+    def open(self, session: str, agent: str = "") -> bool:
+        """Take a session as one that is alive here, with a mark; false if another program has it open.
+
+        Raises NoteUnreadable, ConfigError for what cannot be an id.
+        """
+        with self._guard:
+            if session in self._open:
+                return True
+            try:
+                self._take(session)
+            except InUse:
+                return False
+            self._open.add(session)
+        try:
+            self.update(session, lambda mark: replace(mark, agent=agent or mark.agent, held=True, over=False))
+        except CommonplaceError:
+            self._let_go(session)
+            raise
+        return True
+
+    def close(self, session: str) -> None:
+        """Let go of a session that is over; what is not summed up of it is anybody's now."""
+        if not self.is_open(session):
+            return
+        try:
+            self.update(session, lambda mark: replace(mark, held=False, over=True))
+        finally:
+            self._let_go(session)
+
+    @contextmanager
+    def claim(self, session: str) -> Iterator[None]:
+        """Work on a session alone, whether it is open here or nowhere. Raises InUse if elsewhere."""
+        with self._guard:
+            working = self._working.setdefault(session, threading.Lock())
+            self._users[session] += 1
+        try:
+            with working:
+                with self._guard:
+                    self._take(session)
+                yield
+        finally:
+            with self._guard:
+                self._users[session] -= 1
+                self._drop(session)
+
+    def read(self, session: str) -> Mark | None:
+        """Return the mark of a session, None where there is none or it cannot be understood."""
+        mark = self._read(self._file(session))
+        return mark if mark is not None and mark.session == session else None
+
+    def update(self, session: str, change: Callable[[Mark], Mark]) -> None:
+        """Change the mark of a session, a new one where there is none. Raises NoteUnreadable."""
+
+        def changed(known: dict[str, Any] | None) -> Mapping[str, Any]:
+            mark = None if known is None else _parsed(known)
+            return asdict(change(mark if mark is not None and mark.session == session else Mark(session)))
+
+        with atomic.locked(self._lock):
+            records.update(self._files, self._file(session), KIND, changed, limit=_LARGEST)
+
+    def marks(self) -> list[Mark]:
+        """Return the marks of all sessions, those that were touched first before the others."""
+        found = []
+        for name in self._names():
+            file = self._workspace.pending / name
+            with suppress(OSError):
+                found.append((self._files.stat(file).st_mtime_ns, name, file))
+        marks = (self._read(file) for _, _, file in sorted(found))
+        return [mark for mark in marks if mark is not None]
+
+    def _names(self) -> list[str]:
+        try:
+            names = self._files.names(self._workspace.pending)
+        except OSError:
+            return []
+        return [name for name in names if name.endswith(ENDING)]
+
+    def _read(self, file: Path) -> Mark | None:
+        try:
+            return _parsed(records.read(self._files, file, KIND, limit=_LARGEST))
+        except (OSError, ValueError, records.Foreign):
+            return None
+
+    def _file(self, session: str) -> Path:
+        return self._workspace.pending / f"{transcript.path_of(self._workspace, session).stem}{ENDING}"
+
+    def _let_go(self, session: str) -> None:
+        with self._guard:
+            self._open.discard(session)
+            self._drop(session)
+
+    def _take(self, session: str) -> None:
+        """Take the lock of a session, unless this program has it. Raises InUse if another has."""
+        if session in self._locks:
+            return
+        held = ExitStack()
+        paths.prepare_derived(self._workspace, self._workspace.pending)
+        # Lock files are taken and deleted under one lock: nobody locks a file that is about to go.
+        with atomic.locked(self._lock):
+            try:
+                held.enter_context(atomic.locked(self._file(session).with_suffix(".lock"), timeout_s=0))
+            except LockTimeout as error:
+                told = "another process has it open, and sums it up when it rests"
+                raise InUse(f"session {paths.shown(session)}", told) from error
+        self._locks[session] = held
+
+    def _drop(self, session: str) -> None:
+        """Give the lock back, unless the session is open or worked on."""
+        if self._users[session]:
+            return
+        self._working.pop(session, None)
+        if session in self._open or session not in self._locks:
+            return
+        file = self._file(session)
+        with self._locks.pop(session), suppress(LockTimeout), atomic.locked(self._lock):
+            for ending in (".lock", ".queue"):
+                with suppress(OSError):
+                    self._files.unlink(file.with_suffix(ending))
+
+
+class MarkStore:
+    """Forgets the marks of forgotten sessions."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def find(self, targets: Targets) -> list[Erased]:
+        """Return the marks, and what lies beside them."""
+        from commonplace.types.changes import Erased
+
+        return [Erased("marks", self._site.shown(path)) for path in self._files(targets)]
+
+    def forget(self, targets: Targets) -> list[Erased]:
+        """Remove them."""
+        erased = self.find(targets)
+        for path in self._files(targets):
+            records.remove(self._site.workspace.files, path)
+        return erased
+
+    def _files(self, targets: Targets) -> list[Path]:
+        workspace = self._site.workspace
+        every = [
+            workspace.pending / f"{stem}{ending}"
+            for stem in sorted(set(map(transcript.stem_of, targets.sessions)))
+            for ending in (ENDING, ".lock", ".queue")
+        ]
+        return [path for path in every if workspace.files.is_file(path)]
+
+
+def _parsed(found: Mapping[str, Any]) -> Mark | None:
+    try:
+        return Mark(
+            str(found["session"]),
+            str(found["agent"]),
+            max(0, int(found["done"])),
+            max(0, int(found["writing"])),
+            str(found["at"]),
+            int(found["size"]),
+            bool(found["held"]),
+            bool(found["over"]),
+        )
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,1 +1,0 @@
-"""What a memory is asked, what it finds and what is read of that: recorded there, told to nobody."""

@@ -1,0 +1,228 @@
+"""Locks and whole-file writes, apart from what is written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.base import atomic
+from commonplace.base.errors import CommonplaceError, NoteUnreadable
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    return tmp_path / "locks" / "x.lock"
+
+
+@given(before=st.none() | st.binary(max_size=200), after=st.binary(max_size=200))
+def test_any_bytes_replace_any_bytes(
+    tmp_path_factory: pytest.TempPathFactory, before: bytes | None, after: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    target = folder / "deep" / "er.md"
+    if before is not None:
+        target.parent.mkdir()
+        target.write_bytes(before)
+    seen: list[bytes] = []
+    atomic.replace(target, lambda data: seen.append(data) or after, lock=folder / "x.lock")
+    assert seen == [before or b""]
+    assert target.read_bytes() == after
+    assert os.listdir(target.parent) == ["er.md"]
+
+
+def test_what_compose_raises_leaves_everything_as_it_was(tmp_path: Path, lock: Path) -> None:
+    target = tmp_path / "a.md"
+    target.write_bytes(b"old")
+
+    def fail(data: bytes) -> bytes:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        atomic.replace(target, fail, lock=lock)
+    assert target.read_bytes() == b"old"
+    with atomic.locked(lock, timeout_s=0):
+        pass
+
+
+@posix
+@pytest.mark.parametrize("stem", ["n" * 252, "记" * 84, "👍" * 63, ".", "a b", "-rf", "$(x)"])
+def test_a_name_as_long_or_odd_as_the_system_allows(tmp_path: Path, lock: Path, stem: str) -> None:
+    target = tmp_path / "odd" / f"{stem}.md"
+    for text in (b"one", b"two"):
+        atomic.replace(target, lambda data, text=text: data + text, lock=lock)
+    assert target.read_bytes() == b"onetwo"
+    assert os.listdir(target.parent) == [target.name]
+
+
+@posix
+@pytest.mark.parametrize("make", ["folder", "fifo", "loop", "below a file", "too long"])
+def test_what_cannot_be_replaced_is_told_in_one_line(tmp_path: Path, lock: Path, make: str) -> None:
+    target = tmp_path / "target"
+    if make == "folder":
+        target.mkdir()
+    elif make == "fifo":
+        os.mkfifo(target)
+    elif make == "loop":
+        target.symlink_to(target)
+    elif make == "below a file":
+        (tmp_path / "file").touch()
+        target = tmp_path / "file" / "target"
+    else:
+        target = tmp_path / ("x" * 300)
+    with pytest.raises(NoteUnreadable) as caught:
+        atomic.replace(target, lambda data: b"new", lock=lock)
+    assert "\n" not in str(caught.value)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")) == []
+
+
+@posix
+def test_a_link_to_nothing_makes_what_it_names(tmp_path: Path, lock: Path) -> None:
+    link = tmp_path / "link.md"
+    link.symlink_to("real.md")
+    atomic.replace(link, lambda data: b"new", lock=lock)
+    assert link.is_symlink()
+    assert (tmp_path / "real.md").read_bytes() == b"new"
+
+
+@posix
+def test_a_set_of_permissions_survives(tmp_path: Path, lock: Path) -> None:
+    target = tmp_path / "a.md"
+    target.touch()
+    for mode in (0o600, 0o644, 0o640, 0o444, 0o755):
+        target.chmod(mode)
+        atomic.replace(target, lambda data: data + b"x", lock=lock)
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_survives(tmp_path: Path, lock: Path) -> None:
+    target = tmp_path / "a.md"
+    target.write_bytes(b"x")
+    os.chown(target, 1234, 4321)
+    atomic.replace(target, lambda data: data + b"y", lock=lock)
+    assert (target.stat().st_uid, target.stat().st_gid) == (1234, 4321)
+
+
+def test_litter_of_a_dead_writer_is_swept_by_the_next(tmp_path: Path, lock: Path) -> None:
+    target = tmp_path / "a.md"
+    code = (
+        "import os, sys; from pathlib import Path; from commonplace.base import atomic\n"
+        "from commonplace.base import swap\n"
+        "swap.move_new = lambda *a: os._exit(9)\n"
+        "atomic.replace(Path(sys.argv[1]), lambda data: b'half', lock=Path(sys.argv[2]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(target), str(lock)], check=False)
+    assert done.returncode == 9
+    assert len([path for path in tmp_path.iterdir() if path.name.endswith(".tmp")]) == 1
+    atomic.replace(target, lambda data: data + b"whole", lock=lock)
+    assert target.read_bytes() == b"whole"
+    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_two_targets_of_one_name_have_litter_of_their_own(lock: Path) -> None:
+    one, two = (atomic.temporary_name(name, lock, "fresh") for name in ("a.md", "a.txt"))
+    assert one != two
+    assert one != atomic.temporary_name("a.md", lock.with_name("y.lock"), "fresh")
+    assert one != atomic.temporary_name("a.md", lock, "old")
+    assert one.startswith(".a.")
+
+
+def test_a_lock_is_of_its_file_alone(lock: Path) -> None:
+    with atomic.locked(lock), atomic.locked(lock.with_name("y.lock"), timeout_s=0):
+        pass
+
+
+def test_a_lock_is_given_back_whatever_happens_inside(lock: Path) -> None:
+    for error in (ZeroDivisionError, KeyboardInterrupt):
+        with pytest.raises(error), atomic.locked(lock):
+            raise error
+        with atomic.locked(lock, timeout_s=0):
+            pass
+
+
+def test_a_lock_keeps_other_processes_out(lock: Path) -> None:
+    code = (
+        "import sys; from commonplace.base import atomic\n"
+        "try:\n with atomic.locked(sys.argv[1], timeout_s=0): print('in')\n"
+        "except atomic.LockTimeout as error: print('out')"
+    )
+
+    def other() -> str:
+        command = [sys.executable, "-c", code, str(lock)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    with atomic.locked(lock):
+        assert other() == "out\n"
+    assert other() == "in\n"
+
+
+@posix
+def test_a_lock_of_a_stopped_process_is_waited_for_and_told(lock: Path) -> None:
+    code = "import sys; from commonplace.base import atomic\nwith atomic.locked(sys.argv[1]):\n print('held', flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        holder.send_signal(signal.SIGSTOP)
+        with (
+            pytest.raises(atomic.LockTimeout, match="still locked by another process"),
+            atomic.locked(lock, 0.05),
+        ):
+            raise AssertionError("two holders")
+        holder.kill()
+        holder.wait(30)
+        with atomic.locked(lock, 30):
+            pass
+
+
+def test_threads_take_turns(lock: Path) -> None:
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def work() -> None:
+        nonlocal inside, most
+        for _ in range(10):
+            with atomic.locked(lock, 60):
+                with guard:
+                    inside += 1
+                    most = max(most, inside)
+                with guard:
+                    inside -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+
+
+def test_a_lock_of_a_workspace_keeps_it_out_of_git(tmp_path: Path) -> None:
+    with atomic.locked(tmp_path / ".commonplace" / "locks" / "notes.lock"):
+        assert (tmp_path / ".commonplace" / ".gitignore").read_text() == "*\n"
+
+
+@posix
+def test_a_lock_folder_that_leaves_the_workspace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".commonplace").symlink_to(tmp_path / "elsewhere")
+    with (
+        pytest.raises(CommonplaceError),
+        atomic.locked(tmp_path / "work" / ".commonplace" / "locks" / "n.lock"),
+    ):
+        raise AssertionError("made outside")
+    assert os.listdir(tmp_path / "elsewhere") == []

@@ -1,0 +1,308 @@
+"""Where everything lies, which folder is a workspace, and that no path leaves the roots."""
+
+import os
+import socket
+import sys
+import threading
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, NoteNotFound, OutsideRoots, WorkspaceNotFound
+from commonplace.base.paths import Workspace, contain, find_workspace, read_contained, resolve_workspace
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX file types")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a secret beside it."""
+    (tmp_path / "outside.md").write_text("secret")
+    root = tmp_path / "work"
+    (root / "memory").mkdir(parents=True)
+    (root / "MEMORY.md").write_text("mine")
+    return root
+
+
+def make(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        if name.endswith("/"):
+            path.mkdir(parents=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (".commonplace/", True),
+        ("commonplace.toml", True),
+        ("MEMORY.md", True),
+        ("memory/MEMORY.md", True),
+        ("memory/2026-02-13.md", True),
+        ("memory/2026-02-13-standup.md", True),
+        ("memory/notes.md", False),
+        ("README.md", False),
+    ],
+)
+def test_what_makes_a_workspace(tmp_path: Path, content: str, found: bool) -> None:
+    make(tmp_path, content, "deep/er/")
+    assert find_workspace(tmp_path / "deep" / "er") == (tmp_path if found else None)
+
+
+def test_nearest_workspace_wins(tmp_path: Path) -> None:
+    make(tmp_path, "MEMORY.md", "inner/MEMORY.md", "inner/deep/")
+    assert find_workspace(tmp_path / "inner" / "deep") == tmp_path / "inner"
+
+
+def test_memory_folder_belongs_to_the_workspace_above(tmp_path: Path) -> None:
+    make(tmp_path, "memory/MEMORY.md")
+    assert find_workspace(tmp_path / "memory") == tmp_path
+
+
+def test_dot_folder_does_not_make_home_a_workspace(private_home: Path) -> None:
+    make(private_home, ".commonplace/", "project/")
+    assert find_workspace(private_home / "project") is None
+    make(private_home, "MEMORY.md")
+    assert find_workspace(private_home / "project") == private_home
+
+
+def test_order_of_resolution(tmp_path: Path, private_home: Path) -> None:
+    make(tmp_path, "here/MEMORY.md", "flag/", "variable/", "empty/")
+    here, empty = tmp_path / "here", tmp_path / "empty"
+    environ = {"HOME": str(private_home), paths.WORKSPACE_VARIABLE: str(tmp_path / "variable")}
+    assert resolve_workspace(str(tmp_path / "flag"), environ, here) == tmp_path / "flag"
+    assert resolve_workspace("../flag", environ, here) == tmp_path / "flag"
+    assert resolve_workspace(None, environ, here) == tmp_path / "variable"
+    environ[paths.WORKSPACE_VARIABLE] = ""
+    assert resolve_workspace(None, environ, here) == here
+    with pytest.raises(WorkspaceNotFound, match="commonplace init"):
+        resolve_workspace(None, environ, empty)
+    make(private_home, "commonplace/")
+    assert resolve_workspace(None, environ, empty) == private_home / "commonplace"
+    assert resolve_workspace("~/commonplace", environ, here) == private_home / "commonplace"
+
+
+def test_named_workspace_must_exist(tmp_path: Path) -> None:
+    for environ, flag in (({}, "nowhere"), ({paths.WORKSPACE_VARIABLE: "nowhere"}, None)):
+        with pytest.raises(WorkspaceNotFound, match="nowhere"):
+            resolve_workspace(flag, environ, tmp_path)
+
+
+def test_layout_of_a_workspace(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    assert workspace.memory_file == tmp_path / "MEMORY.md"
+    assert workspace.daily(date(2026, 2, 3)) == tmp_path / "memory" / "2026-02-03.md"
+    assert workspace.index == tmp_path / ".commonplace" / "index.sqlite"
+    assert paths.lock_file(workspace, "notes") == tmp_path / ".commonplace" / "locks" / "notes.lock"
+    make(tmp_path, "memory/MEMORY.md")
+    assert workspace.memory_file == tmp_path / "memory" / "MEMORY.md"
+    make(tmp_path, "MEMORY.md")
+    assert workspace.memory_file == tmp_path / "MEMORY.md"
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "config", "cache"),
+    [
+        ("linux", {}, ".config/commonplace", ".cache/commonplace"),
+        ("linux", {"XDG_CONFIG_HOME": "here"}, ".config/commonplace", ".cache/commonplace"),
+        ("linux", {"XDG_CONFIG_HOME": "/x", "XDG_CACHE_HOME": "/y"}, "/x/commonplace", "/y/commonplace"),
+        ("darwin", {}, "Library/Application Support/commonplace", "Library/Caches/commonplace"),
+    ],
+)
+def test_folders_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, platform: str, environ: dict[str, str], config: str, cache: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    environ = {"HOME": "/home/me", **environ}
+    assert paths.user_config_dir(environ) == Path("/home/me") / config
+    assert paths.user_cache_dir(environ) == Path("/home/me") / cache
+
+
+@posix
+def test_fallback_index_follows_the_real_path(tmp_path: Path) -> None:
+    make(tmp_path, "a/", "b/")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    assert paths.fallback_index(tmp_path / "a") == paths.fallback_index(tmp_path / "link")
+    assert paths.fallback_index(tmp_path / "a") != paths.fallback_index(tmp_path / "b")
+
+
+def test_derived_folder_is_made_once_and_ignored_by_git(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    assert paths.prepare_derived(workspace) == [workspace.derived, workspace.derived / ".gitignore"]
+    assert (workspace.derived / ".gitignore").read_text() == "*\n"
+    assert paths.prepare_derived(workspace) == []
+
+
+@posix
+def test_a_workspace_named_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    workspace = paths.Workspace(Path("notes"))
+    monkeypatch.chdir("/")
+    paths.prepare_derived(workspace)
+    assert (tmp_path / "notes" / ".commonplace" / ".gitignore").is_file()
+
+
+def test_derived_folder_must_not_lead_outside(tmp_path: Path) -> None:
+    make(tmp_path, "work/", "elsewhere/")
+    (tmp_path / "work" / ".commonplace").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutsideRoots):
+        paths.prepare_derived(Workspace(tmp_path / "work"))
+
+
+def test_file_inside_is_read(root: Path) -> None:
+    for path in (root / "MEMORY.md", Path("MEMORY.md"), root / "memory" / ".." / "MEMORY.md"):
+        assert contain(path, [root]) == (root / "MEMORY.md").resolve()
+        assert read_contained(path, [root]) == b"mine"
+
+
+def test_any_root_will_do(root: Path, tmp_path: Path) -> None:
+    assert read_contained(tmp_path / "outside.md", [root, tmp_path]) == b"secret"
+
+
+def test_missing_file_is_not_found(root: Path) -> None:
+    with pytest.raises(NoteNotFound):
+        contain(root / "none.md", [root])
+    assert contain(root / "none.md", [root], missing_ok=True) == root.resolve() / "none.md"
+
+
+@pytest.mark.parametrize("name", ["../outside.md", "memory/../../outside.md", "../none.md"])
+def test_climbing_is_refused(root: Path, name: str) -> None:
+    for path in (Path(name), root / name):
+        with pytest.raises(OutsideRoots, match=r"'\.\.' leaves"):
+            read_contained(path, [root])
+
+
+def test_absolute_path_outside_is_refused(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(OutsideRoots, match="lies outside"):
+        read_contained(tmp_path / "outside.md", [root])
+
+
+def test_neighbour_with_the_same_beginning_is_outside(root: Path, tmp_path: Path) -> None:
+    make(tmp_path, "work2/a.md")
+    with pytest.raises(OutsideRoots):
+        read_contained(tmp_path / "work2" / "a.md", [root])
+
+
+@posix
+def test_symlinks_may_stay_but_not_leave(root: Path, tmp_path: Path) -> None:
+    (root / "in.md").symlink_to(root / "MEMORY.md")
+    (root / "out.md").symlink_to(tmp_path / "outside.md")
+    (root / "folder").symlink_to(tmp_path)
+    (root / "dangling.md").symlink_to(tmp_path / "none.md")
+    assert read_contained(root / "in.md", [root]) == b"mine"
+    for name in ("out.md", "folder/outside.md", "dangling.md"):
+        with pytest.raises(OutsideRoots, match="symlink that leaves"):
+            read_contained(root / name, [root])
+    with pytest.raises(OutsideRoots):
+        contain(root / "folder" / "new.md", [root], missing_ok=True)
+
+
+@posix
+def test_root_that_is_a_symlink_is_a_root(root: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    assert read_contained(link / "MEMORY.md", [link]) == b"mine"
+
+
+@posix
+def test_only_regular_files_are_read(root: Path) -> None:
+    os.mkfifo(root / "fifo.md")
+    (root / "loop.md").symlink_to(root / "loop.md")
+    (root / "null.md").symlink_to("/dev/null")
+    with socket.socket(socket.AF_UNIX) as server:
+        cwd = os.getcwd()
+        os.chdir(root)  # names of sockets are short
+        try:
+            server.bind("socket.md")
+        finally:
+            os.chdir(cwd)
+        for name, reason in (("fifo", "a fifo"), ("socket", "a socket")):
+            with pytest.raises(OutsideRoots, match=f"{reason}, not a regular file"):
+                read_contained(root / f"{name}.md", [root])
+    with pytest.raises(OutsideRoots, match="a folder, not a regular file"):
+        read_contained(root / "memory", [root])
+    with pytest.raises(OutsideRoots):
+        read_contained(root / "null.md", [root])
+    with pytest.raises(CommonplaceError):
+        read_contained(root / "loop.md", [root])
+
+
+@posix
+def test_fifo_swapped_in_at_the_last_moment_does_not_block(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, real_open = root / "MEMORY.md", os.open
+
+    def swap_and_open(path: str, flags: int, *rest: int, dir_fd: int | None = None) -> int:
+        if path == note.name and not note.is_fifo():
+            note.unlink()
+            os.mkfifo(note)
+        return real_open(path, flags, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swap_and_open)
+    with pytest.raises(OutsideRoots, match="a fifo"):
+        read_contained(note, [root])
+
+
+@posix
+def test_link_swapped_in_at_the_last_moment_is_not_followed(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note, real_open = root / "MEMORY.md", os.open
+
+    def swap_and_open(path: str, flags: int, *rest: int, dir_fd: int | None = None) -> int:
+        if path == note.name and not note.is_symlink():
+            note.unlink()
+            note.symlink_to(tmp_path / "outside.md")
+        return real_open(path, flags, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swap_and_open)
+    with pytest.raises(OutsideRoots, match="leads out"):
+        read_contained(note, [root])
+
+
+@pytest.mark.parametrize("name", ["a\0b.md", "a" * 300 + ".md", "a/" * 3000, "\ud800.md", "a\nb.md"])
+def test_impossible_names_are_told_in_one_line(root: Path, name: str) -> None:
+    with pytest.raises(CommonplaceError) as caught:
+        read_contained(Path(name), [root])
+    message = str(caught.value)
+    assert len(message.splitlines()) == 1
+    assert len(message) < 400
+
+
+@given(st.text())
+def test_no_text_reads_outside(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    root = tmp_path_factory.getbasetemp() / "any"
+    root.mkdir(exist_ok=True)
+    with pytest.raises(CommonplaceError):
+        read_contained(Path(name), [root])
+
+
+def test_a_note_that_writers_keep_replacing_is_read(tmp_path: Path) -> None:
+    note, fresh = tmp_path / "note.md", tmp_path / ".note.tmp"
+    note.write_bytes(b"0")
+    done = threading.Event()
+
+    def replace_often() -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            fresh.write_bytes(b"%d" % number)
+            os.replace(fresh, note)
+
+    writer = threading.Thread(target=replace_often)
+    writer.start()
+    try:
+        read = [int(read_contained(note, [tmp_path])) for _ in range(500)]
+    finally:
+        done.set()
+        writer.join()
+    assert read == sorted(read)

@@ -1,0 +1,128 @@
+"""Forgetting killed at every step (or, but with --slow, at some): each file is old or new, and whoever comes next carries it on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.changes import transaction
+from commonplace.transcripts.session import Transcript
+from commonplace.types import Entry, Selection
+from commonplace.types.changes import About, Change
+from commonplace.types.events import Turn
+from commonplace.upkeep.spool import Spool
+from tests.edit.forget.test_people import NOW, holding, write
+
+WANTED = [Selection("person", "Zorvexqui"), Selection("lines", "memory/2026-02-02.md#L3")]
+NAMES = ["Zorvexqui", "窗台上的蓝色花瓶碎了"]
+OFF = {"embedding.provider": "none"}
+# Forks a child for each so many steps, which is killed when it comes there; says where the last one came through.
+PROGRAM = """
+import os, shutil, signal, sys
+from pathlib import Path
+from commonplace import Memory
+from commonplace.types import Selection
+import commonplace.edit.forget.erase, commonplace.markdown.references, commonplace.index.sync
+template, work = Path(sys.argv[1]), Path(sys.argv[2])
+wanted = [Selection(*one.split("|")) for one in sys.argv[4:]]
+stride, step = int(sys.argv[3]), 1
+os.fsync = lambda descriptor: None  # a kill cuts no power
+while True:
+    root = work / f"{step:03}"
+    shutil.copytree(template, root)
+    os.environ["XDG_CACHE_HOME"] = str(root / "cache")
+    child = os.fork()
+    if not child:
+        left = [step]
+        def counting(function):
+            def counted(*arguments, **named):
+                left[0] -= 1
+                if not left[0]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return function(*arguments, **named)
+            return counted
+        for name in ("fsync", "replace", "rename", "unlink", "rmdir"):
+            setattr(os, name, counting(getattr(os, name)))
+        with Memory.open(root / "ws", overrides={"embedding.provider": "none"}) as memory:
+            memory.forget(wanted)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        print(step, os.waitstatus_to_exitcode(status))
+        break
+    step += stride
+"""
+
+
+@pytest.fixture
+def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace with a run, a transcript and an entry that waits, beside its cache."""
+    template = tmp_path / "template"
+    root = template / "ws"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(template / "cache"))
+    (root / "memory").mkdir(parents=True)
+    write(root / "MEMORY.md", "# Memory", "", "- Tea at four. <!-- cp: from=memory/2026-02-01.md#L4 -->")
+    write(
+        root / "memory" / "2026-02-01.md", "# 2026-02-01", "", "- Zorvexqui likes tea.", "- Tea is at four."
+    )
+    write(root / "memory" / "2026-02-02.md", "# 2026-02-02", "", "- 窗台上的蓝色花瓶碎了。", "- It rained.")
+    with Memory.open(root, overrides=OFF) as memory:
+        change = Change("MEMORY.md", memory.workspace.memory_file.read_bytes(),
+                        memory.workspace.memory_file.read_bytes() + b"- Zorvexqui left.\n")  # fmt: skip
+        assert transaction.apply(memory.workspace, [change], About("write", "write", "Zorvexqui said so"))
+        with Transcript.open(memory.workspace, "s1") as transcript:
+            transcript.extend([Turn("user", "Zorvexqui called"), Turn("assistant", "窗台上的蓝色花瓶碎了！")])
+        Spool(memory.workspace).append(Entry("Zorvexqui waits", NOW))
+        memory.sync()
+        memory.search("Zorvexqui")
+    return template
+
+
+def notes(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*.md"))}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked children")
+@pytest.mark.parametrize("stride", [10, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_at_any_step_it_is_carried_on(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int
+) -> None:
+    assert holding(template, NAMES)
+    before = notes(template / "ws")
+    arguments = [f"{one.kind}|{one.value}" for one in WANTED]
+    work = tmp_path / "work"
+    work.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(template), str(work), str(stride), *arguments],
+        capture_output=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    steps, code = map(int, done.stdout.split())
+    assert (steps > 40, code) == (True, 0)
+    after = notes(work / f"{steps:03}" / "ws")
+    assert holding(work / f"{steps:03}", NAMES) == {}
+    begun = 0
+    for step in range(1, steps, stride):
+        root = work / f"{step:03}"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(root / "cache"))
+        now = notes(root / "ws")
+        assert all(now[name] in (before[name], after[name]) for name in before), step
+        with Memory.open(root / "ws", overrides=OFF) as memory:
+            noted = list(memory.workspace.erasing.glob("*.json"))
+            assert all(path.stat().st_mode & 0o077 == 0 for path in noted)
+            begun += bool(noted)
+            # Killed behind the last step, nothing is noted any more, and line 3 is another one by now.
+            erasure = memory.forget([] if noted or now == after else WANTED)
+            assert erasure.left == (), step
+            assert not memory.workspace.erasing.exists()
+        assert holding(root, NAMES) == {}, step
+        assert notes(root / "ws") == after, step
+        shutil.rmtree(root)
+    assert begun * stride > 25

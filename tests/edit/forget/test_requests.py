@@ -1,0 +1,158 @@
+"""What agents ask to have forgotten: kept for a week, for the owner alone, gone with what it asks for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.agent.tools import call
+from commonplace.base.errors import ConfigError
+from commonplace.edit.forget import journal, requests, stores
+from commonplace.edit.forget.targets import Targets
+from commonplace.types import Erasure, Selection
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "a.md").write_text('- Mira has the blue "vase".\n- Bo has a kiln.\n')
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as opened:
+        yield opened
+
+
+def test_what_is_asked_for_comes_back_as_it_was(memory: Memory) -> None:
+    selection = Selection("person", "Mira \udc80", ("米拉",))
+    preview = memory.forget(Selection("person", "Mira"), dry_run=True)
+    kept = requests.keep(memory.workspace, selection, preview, agent="helper", session="s")
+    (found,) = requests.listed(memory.workspace)
+    assert (found.selection, found.agent, found.session) == (selection, "helper", "s")
+    assert found.preview.basis == preview.basis
+    assert requests.find(memory.workspace, "1") == requests.find(memory.workspace, kept.code) == found
+    path = requests.folder(memory.workspace) / f"{kept.code}.json"
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    again = requests.keep(memory.workspace, selection, preview, agent="helper")
+    assert again.code == kept.code
+    requests.remove(memory.workspace, kept)
+    with pytest.raises(ConfigError, match="--pending"):
+        requests.find(memory.workspace, kept.code)
+
+
+def test_after_a_week_it_is_gone_and_so_is_one_of_a_wrong_clock(memory: Memory) -> None:
+    now = datetime.now().astimezone()
+    for days in (-8, -6, 8):
+        requests.keep(
+            memory.workspace, Selection("text", f"{days}"), Erasure(()), now=now + timedelta(days=days)
+        )
+    assert [one.selection.value for one in requests.listed(memory.workspace, now)] == ["-6"]
+    assert len(list(requests.folder(memory.workspace).iterdir())) == 1
+
+
+def test_one_that_is_not_signed_is_set_aside_and_said(
+    memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
+    path = requests.folder(memory.workspace) / f"{kept.code}.json"
+    unsigned = path.read_bytes().replace(b'"Bo"', b'"Mira"')
+    path.write_bytes(unsigned)
+    assert requests.listed(memory.workspace) == []
+    aside = memory.workspace.derived / "foreign" / "requests" / path.name
+    assert aside.read_bytes() == unsigned
+    assert "`commonplace trust` shows it" in caplog.text
+
+
+def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:
+    kept = requests.keep(memory.workspace, Selection("text", "Bo"), Erasure(()))
+    folder = requests.folder(memory.workspace)
+    outside = tmp_path / "outside.json"
+    outside.write_bytes((folder / f"{kept.code}.json").read_bytes())
+    (folder / "00000000.json").symlink_to(outside)
+    for number, data in enumerate([b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"kind": 1}']):
+        (folder / f"1111111{number}.json").write_bytes(data)
+    (folder / "name.json").write_text("{}")
+    assert [one.code for one in requests.listed(memory.workspace)] == [kept.code]
+    assert outside.exists()
+    assert len(list((memory.workspace.derived / "foreign" / "requests").iterdir())) == 8
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_nobody_is_flooded(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MOST", 3)
+    for number in range(3):
+        requests.keep(memory.workspace, Selection("text", f"{number}"), Erasure(()))
+    with pytest.raises(ConfigError, match="wait for the owner already"):
+        requests.keep(memory.workspace, Selection("text", "one more"), Erasure(()))
+    requests.keep(memory.workspace, Selection("text", "1"), Erasure(()))
+
+
+def test_what_is_forgotten_otherwise_takes_the_request_along(memory: Memory) -> None:
+    for what in ("vase", "kiln"):
+        assert call(memory, "memory_forget", {"what": f"{what}", "kind": "text"}).data["approve"]
+    done = memory.forget(Selection("text", "vase"))
+    assert done.complete, done.left
+    assert [place.path for place in done.places if place.where == "requests"]
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+
+
+BOX = "# Box\n\n- token zx81.\n- Lisbon box.\n\n## Other\n\n- Zinc Mirabel.\n"
+BOX_PATH = "memory/box.md"
+
+
+@pytest.mark.parametrize(("asked", "kind"), [
+    (BOX_PATH, "note"), (f"{BOX_PATH}#L3", "lines"), (f"{BOX_PATH}#L3-L4", "lines"), ("zx81", "text"),
+    ("Mirabel", "person"),
+])  # fmt: skip
+def test_a_request_goes_with_the_note_that_it_asks_for(memory: Memory, asked: str, kind: str) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    assert call(memory, "memory_forget", {"what": asked, "kind": kind}).data["approve"]
+    call(memory, "memory_forget", {"what": "kiln", "kind": "text"})
+    done = memory.forget(Selection("note", BOX_PATH))
+    assert done.complete, done.left
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+    rest = b"".join(path.read_bytes() for path in requests.folder(memory.workspace).iterdir())
+    assert b"box" not in rest
+
+
+@pytest.mark.parametrize("selection", [
+    Selection("lines", f"{BOX_PATH}#L3"), Selection("lines", f"{BOX_PATH}#L3-L4"),
+    Selection("text", "zx81"), Selection("text", "token"),
+])  # fmt: skip
+def test_a_request_goes_with_any_of_its_lines(memory: Memory, selection: Selection) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L8", "kind": "lines"})
+    done = memory.forget(selection)
+    assert done.complete, done.left
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == [f"{BOX_PATH}#L8"]
+
+
+def test_a_request_stays_while_another_note_says_it(memory: Memory) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX + "- A kiln.\n")
+    call(memory, "memory_forget", {"what": "kiln", "kind": "text"})
+    assert memory.forget(Selection("note", BOX_PATH)).complete
+    assert [one.selection.value for one in requests.listed(memory.workspace)] == ["kiln"]
+
+
+def test_the_scan_finds_a_request_that_nobody_removed(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": f"{BOX_PATH}#L3", "kind": "lines"})
+    monkeypatch.delitem(stores.STORES, "requests")
+    (left,) = memory.forget(Selection("note", BOX_PATH)).left
+    assert left.path.startswith(".commonplace/requests/")
+
+
+def test_one_that_was_killed_takes_the_request_along(memory: Memory) -> None:
+    (memory.workspace.root / BOX_PATH).write_text(BOX)
+    call(memory, "memory_forget", {"what": "zx81", "kind": "text"})
+    code = requests.listed(memory.workspace)[0].code
+    journal.add(memory.workspace, Targets(notes=(BOX_PATH,), requests=(code,)))
+    assert memory.forget([]).complete
+    assert requests.listed(memory.workspace) == []

@@ -1,0 +1,236 @@
+"""Dates in questions: what they say from a reference date, what is none, and that no text takes long."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.language import dates
+
+NOW = date(2026, 3, 18)  # a Wednesday
+
+# the text, the first and the last day, as seen from NOW
+ABSOLUTE = [
+    ("what did we decide on 2026-02-13?", "2026-02-13", "2026-02-13"),
+    ("on 2026/2/13", "2026-02-13", "2026-02-13"),
+    ("the log of 2026.02.13", "2026-02-13", "2026-02-13"),
+    ("at 2026-02-13T12:30:00Z", "2026-02-13", "2026-02-13"),
+    ("13 Feb 2026", "2026-02-13", "2026-02-13"),
+    ("February 13th, 2026", "2026-02-13", "2026-02-13"),
+    ("the 13th of February 2026", "2026-02-13", "2026-02-13"),
+    ("13/02/2026", "2026-02-13", "2026-02-13"),
+    ("02/13/2026", "2026-02-13", "2026-02-13"),
+    ("02/02/2026", "2026-02-02", "2026-02-02"),
+    ("in February 2026", "2026-02-01", "2026-02-28"),
+    ("notes of 2026-02", "2026-02-01", "2026-02-28"),
+    ("march 2024", "2024-03-01", "2024-03-31"),
+    ("late March 2024", "2024-03-21", "2024-03-31"),
+    ("at the end of May 2025", "2025-05-21", "2025-05-31"),
+    ("Q3 2025", "2025-07-01", "2025-09-30"),
+    ("2025 Q4", "2025-10-01", "2025-12-31"),
+    ("who joined in 2025?", "2025-01-01", "2025-12-31"),
+    ("the year 2024", "2024-01-01", "2024-12-31"),
+    ("between May 3 and May 10, 2024", "2024-05-03", "2024-05-10"),
+    ("3-10 May 2025", "2025-05-03", "2025-05-10"),
+    ("from 2023 to 2025", "2023-01-01", "2025-12-31"),
+    ("from November 2024 to February 2025", "2024-11-01", "2025-02-28"),
+    ("since January 2025", "2025-01-01", "2026-03-18"),
+    ("2026年2月13日我们说了什么", "2026-02-13", "2026-02-13"),
+    ("２０２６年２月１３日", "2026-02-13", "2026-02-13"),
+    ("2026年2月", "2026-02-01", "2026-02-28"),
+    ("2025年", "2025-01-01", "2025-12-31"),
+    ("二〇二五年五月", "2025-05-01", "2025-05-31"),
+    ("二零二五年十二月二十三日", "2025-12-23", "2025-12-23"),
+    ("2025年第三季度", "2025-07-01", "2025-09-30"),
+    ("2025年5月3日至10日", "2025-05-03", "2025-05-10"),
+    ("2025年10月底", "2025-10-21", "2025-10-31"),
+    ("在2026-02-13那天", "2026-02-13", "2026-02-13"),
+]
+RELATIVE = [
+    ("Feb 13", "2026-02-13", "2026-02-13"),
+    ("Sept 3", "2025-09-03", "2025-09-03"),
+    ("Feb 29", "2024-02-29", "2024-02-29"),
+    ("in March", "2026-03-01", "2026-03-31"),
+    ("in april", "2025-04-01", "2025-04-30"),
+    ("In May I went to Rome", "2025-05-01", "2025-05-31"),
+    ("last March", "2025-03-01", "2025-03-31"),
+    ("next March", "2027-03-01", "2027-03-31"),
+    ("March last year", "2025-03-01", "2025-03-31"),
+    ("in mid-January", "2026-01-11", "2026-01-20"),
+    ("what did I do yesterday?", "2026-03-17", "2026-03-17"),
+    ("the day before yesterday", "2026-03-16", "2026-03-16"),
+    ("last night", "2026-03-17", "2026-03-17"),
+    ("today", "2026-03-18", "2026-03-18"),
+    ("tomorrow", "2026-03-19", "2026-03-19"),
+    ("last Tuesday", "2026-03-17", "2026-03-17"),
+    ("last Wednesday", "2026-03-11", "2026-03-11"),
+    ("on Wednesday", "2026-03-18", "2026-03-18"),
+    ("this Friday", "2026-03-20", "2026-03-20"),
+    ("next Monday", "2026-03-23", "2026-03-23"),
+    ("Tuesday last week", "2026-03-10", "2026-03-10"),
+    ("last week on Tuesday", "2026-03-10", "2026-03-10"),
+    ("this week", "2026-03-16", "2026-03-22"),
+    ("last week's meeting", "2026-03-09", "2026-03-15"),
+    ("last weekend", "2026-03-14", "2026-03-15"),
+    ("last month", "2026-02-01", "2026-02-28"),
+    ("last quarter", "2025-10-01", "2025-12-31"),
+    ("last year", "2025-01-01", "2025-12-31"),
+    ("in the last week", "2026-03-11", "2026-03-18"),
+    ("in the past month", "2026-02-18", "2026-03-18"),
+    ("the past 3 days", "2026-03-15", "2026-03-18"),
+    ("3 days ago", "2026-03-15", "2026-03-15"),
+    ("two weeks ago", "2026-03-02", "2026-03-08"),
+    ("a couple of months ago", "2026-01-01", "2026-01-31"),
+    ("a year ago", "2025-01-01", "2025-12-31"),
+    ("between 3 May and 10 May", "2025-05-03", "2025-05-10"),
+    ("between 3 and 10 May", "2025-05-03", "2025-05-10"),
+    ("May 3-10", "2025-05-03", "2025-05-10"),
+    ("from November to February", "2025-11-01", "2026-02-28"),
+    ("from Monday to Friday", "2026-03-09", "2026-03-13"),
+    ("since last Friday", "2026-03-13", "2026-03-18"),
+    ("昨天我做了什么", "2026-03-17", "2026-03-17"),
+    ("前天", "2026-03-16", "2026-03-16"),
+    ("大前天", "2026-03-15", "2026-03-15"),
+    ("今天", "2026-03-18", "2026-03-18"),
+    ("昨晚吃了什么", "2026-03-17", "2026-03-17"),
+    ("上周三", "2026-03-11", "2026-03-11"),
+    ("上个星期天", "2026-03-15", "2026-03-15"),
+    ("上周", "2026-03-09", "2026-03-15"),
+    ("上上周", "2026-03-02", "2026-03-08"),
+    ("这周", "2026-03-16", "2026-03-22"),
+    ("本周五", "2026-03-20", "2026-03-20"),
+    ("上周末", "2026-03-14", "2026-03-15"),
+    ("周一", "2026-03-16", "2026-03-16"),
+    ("礼拜五", "2026-03-13", "2026-03-13"),
+    ("上个月", "2026-02-01", "2026-02-28"),
+    ("上个月13号", "2026-02-13", "2026-02-13"),
+    ("去年十月", "2025-10-01", "2025-10-31"),
+    ("去年的十月底", "2025-10-21", "2025-10-31"),
+    ("前年", "2024-01-01", "2024-12-31"),
+    ("二月", "2026-02-01", "2026-02-28"),
+    ("2月", "2026-02-01", "2026-02-28"),
+    ("十二月", "2025-12-01", "2025-12-31"),
+    ("两周前", "2026-03-02", "2026-03-08"),
+    ("三天前", "2026-03-15", "2026-03-15"),
+    ("半年前", "2025-09-01", "2025-09-30"),
+    ("最近一周", "2026-03-11", "2026-03-18"),
+    ("过去两年", "2024-03-18", "2026-03-18"),
+    ("这两天", "2026-03-16", "2026-03-18"),
+    ("从三月一日到三月五日", "2026-03-01", "2026-03-05"),
+    ("3月1日到5日", "2026-03-01", "2026-03-05"),
+    ("2月13日和2月20日之间", "2026-02-13", "2026-02-20"),
+    ("去年五月以来", "2025-05-01", "2026-03-18"),
+    ("上季度", "2025-10-01", "2025-12-31"),
+]
+NONE = [
+    "May I go?",
+    "we may 5 times a day march on Rome",
+    "it may be",
+    "this may happen in a second",
+    "on the second floor",
+    "version 1.2.3 and 10.15",
+    "call 555-2026-02-13",
+    "+49 30 2026-02-1355",
+    "src/2026-02-13/notes.md",
+    "02/03/2026",
+    "never on Fridays",
+    "every Tuesday",
+    "a sale of 2025 items",
+    "Mark and Sept said no",
+    "31 February 2026",
+    "2月30日",
+    "每周三开会",
+    "一周一次",
+    "三个月",
+    "十几天前",
+    "二手车",
+    "周到的服务",
+    "999999 years ago",
+]
+
+
+def test_what_says_everything() -> None:
+    for text, first, last in ABSOLUTE:
+        (span,) = dates.spans(text, NOW)
+        assert (str(span.first), str(span.last), span.relative) == (first, last, False)
+        assert span.text in text
+
+
+def test_what_is_told_from_now() -> None:
+    for text, first, last in RELATIVE:
+        (span,) = dates.spans(text, NOW)
+        assert (str(span.first), str(span.last), span.relative) == (first, last, True)
+        assert span.text in text
+
+
+def test_what_is_no_date() -> None:
+    for text in NONE:
+        assert dates.spans(text, NOW) == ()
+
+
+def test_several_dates_in_their_order() -> None:
+    found = dates.spans("from Berlin on 13 Feb 2026, then last week, then 昨天", NOW)
+    assert [span.text for span in found] == ["13 Feb 2026", "last week", "昨天"]
+
+
+def test_a_text_that_is_one_date() -> None:
+    for text, first, last in [
+        ("2025", "2025-01-01", "2025-12-31"),
+        ("march", "2026-03-01", "2026-03-31"),
+        ("tuesday", "2026-03-17", "2026-03-17"),
+        (" last Monday ", "2026-03-16", "2026-03-16"),
+        ("上周", "2026-03-09", "2026-03-15"),
+        ("now", "2026-03-18", "2026-03-18"),
+    ]:
+        span = dates.read(text, NOW)
+        assert span is not None, (text, first, last)
+        assert (str(span.first), str(span.last)) == (first, last)
+
+
+def test_a_text_that_is_not_one_date() -> None:
+    for text in ["", "soon", "last Monday and more", "13", "today or yesterday"]:
+        assert dates.read(text, NOW) is None
+
+
+WORDS = (
+    "last next this past two 3 13 31 99 2026 1999 week weeks month may March Feb on in since between and to "
+    "Tuesday ago yesterday the of - / . : 年 月 日 号 上 下 周 三 十 二 天 前 最近 去年 到 从 半 个 第 季度 Q3 2026-02-30"
+).split()
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from(["", " "]))
+def test_spans_lie_in_the_text_in_order(words: list[str], blank: str) -> None:
+    text, place = blank.join(words), 0
+    for span in dates.spans(text, NOW):
+        assert span.first <= span.last
+        assert span.text
+        place = text.index(span.text, place) + len(span.text)
+
+
+@given(st.text(), st.dates())
+def test_no_text_and_no_day_is_an_error(text: str, now: date) -> None:
+    dates.spans(f"{text} last year, 3 months ago, 上周三", now)
+    dates.read(text, now)
+
+
+def test_a_long_text_of_beginnings_ends() -> None:
+    """An expression that tries all ways through these would not come back."""
+    for piece in [
+        "1",
+        "12 ",
+        "a ",
+        "last ",
+        "二",
+        "十",
+        "年",
+        "上",
+        "2026-",
+        "Feb ",
+        " ",
+        "to ",
+        "between 3 ",
+    ]:
+        text = piece * ((dates.MAX_CHARACTERS - 20) // len(piece))
+        assert [span.text for span in dates.spans(f"{text}. Yesterday?", NOW)] == ["Yesterday"], piece

@@ -1,0 +1,187 @@
+"""Inline metadata: what is taken out of a line, and what is an ordinary comment."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.markdown import comments
+from commonplace.types import Provenance, Writer
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("importance: 8", {"importance": "8"}),
+        ("Trigger: deploy, 发布", {"trigger": "deploy, 发布"}),
+        ("project:kestrel", {"project": "kestrel"}),
+        ("tentative", {"status": "tentative"}),
+        ("Superseded", {"status": "superseded"}),
+        ("status: tentative", {"status": "tentative"}),
+        ("superseded-by: #a1b2c3", {"superseded-by": "#a1b2c3"}),
+        ("valid-until: 2026-03-01", {"valid-until": "2026-03-01"}),
+        ("by: tool", {"by": "tool"}),
+        ("source: untrusted", {"by": "untrusted"}),
+        ("provenance: Owner", {"by": "owner"}),
+    ],
+)
+def test_metadata_is_taken_out(comment: str, said: dict[str, str]) -> None:
+    lines = [f"- a fact <!-- {comment} -->"]
+    assert comments.take(lines) == {1: said}
+    assert lines == ["- a fact"]
+
+
+@pytest.mark.parametrize(
+    "comment", ["status: done", "source: a book", "by: Ann", "superseded twice", "todo", "tentatively"]
+)
+def test_other_comments_are_text(comment: str) -> None:
+    lines = [f"- a fact <!-- {comment} -->"]
+    assert comments.take(lines) == {}
+    assert lines == [f"- a fact <!-- {comment} -->"]
+
+
+def test_a_line_may_hold_several() -> None:
+    lines = ["- a <!-- importance: 8 --> b <!-- tentative -->"]
+    assert comments.take(lines) == {1: {"importance": "8", "status": "tentative"}}
+
+
+def test_front_matter_has_the_same_keys() -> None:
+    metadata = {
+        "importance": 9, "triggers": ["deploy", "release"], "Project": "kestrel", "valid_until": "2026-03-01",
+        "superseded-by": "#a1b2c3", "source": "agent", "tentative": True, "title": "A", "tags": ["x"],
+    }  # fmt: skip
+    assert comments.of_front_matter(metadata) == {
+        "importance": "9", "trigger": "deploy, release", "project": "kestrel", "valid-until": "2026-03-01",
+        "superseded-by": "#a1b2c3", "by": "agent", "status": "tentative",
+    }  # fmt: skip
+
+
+def test_front_matter_of_others_says_nothing() -> None:
+    metadata = {
+        "status": "done",
+        "source": "https://a.example",
+        "by": None,
+        "superseded": False,
+        "trigger": "",
+    }
+    assert comments.of_front_matter(metadata) == {}
+
+
+def test_a_line_full_of_openings_takes_no_time() -> None:
+    lines = ["<!-- trigger: " * 20_000]
+    assert comments.take(lines) == {}
+
+
+@pytest.mark.parametrize(
+    ("comment", "said"),
+    [
+        ("by: agent; agent: nanobot; session: 8f3a; at: 2026-02-13T10:22:05",
+         {"by": "agent", "agent": "nanobot", "session": "8f3a", "at": "2026-02-13T10:22:05"}),
+        ("By: Tool;session:a b/c ;", {"by": "tool", "session": "a b/c"}),
+        ("source: untrusted; agent: 小助手", {"by": "untrusted", "agent": "小助手"}),
+        ("by: owner; agent:", {"by": "owner"}),
+    ],
+)  # fmt: skip
+def test_provenance_is_taken_out(comment: str, said: dict[str, str]) -> None:
+    lines = [f"- a fact <!-- {comment} -->"]
+    assert comments.take(lines) == {1: said}
+    assert lines == ["- a fact"]
+
+
+@pytest.mark.parametrize(
+    "comment", ["by: agent; mood: good", "by: Ann; agent: x", "agent: x", "session: x", "by: agent, agent: x"]
+)
+def test_other_keys_make_it_an_ordinary_comment(comment: str) -> None:
+    lines = [f"- a fact <!-- {comment} -->"]
+    assert comments.take(lines) == {}
+
+
+VALUES = st.text(max_size=150) | st.lists(
+    st.sampled_from(["--", "-->", ";", "<", ">", "\n", "a", " ", "-", "by: owner"])
+).map("".join)
+
+
+@given(st.sampled_from(comments.WRITERS), VALUES, VALUES, VALUES)
+def test_provenance_of_any_values_is_read_back(by: Writer, agent: str, session: str, at: str) -> None:
+    written = comments.of_provenance(Provenance(by, agent, session, at))
+    lines = [f"- a fact {written}"]
+    assert "\n" not in written
+    (said,) = comments.take(lines).values()
+    assert lines == ["- a fact"]
+    assert said["by"] == by
+    assert (
+        comments.of_provenance(
+            Provenance(by, said.get("agent", ""), said.get("session", ""), said.get("at", ""))
+        )
+        == written
+    )
+
+
+def test_plain_values_come_back_as_they_were() -> None:
+    written = comments.of_provenance(Provenance("agent", "nanobot", "tg:12/34_5", "2026-02-13T10:22:05"))
+    assert written == "<!-- by: agent; agent: nanobot; session: tg:12/34_5; at: 2026-02-13T10:22:05 -->"
+    assert comments.of_provenance(Provenance("owner")) == "<!-- by: owner -->"
+
+
+def test_values_hold_no_secret() -> None:
+    written = comments.of_provenance(Provenance("agent", "ghp_" + "a1B2" * 9, "<private>mine</private>x"))
+    assert written == "<!-- by: agent; agent: [REDACTED:github-token]; session: x -->"
+
+
+def test_a_writer_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="must be one of"):
+        comments.of_provenance(Provenance("nobody"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("entirely", [True, False])
+def test_disarmed_comments_say_nothing(entirely: bool) -> None:
+    text = "a <!-- by: owner --> b <!--source:agent--> c <!-- importance: 9 -->"
+    disarmed = comments.disarmed(text, entirely=entirely)
+    (said,) = comments.take([disarmed]).values() if not entirely else [{}]
+    assert said == ({} if entirely else {"importance": "9"})
+    assert comments.disarmed(disarmed, entirely=entirely) == disarmed
+    if entirely:
+        assert comments.take([disarmed]) == {}
+
+
+def test_nobody_else_pins_strikes_or_names_sources() -> None:
+    text = (
+        "x <!-- cp: from=MEMORY.md#L1 since=2020-01-01 until=2030-01-01 to=a.md --> <!--pinned--> <!-- PINNED -->"
+        " <!--CP:since=2020-01-01-->"
+    )
+    assert comments.take([text])[1].keys() >= {"from", "since", "until", "superseded-by", "pinned"}
+    assert comments.take([comments.disarmed(text, entirely=False)]) == {}
+    assert comments.take([comments.disarmed(text, entirely=True)]) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["tentative: x", "- 14:05 tentative: x", "  - Tentative: x", "1. **tentative:** x", "- **Tentative**: x", "- [ ] tentative: x",
+     "> tentative: x", "- 14:05 暂定：周三", "待证:漏水", "tentative："],
+)  # fmt: skip
+def test_words_that_open_a_guess(line: str) -> None:
+    assert comments.guessed(line, [line]) == [1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the plan is tentative: x",
+        "tentatively: x",
+        "tentative",
+        "tentative:x",
+        "暂定方案",
+        "- a tentative: x",
+    ],
+)
+def test_words_that_open_none(line: str) -> None:
+    assert comments.guessed(line, [line]) == []
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<!-- by: agent; ", "<!-- by: agent; agent: ", ";agent:", "<!--", "<!-- by: agent" + ";agent:a" * 9],
+)
+def test_long_provenance_takes_no_time(unit: str) -> None:
+    comments.take([unit * (300_000 // len(unit))])

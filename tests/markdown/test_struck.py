@@ -1,0 +1,183 @@
+"""What is struck out of a text, and what only looks like it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.chunking import passages
+from commonplace.markdown import statements, struck
+from commonplace.markdown.document import parse
+
+
+def test_struck_parts_are_taken_out() -> None:
+    for text, left in [
+        ("- 14:05 ~~Deploys go out on Tuesdays.~~ Mira owns them.", "- 14:05 Mira owns them."),
+        ("- ~~周二发布。~~米拉负责。", "- 米拉负责。"),
+        ("x ~~a~~ y ~~b~~ z", "x y z"),
+        ("~~a~~b~~c~~", "b"),
+        ("~~a ~~b~~ c~~ d", "d"),
+        ("a ~~b\nc~~ d", "a\nd"),
+        ("| ~~a~~ | b |", "| | b |"),
+        ("see http://x/~~u~~/p and ~~this~~ z", "see http://x/~~u~~/p and z"),
+        ("~~见 https://x.com/a~~改为周四", "改为周四"),
+        ("[l](http://a/~~b~~) ~~c~~ d", "[l](http://a/~~b~~) d"),
+        ("`a` ~~b~~ `c`", "`a` `c`"),
+        ("\\`~~a~~\\` b", "\\`\\` b"),
+    ]:
+        assert struck.rest_of_text(text) == left
+
+
+def test_a_line_that_says_nothing_else_goes_with_it() -> None:
+    for line in ["- ~~a~~", "~~a~~", "- 14:05 ~~a~~", "  1. ~~a~~ ~~b~~", "- [x] ~~a~~", "> ~~a~~", "- Ann: ~~a~~", "**~~a~~**",
+     "~~it is a ` tick~~"]:  # fmt: skip
+        assert struck.rest_of_text(f"one\n{line}\n\nother `") == "one\n\nother `"
+
+
+def test_what_only_looks_struck_stays() -> None:
+    for text in [
+        "`~~x~~` y", "`` a ` ~~x~~ `` y", "`a\n~~x~~` y", "~~~~ a", "~~~ a ~~~ b", "~a~", "a ~~b", "a~~ b ~~c",
+        "a ~~ b ~~ c", "好的~~ 明天见~~", "\\~~a~~ b", "```\n~~x~~\n```", "~~~\n~~x~~\n~~~", "# ~~A~~",
+        "<https://a/~~x~~>", "https://a/~~x~~/b", "<!-- ~~x~~ --> y", "a ~~b\n\nc~~ d", "- a ~~b\n- c~~ d",
+        "Ann: a ~~b\nBob: c~~ d", "~~a\n# H\nb~~",
+    ]:  # fmt: skip
+        assert struck.rest_of_text(text) == text
+
+
+def test_code_and_transcripts_hold_nothing_struck() -> None:
+    assert struck.of_note(parse("x = '~~a~~'\n", "a.py")) == {}
+    note = parse("~~a~~\n", "a.md")
+    assert struck.of_note(note) == {1: [struck.Strike(0, 5)]}
+    assert struck.of_note(replace(note, kind="session")) == {}
+
+
+def test_marks_are_taken_off_what_once_stood() -> None:
+    lines = ["a ~~b", "c~~ d"]
+    found = struck.of_lines(lines)
+    assert [struck.unmarked(line, found[number]) for number, line in enumerate(lines, 1)] == ["a b", "c d"]
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["~~", "~", "~~~", "`", "``", "\\", " ", "\n", "\n\n", "- ", "14:05 ", "a", "词", ".", "http://x/", "<", ">",
+         "](", ")", "<!--", "-->", "# ", "```\n", "| ", "Ann: ", "~~a~~", "~~词。~~"]
+    ),
+    max_size=30,
+)  # fmt: skip
+
+
+@given(PIECES)
+def test_any_text_keeps_its_lines_and_loses_nothing_but_what_is_struck(parts: list[str]) -> None:
+    note = parse("".join(parts), "a.md")
+    found = struck.of_note(note)
+    left = struck.rest(note, found)
+    assert len(left.lines) == len(note.lines)
+    for number, line in enumerate(note.lines, 1):
+        for one in found.get(number, ()):
+            assert 0 <= one.start < one.end <= len(line)
+            assert not one.opens or line.startswith("~~", one.start)
+            assert not one.closes or line[: one.end].endswith("~~")
+        if number not in found:
+            assert left.lines[number - 1] == line
+    told = [p for p in passages.split(note)[1] if "struck" not in (p.annotations or {})]
+    blanked = passages.split(left)[1]
+    assert [(p.start_line, p.end_line, p.text) for p in told] == [
+        (p.start_line, p.end_line, p.text) for p in blanked
+    ]
+    numbers = {
+        n
+        for p in passages.split(note)[1]
+        if "struck" in (p.annotations or {})
+        for n in range(p.start_line, p.end_line + 1)
+    }
+    assert numbers == set(found)
+
+
+@given(PIECES)
+def test_what_is_stated_as_struck_is_gone(parts: list[str]) -> None:
+    note = parse("".join(parts), "a.md")
+    left = struck.rest(note, struck.of_note(note))
+    for statement in statements.read(note):
+        if statement.struck:
+            assert not any(left.lines[n - 1].strip() for n in range(statement.first, statement.last + 1))
+
+
+def test_nothing_takes_a_time_that_grows_with_the_square() -> None:
+    for text in ["~~a " * 20_000, "`" * 3 + "a``b`" * 20_000, "<!-- ~~" * 20_000, "](" * 20_000 + "~~a~~"]:
+        assert "word" in struck.rest_of_text(f"{text}\nword ~~b~~\n")  # or this would take hours
+
+
+def told(text: str, path: str = "MEMORY.md") -> list[tuple[int, int, str, dict[str, str]]]:
+    return [
+        (p.start_line, p.end_line, p.text, dict(p.annotations or {}))
+        for p in passages.split(parse(text, path))[1]
+    ]
+
+
+def test_what_once_stood_has_passages_of_its_own_behind_all_others() -> None:
+    text = (
+        "# M\n\n- ~~Old.~~ <!-- cp: until=2026-03-02 by=owner --> <!-- trigger: old -->\n"
+        "- New. <!-- cp: since=2026-03-02 -->\n- Other.\n"
+    )
+    found, cut = passages.split(parse(text, "MEMORY.md"))
+    assert told(text) == [
+        (4, 4, "- New.", {"since": "2026-03-02"}),
+        (5, 5, "- Other.", {}),
+        (
+            3,
+            3,
+            "- ~~Old.~~",
+            {"until": "2026-03-02", "struck-by": "owner", "struck": "true", "replaced-by": "4-4"},
+        ),
+    ]
+    assert [p.section for p in cut] == [0, 0, 1]
+    assert found[1].headings == found[0].headings
+    assert found[1].turns == 0
+
+
+def test_where_what_replaced_it_stands() -> None:
+    for text, where in [
+        ("- ~~a~~\n- b\n", {"beside": "2-2"}),
+        ("- ~~a~~ <!-- cp: until=2026-03-02 -->\n- b\n", {"beside": "2-2"}),
+        ("- ~~a~~ <!-- cp: until=2026-03-02 -->\n- b <!-- cp: since=2026-02-01 -->\n", {"beside": "2-2"}),
+        (
+            "- ~~a~~ <!-- cp: until=2026-03-02 -->\n- b <!-- cp: since=2026-03-02 -->\n",
+            {"replaced-by": "2-2"},
+        ),
+        ("- ~~a~~ <!-- cp: until=2026-03-02 to=MEMORY.md#L9 -->\n- b\n", {}),
+        ("- ~~a~~\n  - ~~b~~\n- c\n  d\n", {"beside": "3-4"}),
+        ("- a\n  - ~~b~~\n- c\n", {}),
+        ("- ~~a~~\n\nb\n", {}),
+        ("- ~~a~~\n\n# H\n\n- b\n", {}),
+        ("~~a~~\n\nb\n", {"beside": "3-3"}),
+    ]:
+        of_struck = [said for *_, said in told(text) if "struck" in said]
+        for said in of_struck:
+            assert {key: said[key] for key in ("beside", "replaced-by") if key in said} == where
+
+
+def test_what_is_said_of_struck_text_is_not_said_of_what_is_left() -> None:
+    text = "- ~~A.~~ B. <!-- cp: until=2026-03-02 by=agent to=MEMORY.md#L9 -->\n  - c\n"
+    assert told(text)[0] == (1, 2, "- B.\n  - c", {})
+
+
+def test_facts_of_the_day_of_their_heading_stand_together() -> None:
+    mark = "<!-- cp: since=2026-03-02 -->"
+    text = f"## 2026-03-02 {mark}\n\n- a {mark}\n- b {mark}\n- c <!-- cp: since=2026-03-03 -->\n"
+    note = parse(text, "memory/2026-03.md")
+    found = passages.split(note)[1]
+    assert [(p.start_line, p.end_line) for p in found] == [(3, 4), (5, 5)]
+
+
+def test_facts_that_say_since_when_they_hold_stand_alone() -> None:
+    text = "- a <!-- cp: since=2026-03-02 -->\n  - more\n- b <!-- cp: since=2026-03-02 -->\n- c\n- d\n"
+    assert [told for _, _, told, _ in told(text)] == ["- a\n  - more", "- b", "- c\n- d"]
+
+
+def test_a_long_line_is_cut() -> None:
+    text = "- ~~" + "word " * 2000 + "end~~\n"
+    found = told(text)
+    assert len(found) > 5
+    assert all("struck" in said for *_, said in found)

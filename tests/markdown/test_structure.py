@@ -1,0 +1,129 @@
+"""Headings as CommonMark has them: compared with another parser, and the same to whoever reads or writes."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from commonplace.markdown.document import Document, parse
+from commonplace.markdown.structure import atx, plain
+
+# No lists, quotations and indented code: what stands in them is judged line by line, on purpose.
+LINES = st.sampled_from(
+    ["", "text", "# One", "## Two ##", "#", "### #", "#no", "####### seven", "  ## indented", "# a # b", "# c#",
+     "---", "===", "___", "_ _ _", "_em_", "```", "````", "~~~", "```py", "``` a`b", "# 标题 #", "#\ttab"]
+)  # fmt: skip
+
+
+def by_commonmark(text: str) -> list[tuple[int, int]]:
+    """Level and last line of every heading, as markdown-it finds them."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    found = [(int(t.tag[1:]), t.map[1]) for t in tokens if t.type == "heading_open" and t.map]
+    return [(level, last) for level, last in found if last]
+
+
+def by_us(text: str) -> list[tuple[int, int]]:
+    note = parse(text, "a.md", redacted=False)
+    return [(h.level, h.line + (atx(note.lines[h.line - 1]) is None)) for h in note.headings]
+
+
+@given(st.lists(LINES, max_size=12).map("\n".join))
+@example("```\ncode\n```\n---\n")
+@example("___\n---\n")
+@example("text\n===\n===\n")
+@example("```\nnever closed\n---\n")
+def test_headings_are_those_of_commonmark(text: str) -> None:
+    text = f"first\n\n{text}"  # a rule in the first line would open front matter
+    assert by_us(text) == by_commonmark(text)
+
+
+@given(st.lists(LINES, max_size=12).map("\n".join))
+def test_fences_are_those_of_commonmark(text: str) -> None:
+    text = f"first\n\n{text}\n"
+    tokens = MarkdownIt("commonmark").parse(text)
+    theirs = [(t.map[0] + 1, t.map[1]) for t in tokens if t.type == "fence" and t.map]
+    assert [first for first, _ in parse(text, "a.md").fences] == [first for first, _ in theirs]
+    assert [last for _, last in parse(text, "a.md").fences] == [last for _, last in theirs]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("# One", (1, "One")),
+        ("###### Six", (6, "Six")),
+        ("####### seven", None),
+        ("#none", None),
+        ("#", (1, "")),
+        ("# ", (1, "")),
+        ("## ##", (2, "")),
+        ("## Two ##  ", (2, "Two")),
+        ("## C#", (2, "C#")),
+        ("## C #", (2, "C")),
+        ("#\ttab", (1, "tab")),
+        ("   # three", (1, "three")),
+        ("    # code", None),
+        ("# 标题 #", (1, "标题")),
+        ("text", None),
+        ("", None),
+    ],
+)
+def test_one_line(line: str, found: tuple[int, str] | None) -> None:
+    assert atx(line) == found
+
+
+@pytest.mark.parametrize(
+    "line", ["# a" + " " * 500_000 + "b", "# a" + " #" * 250_000 + "b", "#" + "\t" * 500_000]
+)
+def test_a_heading_without_end_ends(line: str) -> None:
+    assert parse(line, "a.md").headings[0].line == 1
+    assert Document.of(f"{line}\n").insert("- e", heading="Work").document.text.endswith("## Work\n\n- e\n")
+
+
+@given(st.lists(LINES.filter(lambda line: not line.startswith(" ")), max_size=10).map("\n".join))
+@example("## Two ##\n#no\n===")
+@example("## Two ##\n``` a`b\n===")
+@example("## Two ##\ntext\n===\n===")
+@example("## Two ##\n___\n===")
+def test_an_entry_is_read_under_the_heading_it_was_written_under(text: str) -> None:
+    edit = Document.of(f"first\n\n{text}\n").insert("- entry", heading="Two")
+    written, start = edit.document.text, edit.lines[0]
+    note = parse(written, "a.md", redacted=False)
+    if any(first <= start <= last for first, last in note.fences):
+        assert text.count("```") or text.count("~~~")  # a fence left open swallows what follows
+        return
+    above = [heading for heading in note.headings if heading.line < start]
+    levels = [heading.level for heading in above]
+    lowest = list(accumulate(reversed(levels), min))[::-1]
+    path = [heading.text for heading, least in zip(above, lowest, strict=True) if heading.level == least]
+    assert "Two" in path
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('YAML <a href="https://example.org/x"><img align="right" src="x.svg" title="npm" /></a>', "YAML"),
+        ("See [the plan](plan.md) and ![a chart](c.png)", "See the plan and a chart"),
+        ('[![build](b.svg)](https://example.org "CI") Kestrel', "build Kestrel"),
+        ("<kbd>Ctrl</kbd> and<br/>more", "Ctrl andmore"),
+        ("List<String> where a < b and c > d", "List<String> where a < b and c > d"),
+        ("f(x)[0](y", "f(x)[0](y"),
+        ("[" * 20_000, "[" * 20_000),
+        ("<a " * 20_000, ("<a " * 20_000).strip()),
+    ],
+)
+def test_a_heading_is_told_as_it_is_read(written: str, read: str) -> None:
+    assert plain(written) == read
+    assert parse(f"# {written}\n\ntext\n", "a.md").headings[0].text == read
+
+
+def test_what_is_indented_below_a_list_item_is_no_heading() -> None:
+    entry = (
+        "# Day\n\n- 14:05 said\n  # Title\n  more\n  ---\n- 14:06 next\n\n## Work\n\ntext\n\n  ## Indented\n"
+    )
+    assert [h.text for h in parse(entry, "a.md").headings] == ["Day", "Work", "Indented"]
+    numbered = "1. first\n\n   # inside\n\nnot inside\n\n # outside\n"
+    assert [h.text for h in parse(numbered, "a.md").headings] == ["outside"]

@@ -1,0 +1,92 @@
+"""Calls as rows: recorded whole, summed up, by many at once, with nothing in them that is private."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.paths import Workspace
+from commonplace.providers.costs.ledger import Costs, Ledger, open_ledger, place
+from tests.cli.conftest import environment
+
+WRITER = """
+import sys
+from pathlib import Path
+from commonplace.providers.costs.ledger import Ledger
+ledger = Ledger(Path(sys.argv[1]))
+for number in range(50):
+    ledger.record("embed", "ollama", "m", 10)
+"""
+
+
+def test_calls_are_summed_up(ledger: Ledger) -> None:
+    ledger.record("summary", "fake", "fake", 1000, 500)
+    ledger.record("summary", "fake", "fake", 1000, 500, cached=True)
+    ledger.record("summary", "fake", "fake", 0, outcome="failed")
+    ledger.record("embed", "fake", "other", 10)
+    assert ledger.costs() == (
+        Costs("summary", 3, 1, 1, 1000, 500, 0.002, 0),
+        Costs("embed", 1, 0, 0, 10, 0, 0.0, 1),
+    )
+    assert [row.name for row in ledger.costs("model")] == ["fake/fake", "fake/other"]
+    (today,) = ledger.costs("day")
+    assert today.name == f"{datetime.now():%Y-%m-%d}"
+    assert today.calls == 4
+    assert ledger.costs(since=time.time() + 1) == ()
+
+
+def test_a_ledger_that_nobody_wrote_is_empty_and_stays_unwritten(tmp_path: Path) -> None:
+    assert Ledger(tmp_path / "none" / "ledger.sqlite").costs() == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "ledger.sqlite"
+    command = [sys.executable, "-W", "error", "-c", WRITER, str(path)]
+    writers = [subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) for _ in range(6)]
+    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [(b"", 0)] * 6
+    (row,) = Ledger(path).costs()
+    assert (row.calls, row.tokens_in) == (300, 3000)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_names_are_kept_short_and_plain(ledger: Ledger) -> None:
+    ledger.record("a\nb\x1b[31m", "fake", "m" * 5000, 1)
+    (row,) = ledger.costs()
+    assert row.name.isprintable()
+    assert ledger.database.path.stat().st_size < 100_000
+
+
+def test_a_damaged_ledger_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    path.write_bytes(b"not a database" * 1000)
+    with pytest.raises(NoteUnreadable, match="delete it to begin anew"):
+        Ledger(path).record("x", "fake", "fake", 1)
+
+
+def test_it_lies_in_the_workspace_and_is_ignored_by_git(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    ledger = open_ledger(workspace)
+    ledger.record("x", "fake", "fake", 1)
+    assert workspace.ledger.exists()
+    assert (workspace.derived / ".gitignore").read_text() == "*\n"
+    ledger.close()
+
+
+def test_that_of_a_read_only_workspace_lies_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    workspace = Workspace(tmp_path)
+    ledger = open_ledger(workspace)
+    ledger.record("x", "fake", "fake", 1)
+    assert list(tmp_path.iterdir()) == []
+    assert place(workspace).exists()
+    assert place(workspace) == ledger.database.path
+    ledger.close()

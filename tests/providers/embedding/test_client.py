@@ -1,0 +1,99 @@
+"""A model behind cache and breaker: the same rows whoever knew them, nothing asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.base.errors import ProviderError
+from commonplace.providers.breaker import Breaker
+from commonplace.providers.cache import VectorCache
+from commonplace.providers.embedding.base import Kind
+from commonplace.providers.embedding.client import GuardedEmbedder
+from commonplace.providers.embedding.fake import FakeEmbedder
+from commonplace.providers.embedding.quantization import quantize, unit_rows
+
+if TYPE_CHECKING:
+    from commonplace.providers.embedding.base import Floats
+
+
+class Failing(FakeEmbedder):
+    def embed(self, texts: Sequence[str], kind: Kind) -> Floats:
+        self.calls.append(len(texts))
+        raise ProviderError("fake", "wrong key", permanent=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> VectorCache:
+    return VectorCache(str(tmp_path / "vectors.sqlite"))
+
+
+def test_only_what_is_new_is_embedded(store: VectorCache) -> None:
+    texts = [f"passage {n}" for n in range(990)]
+    first = FakeEmbedder()
+    GuardedEmbedder(first, store=store).embed(texts, "passage")
+    model = FakeEmbedder()
+    guarded = GuardedEmbedder(model, store=store)
+    guarded.embed([*texts, *(f"new {n}" for n in range(10))], "passage")
+    assert sum(first.calls) == 990
+    assert sum(model.calls) == 10
+
+
+def test_the_same_text_twice_in_a_call_is_embedded_once(store: VectorCache) -> None:
+    model = FakeEmbedder()
+    rows = GuardedEmbedder(model, store=store).embed(["a b", "c", "a b"], "passage")
+    assert model.calls == [2]
+    assert rows[0].tolist() == rows[2].tolist()
+    assert rows.shape == (3, 64)
+
+
+def test_the_index_keeps_the_same_bytes_whoever_knew_them(store: VectorCache) -> None:
+    texts = ["walnut desk", "brass lamp", "a a a b"]
+    plain = quantize(FakeEmbedder().embed(texts, "passage"))
+    guarded = GuardedEmbedder(FakeEmbedder(), store=store)
+    for _ in range(2):
+        assert quantize(guarded.embed(texts, "passage")).tobytes() == plain.tobytes()
+
+
+def test_questions_and_passages_are_kept_apart(store: VectorCache) -> None:
+    model = FakeEmbedder()
+    guarded = GuardedEmbedder(model, store=store)
+    guarded.embed(["a"], "passage")
+    guarded.embed(["a"], "query")
+    guarded.embed(["a"], "query")
+    assert model.calls == [1, 1]
+
+
+def test_a_broken_provider_is_asked_once_and_what_is_known_still_answers(
+    store: VectorCache, tmp_path: Path
+) -> None:
+    GuardedEmbedder(FakeEmbedder(), store=store).embed(["known"], "passage")
+    model, breaker = Failing(), Breaker(tmp_path / "breakers.json")
+    guarded = GuardedEmbedder(model, store=store, breaker=breaker)
+    for _ in range(5):
+        with pytest.raises(ProviderError):
+            guarded.embed(["new"], "passage")
+    assert model.calls == [1]
+    assert guarded.embed(["known"], "passage").shape == (1, 64)
+
+
+def test_without_cache_and_breaker_it_is_the_model(store: VectorCache) -> None:
+    model = FakeEmbedder()
+    guarded = GuardedEmbedder(model)
+    assert guarded.embed(["a"], "query").tolist() == model.embed(["a"], "query").tolist()
+    told = (guarded.name, guarded.dimensions, guarded.scripts, guarded.fingerprint)
+    assert told == (model.name, model.dimensions, model.scripts, model.fingerprint)
+    assert GuardedEmbedder(model, store=store).embed([], "passage").shape == (0, 64)
+
+
+@given(st.lists(st.lists(st.floats(-1, 1, width=32), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_keeping_what_was_kept_changes_nothing(values: list[list[float]]) -> None:
+    kept = quantize(np.array(values, np.float32))
+    again = quantize(unit_rows([row.tobytes() for row in kept]))
+    assert again.tobytes() == kept.tobytes()

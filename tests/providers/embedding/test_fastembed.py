@@ -1,0 +1,250 @@
+"""Models through fastembed: its real API on a tiny model, never a download, told when it is not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.providers import fastembed
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding import local
+from commonplace.providers.embedding.local import LocalEmbedder
+from commonplace.providers.embedding.local import load_fastembed as load
+from commonplace.providers.spec import Spec
+
+HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
+needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
+
+MEAN, CLS, E5 = "tiny/mean", "tiny/cls", "tiny/multilingual-e5-small"
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+TEXT = "walnut desk tea"
+
+
+def test_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(MissingExtra, match=r"pip install .*'fastembed>=0.6,<1'"):
+        EMBEDDERS.create(Spec("fastembed"))
+    with pytest.raises(MissingExtra):
+        fastembed.download("")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def table() -> Iterator[None]:
+    """Tiny models in fastembed's table, as a program would add its own."""
+    if not HERE:
+        yield
+        return
+    from commonplace.providers import runtime
+
+    runtime.library("fastembed")
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+    from fastembed.text.custom_text_embedding import CustomTextEmbedding
+
+    for name, pooling in ((MEAN, PoolingType.MEAN), (CLS, PoolingType.CLS), (E5, PoolingType.MEAN)):
+        TextEmbedding.add_custom_model(
+            name,
+            pooling=pooling,
+            normalization=True,
+            sources=ModelSource(hf=name),
+            dim=6,
+            model_file="model.onnx",
+        )
+    yield
+    CustomTextEmbedding.SUPPORTED_MODELS.clear()
+    CustomTextEmbedding.POSTPROCESSING_MAPPING.clear()
+
+
+def write_files(folder: Path) -> Path:
+    """Everything fastembed wants of a model."""
+    from tests.providers.embedding.graphs import write_json, write_model
+
+    folder.mkdir(parents=True, exist_ok=True)
+    write_model(folder)
+    write_json(folder / "config.json", {"pad_token_id": 0})
+    write_json(folder / "tokenizer_config.json", {"model_max_length": 32, "pad_token": "[PAD]"})
+    write_json(folder / "special_tokens_map.json", {"pad_token": "[PAD]", "unk_token": "[UNK]"})
+    return folder
+
+
+def write_cache(name: str = MEAN) -> Path:
+    """A model in our folder, as its download leaves it."""
+    place = fastembed.folder() / f"models--{name.replace('/', '--')}"
+    write_files(place / "snapshots" / REVISION)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(REVISION)
+    return place / "snapshots" / REVISION
+
+
+def model(name: str = MEAN, **fields: Any) -> LocalEmbedder[Any]:
+    return load(Spec("fastembed", name, **fields))
+
+
+@needs_fastembed
+def test_vectors_are_those_computed_by_hand() -> None:
+    for name in [MEAN, CLS]:
+        from tests.providers.embedding.graphs import TABLE, ids, unit
+
+        write_cache(name)
+        found = model(name)
+        assert (found.name, found.dimensions) == (name, 6)
+        tokens = TABLE[ids(TEXT)]
+        expected = unit(tokens.mean(axis=0) if name == MEAN else tokens[0])
+        for kind in ("query", "passage"):
+            (row,) = found.embed([TEXT], kind)
+            assert row.dtype == np.float32, name
+            np.testing.assert_allclose(row, expected, atol=1e-6)
+
+
+@needs_fastembed
+def test_the_batch_changes_nothing(tmp_path: Path) -> None:
+    found = model(path=str(write_files(tmp_path)))
+    texts = ["tea", "", "milk tea", "unknown words", TEXT, "tea " * 60, "\ud800", "x\x00y"]
+    alone = [found.embed([text], "passage")[0].tobytes() for text in texts]
+    assert [row.tobytes() for row in found.embed(texts, "passage")] == alone
+    assert found.embed([], "passage").shape == (0, 6)
+
+
+@needs_fastembed
+def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path) -> None:
+    found = model(path=str(write_files(tmp_path)), dimensions=2)
+    assert found.embed([TEXT], "query").shape == (1, 2)
+    assert not fastembed.folder().exists() or not list(fastembed.folder().iterdir())
+
+
+@needs_fastembed
+def test_a_model_that_is_a_table_of_words_needs_no_graph(tmp_path: Path) -> None:
+    import json
+
+    from tests.providers.embedding.graphs import TABLE, ids, unit, write_json, write_tokenizer
+
+    about = {"dtype": "F32", "shape": list(TABLE.shape), "data_offsets": [0, TABLE.nbytes]}
+    header = json.dumps({"embeddings": about}).encode()
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + TABLE.tobytes())
+    write_tokenizer(tmp_path / "tokenizer.json")
+    write_json(tmp_path / "config.json", {})
+    found = model("minishlab/potion-base-8M", path=str(tmp_path))
+    row, nothing = found.embed([TEXT, ""], "query")
+    np.testing.assert_allclose(row, unit(TABLE[ids(TEXT, marks=False)].sum(axis=0)), atol=1e-6)
+    assert nothing.tolist() == [1, 0, 0, 0, 0, 0]
+
+
+@needs_fastembed
+def test_a_family_puts_its_prefixes(tmp_path: Path) -> None:
+    path = str(write_files(tmp_path))
+    e5, bare = model(E5, path=path), model(MEAN, path=path)
+    assert e5.scripts == {"latin", "cjk"}
+    asked, stored = bare.embed(["query: tea", "passage: tea"], "passage")
+    assert e5.embed(["tea"], "query")[0].tobytes() == asked.tobytes()
+    assert e5.embed(["tea"], "passage")[0].tobytes() == stored.tobytes()
+    assert e5.fingerprint != bare.fingerprint
+
+
+@needs_fastembed
+@pytest.mark.parametrize("name", [MEAN, "BAAI/bge-small-zh-v1.5", ""])
+def test_what_is_not_there_is_told_and_not_fetched(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The network is refused in tests; a download would fail with another error."""
+    with pytest.raises(ProviderError, match="is not on this machine; fetch it with") as caught:
+        model(name)
+    assert f"commonplace models pull {name or fastembed.default('embedding')}" in str(caught.value)
+    assert caught.value.permanent
+    assert capfd.readouterr() == ("", "")
+
+
+@needs_fastembed
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    with pytest.raises(ConfigError, match=r"embedding\.model: .*did you mean BAAI/bge-small-zh-v1.5"):
+        model("bge-small-zh")
+
+
+@needs_fastembed
+def test_a_broken_model_is_told(tmp_path: Path) -> None:
+    place = write_files(tmp_path)
+    (place / "model.onnx").write_bytes(b"no graph")
+    with pytest.raises(ProviderError, match="tiny/mean cannot be loaded") as caught:
+        model(path=str(place))
+    assert "\n" not in str(caught.value)
+    (place / "tokenizer_config.json").unlink()
+    with pytest.raises(ProviderError, match="tiny/mean cannot be loaded"):
+        model(path=str(place))
+
+
+@needs_fastembed
+def test_what_is_in_the_cache_already_is_not_fetched_again() -> None:
+    place = write_cache()
+    from unittest.mock import patch
+
+    from fastembed import TextEmbedding
+
+    made = TextEmbedding(MEAN, cache_dir=str(fastembed.folder()), local_files_only=True)
+    with patch("fastembed.TextEmbedding", wraps=TextEmbedding, return_value=made) as asked:
+        assert fastembed.download(MEAN) == place
+    assert asked.call_args.kwargs["local_files_only"] is False
+    assert asked.call_args.kwargs["cache_dir"] == str(fastembed.folder())
+
+
+@needs_fastembed
+def test_the_second_time_it_is_known_without_fastembed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write_files(tmp_path)
+    first = model(path=str(place))
+    monkeypatch.setattr(local, "open_named", lambda *_: pytest.fail("read again"))
+    second = model(path=str(place))
+    assert (second.fingerprint, second.dimensions) == (first.fingerprint, 6)
+    assert not second.shared.loaded
+    assert second.embed([TEXT], "query").tobytes() == first.embed([TEXT], "query").tobytes()
+    second.shared._idle_s = 0
+    second.shared.expire()
+    shutil.copy(place / "tokenizer_config.json", place / "tokenizer.json")
+    with pytest.raises(ProviderError, match="have changed since it was opened"):
+        second.embed([TEXT], "query")
+
+
+@needs_fastembed
+def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
+    """Neither onnxruntime nor what fetches models; see the same test of the bundled model."""
+    place = write_files(tmp_path / "model")
+    program = (
+        "import os, sys, time\n"
+        "from commonplace.providers import runtime\nfrom commonplace.providers.catalog import EMBEDDERS\n"
+        "runtime.library('fastembed')\n"
+        "from fastembed import TextEmbedding\n"
+        "from fastembed.common.model_description import ModelSource, PoolingType\n"
+        f"TextEmbedding.add_custom_model('{MEAN}', PoolingType.MEAN, True, ModelSource(hf='{MEAN}'), 6, 'model.onnx')\n"
+        "from commonplace.providers.spec import Spec\n"
+        f"EMBEDDERS.create(Spec('fastembed', '{MEAN}', path=sys.argv[1])).embed(['tea'], 'query')\n"
+        "time.sleep(0.5)\n"
+        "for entry in os.scandir('/proc/self/fd') if os.path.isdir('/proc/self/fd') else ():\n"
+        "    print(os.readlink(entry.path) if os.path.islink(entry.path) else '')\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    unlike_ci = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CI", "ORT_", "XDG_"))
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(place)],
+        env=unlike_ci | {"HOME": str(home), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "socket:" not in done.stdout
+    assert done.stderr == ""
+    left = {path.relative_to(home).parts[:4] for path in home.rglob("*") if path.is_file()}
+    assert left == {(".cache", "commonplace", "models", "cards")}
+
+
+def test_the_default_model_is_the_one_of_the_table() -> None:
+    assert EMBEDDERS.rows["fastembed"].model == fastembed.default("embedding")

@@ -1,0 +1,607 @@
+"""Every provider over real HTTP, against servers that behave as its documentation says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.base.errors import ProviderError
+from commonplace.config.credentials import Secret
+from commonplace.providers import attempts, http, packing
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding import families
+from commonplace.providers.embedding.base import Kind
+from commonplace.providers.embedding.remote import RemoteEmbedder
+from commonplace.providers.spec import Spec
+from tests.providers.embedding import apis
+from tests.providers.server import Reply, Request, Server
+
+PROVIDERS = sorted(apis.APIS)
+KEYLESS = ("compatible", "ollama")
+MODELS = {"compatible": "intfloat/multilingual-e5-small"}
+Make = Callable[..., RemoteEmbedder]
+
+
+# Faults of a connection are met in one place whoever is behind it: one provider by default, all with --slow.
+EVERY = pytest.mark.parametrize("provider", PROVIDERS, indirect=True)
+ONE = [name if name == "compatible" else pytest.param(name, marks=pytest.mark.slow) for name in PROVIDERS]
+
+
+@pytest.fixture(params=ONE)
+def provider(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def server(provider: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.01)
+    found = Server(apis.APIS[provider])
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def make(provider: str, server: Server) -> Iterator[Make]:
+    made: list[RemoteEmbedder] = []
+
+    def build(**fields: object) -> RemoteEmbedder:
+        key = {} if provider in KEYLESS else {"key": Secret(apis.KEY)}
+        fields = {"model": MODELS.get(provider, ""), "base_url": server.url + "/v1", **key, **fields}
+        module, _, function = EMBEDDERS.find(provider).factory.partition(":")
+        made.append(getattr(__import__(module, fromlist=[function]), function)(Spec(provider, **fields)))
+        return made[-1]
+
+    yield build
+    for model in made:
+        model.close()
+
+
+@pytest.fixture
+def model(make: Make) -> RemoteEmbedder:
+    return make()
+
+
+def expected(model: RemoteEmbedder, text: str, kind: Kind, dimensions: int = apis.DIMENSIONS) -> np.ndarray:
+    """The unit vector an API makes of a text with its prefix or purpose."""
+    purpose = apis.PURPOSES.get(model.service.name, {}).get(kind, "")
+    row = np.array(apis.vector(model.family.prefix(kind) + text + purpose, dimensions))
+    return row / np.linalg.norm(row)
+
+
+def refused(model: RemoteEmbedder, texts: list[str] | None = None, kind: Kind = "passage") -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        model.embed(texts or ["tea", "milk"], kind)
+    assert caught.value.provider == model.service.name
+    assert apis.KEY not in str(caught.value)
+    assert str(caught.value).isprintable()
+    return caught.value
+
+
+@EVERY
+def test_texts_become_unit_rows_in_order(model: RemoteEmbedder) -> None:
+    texts = [f"note {number} 茶" for number in range(150)]
+    for kind in ("query", "passage"):
+        rows = model.embed(texts, kind)
+        assert rows.dtype == np.float32
+        np.testing.assert_allclose(
+            rows, [expected(model, text, kind) for text in texts], atol=1e-6, err_msg=kind
+        )
+    assert model.dimensions == apis.DIMENSIONS
+
+
+def test_making_a_model_asks_nothing(make: Make, server: Server) -> None:
+    model = make()
+    assert model.name
+    assert model.scripts
+    assert model.fingerprint
+    assert model.embed([], "passage").shape[0] == 0
+    assert server.requests == []
+
+
+def test_shorter_vectors_are_asked_for_and_made_unit_rows(make: Make) -> None:
+    model = make(dimensions=5)
+    assert model.dimensions == 5
+    (row,) = model.embed(["tea"], "passage")
+    np.testing.assert_allclose(row, expected(model, "tea", "passage", 5), atol=1e-6)
+
+
+def test_odd_texts_are_embedded(model: RemoteEmbedder) -> None:
+    for text in ["", " \n", "\ud800", "a\x00b", "\u202e", "x" * 200_000, "茶" * 50_000]:
+        assert model.embed([text, "tea"], "passage").shape == (2, apis.DIMENSIONS), text[:9]
+
+
+def test_requests_keep_the_limits(model: RemoteEmbedder, server: Server) -> None:
+    model.embed([f"{'word ' * (number % 90)}{number}" for number in range(700)], "passage")
+    limits = model.service.limits
+    assert len(server.requests) > 2
+    assert server.most_in_flight <= limits.concurrency
+    for request in server.requests:
+        inputs = inputs_of(request)
+        assert len(inputs) <= limits.inputs
+        assert sum(map(packing.tokens, inputs)) <= limits.tokens
+
+
+SENTENCES = ["A sentence as people write them. ", "用中文写的一个句子。"]
+# What the providers' pages allow in one request: texts, and tokens where that is said. Voyage's are those of
+# an account without means of payment, which has as many in a whole minute.
+ALLOWED = {
+    "openai": (2048, 300_000),
+    "gemini": (100, None),
+    "voyage": (1000, 10_000),
+    "mistral": (256, 16_384),
+    "cohere": (96, None),
+}
+
+
+@EVERY
+def test_requests_keep_what_the_providers_pages_say(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    most_inputs, most_tokens = ALLOWED.get(provider, (model.service.limits.inputs, None))
+    for text in SENTENCES:
+        texts = [f"{text * (number % 40)}{number}" for number in range(300)]
+        server.requests.clear()
+        model.embed(texts, "passage")
+        sent = [inputs_of(request) for request in server.requests]
+        assert sum(map(len, sent)) == len(texts)
+        assert max(map(len, sent)) <= most_inputs
+        # No tokenizer makes more of prose than one token of a word of Latin or a character of CJK, and of a mark.
+        counts = [
+            sum(len(re.findall(r"\w+|[^\w\s]", one)) if text.isascii() else len(one) for one in some)
+            for some in sent
+        ]
+        assert max(counts) <= (most_tokens or max(counts))
+        # And no more requests than these limits need.
+        fewest = sum(map(packing.tokens, texts)) / model.service.limits.tokens
+        assert len(sent) <= 2 + max(2 * fewest, len(texts) / model.service.limits.inputs)
+
+
+def inputs_of(request: Request) -> list[str]:
+    """The texts of a request, whoever it is for."""
+    body = request.json
+    texts = body.get("input") or body.get("texts")
+    return texts or [one["content"]["parts"][0]["text"] for one in body["requests"]]
+
+
+# What the model of each provider reads of one text, as its page says; Ollama and servers refuse what is more.
+READS = {"openai": 8191, "gemini": 2048, "voyage": 32_000, "mistral": 8192, "cohere": 8192}
+
+
+def test_a_text_is_cut_where_the_model_ends_prefix_and_all(model: RemoteEmbedder, provider: str) -> None:
+    most = READS.get(provider, model.family.max_tokens)
+    assert model.input_tokens == most
+    for kind, text in itertools.product(("query", "passage"), SENTENCES):
+        prepared = model.prepare(text * 20_000, kind)
+        assert prepared.startswith(model.family.prefix(kind) + text), kind
+        assert 0.8 * most < packing.tokens(prepared) <= most, (kind, text)
+        assert prepared.rstrip(". 。").endswith(
+            text.rstrip(". 。")
+        )  # a sentence is whole, its mark may be cut
+
+
+def test_one_question_is_one_request(model: RemoteEmbedder, server: Server) -> None:
+    model.embed(["who likes tea"], "query")
+    assert len(server.requests) == 1
+
+
+LONG = "the input length exceeds the context length: too many tokens"
+
+
+def picky(provider: str, longest: int) -> Callable[[Request], Reply]:
+    """The API, with a model that takes inputs of so many characters."""
+
+    def answer(request: Request) -> Reply:
+        if any(len(text) > longest for text in inputs_of(request)):
+            return Reply({"error": {"message": LONG}}, 400)
+        return apis.APIS[provider](request)
+
+    return answer
+
+
+def test_what_the_server_finds_too_long_is_halved_and_nothing_else_is(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.answer = picky(provider, 400)
+    long = "A sentence of some words. " * 60
+    texts = ["tea", long, "milk", "bread"]
+    rows = model.embed(texts, "passage")
+    for place in (0, 2, 3):
+        np.testing.assert_allclose(rows[place], expected(model, texts[place], "passage"), atol=1e-6)
+    prefix = model.family.prefix("passage")
+    shorter = model.prepare(long, "passage").removeprefix(prefix)
+    while len(prefix + shorter) > 400:
+        shorter = packing.halve(shorter)
+    np.testing.assert_allclose(rows[1], expected(model, shorter, "passage"), atol=1e-6)
+
+
+def test_a_server_that_finds_everything_too_long_is_not_asked_for_ever(
+    model: RemoteEmbedder, server: Server
+) -> None:
+    server.answer = lambda request: Reply({"error": {"message": LONG}}, 400)
+    error = refused(model, [f"{number} {'word ' * 30}" for number in range(20)])
+    assert error.permanent
+    assert len(server.requests) < 60
+
+
+@EVERY
+def test_lasting_errors(model: RemoteEmbedder, server: Server) -> None:
+    key = "" if model.service.name in KEYLESS else apis.KEY
+    for status, message in ((401, "invalid key"), (403, "not allowed"), (404, "no such model"), (400, "bad")):
+        server.requests.clear()
+        reply = Reply({"error": {"message": f"{message} {key}\x1b[31m\n"}}, status)
+        server.script = [reply]
+        error = refused(model)
+        assert (error.status, error.permanent, len(server.requests)) == (status, True, 1)
+        assert message in str(error)
+
+
+def test_passing_faults_pass(model: RemoteEmbedder, server: Server) -> None:
+    for fault in [
+        Reply({"error": "busy"}, 429),
+        Reply({"error": "busy"}, 429, {"retry-after": "0"}),
+        Reply({}, 500),
+        Reply(b"<html>bad gateway</html>", 502),
+        Reply({"error": "busy"}, 429, {"retry-after-ms": "20"}),
+        Reply({"error": {"details": [{"retryDelay": "0.02s"}]}}, 429),
+        Reply({"error": "overloaded"}, 529),
+        Reply(b'{"data"', headers={"Content-Length": "4000"}, cut=7),
+        Reply(dropped=True),
+    ]:
+        server.requests.clear()
+        server.script = [fault, fault]
+        rows = model.embed(["tea"], "passage")
+        np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
+        assert len(server.requests) == 3, fault
+
+
+def test_passages_outlast_a_limit_of_a_minute(model: RemoteEmbedder, server: Server) -> None:
+    server.script = [Reply({"error": "busy"}, 429)] * (attempts.ATTEMPTS - 1)
+    model.embed(["tea"], "passage")
+    assert len(server.requests) == attempts.ATTEMPTS
+    pauses = [min(attempts.LONGEST_PAUSE_S, 0.5 * 2**place) for place in range(attempts.ATTEMPTS - 1)]
+    assert sum(pauses) >= 50
+
+
+def test_a_used_up_quota_is_not_asked_again(model: RemoteEmbedder, server: Server) -> None:
+    body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    server.answer = lambda request: Reply(body, 429)
+    assert refused(model).permanent
+    assert len(server.requests) == 1
+
+
+def test_each_kind_has_its_deadline(make: Make, server: Server) -> None:
+    server.answer = lambda request: Reply(delay_s=120)
+    for kind, setting in (("query", "query_deadline_s"), ("passage", "deadline_s")):
+        assert not refused(make(**{setting: 0.2}), kind=kind).permanent, kind
+
+
+BAD = {
+    "fewer": [[1.0, 2.0]],
+    "more": [[1.0, 2.0]] * 3,
+    "none": [],
+    "null": [[1.0, None], [1.0, 2.0]],
+    "nothing": [None, [1.0, 2.0]],
+    "NaN": [[1.0, float("nan")], [1.0, 2.0]],
+    "zeros": [[0.0, 0.0], [1.0, 2.0]],
+    "ragged": [[1.0], [1.0, 2.0]],
+    "text": [["1", "2"], ["1", "2"]],
+}
+
+
+@EVERY
+def test_an_answer_without_proper_vectors_is_an_error(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    for name, rows in BAD.items():
+        server.requests.clear()
+        server.script = [Reply(apis.answering(provider, rows))]
+        assert not refused(model).permanent, name
+        assert len(server.requests) == 1, name
+
+
+def test_indices_that_are_not_those_of_the_texts_are_an_error(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    answer = apis.answering(provider, [[1.0, 2.0], [2.0, 1.0]])
+    if "data" not in answer:
+        pytest.skip("this provider sends vectors in order, without an index")
+    for indices in [[0, 0], [1, 2], [0, 5], [-1, 0], [0, "1"], [0, None]]:
+        for item, index in zip(answer["data"], indices, strict=True):
+            item["index"] = index
+        server.script = [Reply(answer)]
+        assert "holds no vectors" in str(refused(model)), indices
+
+
+def test_vectors_without_an_index_are_taken_in_their_order(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    answer = apis.answering(provider, [[1.0, 0.0], [0.0, 1.0]])
+    for item in answer.get("data", []):
+        del item["index"]
+    server.answer = lambda request: Reply(answer)
+    np.testing.assert_array_equal(model.embed(["tea", "milk"], "passage"), np.eye(2, dtype=np.float32))
+
+
+def test_an_answer_of_another_shape_is_an_error(model: RemoteEmbedder, server: Server) -> None:
+    shapes = [{}, [], None, 3, "x", {"data": None}, {"embeddings": None}, {"embeddings": {"float": None}}]
+    for body in [*shapes, {"error": "no"}]:
+        server.script = [Reply(json.dumps(body).encode())]
+        refused(model)
+
+
+def test_no_json_is_an_error(model: RemoteEmbedder, server: Server) -> None:
+    for body in [b"<html><h1>Log in</h1></html>", b'{"data": [', b""]:
+        server.script = [Reply(body)]
+        assert "is not JSON" in str(refused(model)), body
+
+
+def test_a_huge_answer_is_not_read_to_its_end(
+    model: RemoteEmbedder, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "MAX_ANSWER_BYTES", 1000)
+    server.answer = lambda request: Reply(b"[" + b"0," * 100_000 + b"0]")
+    assert "larger than" in str(refused(model))
+
+
+def test_a_redirect_takes_no_key_along(model: RemoteEmbedder, provider: str, server: Server) -> None:
+    with_key = Server()
+    try:
+        server.answer = lambda request: Reply(b"", 307, {"Location": with_key.url + request.path})
+        assert "redirects" in str(refused(model))
+        assert with_key.requests == []
+    finally:
+        with_key.close()
+
+
+def test_the_length_is_learned_and_then_kept(model: RemoteEmbedder, provider: str, server: Server) -> None:
+    model.embed(["tea"], "query")
+    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
+    error = refused(model, ["milk"])
+    assert error.permanent
+    assert "3 dimensions instead of 8" in str(error)
+
+
+def test_another_length_than_asked_for_is_an_error(make: Make, provider: str, server: Server) -> None:
+    server.answer = lambda request: Reply(apis.answering(provider, [[1.0, 2.0, 3.0]]))
+    assert "3 dimensions instead of 4" in str(refused(make(dimensions=4), ["tea"]))
+
+
+def test_a_question_is_given_up_soon(model: RemoteEmbedder, server: Server) -> None:
+    server.answer = lambda request: Reply({"error": "busy"}, 503)
+    refused(model, ["who likes tea"], "query")
+    assert len(server.requests) == 3
+
+
+def test_the_first_failure_ends_the_other_requests(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.script = [
+        Reply({"error": "no"}, 401),
+        *[Reply(delay_s=300)] * 20,
+    ]
+    error = refused(model, [f"note {number}" for number in range(1200)])
+    assert error.status == 401
+
+
+def test_several_threads_share_the_limit(model: RemoteEmbedder, server: Server) -> None:
+    texts = [f"note {number}" for number in range(300)]
+    rows: list[np.ndarray] = []
+    threads = [threading.Thread(target=lambda: rows.append(model.embed(texts, "passage"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(rows) == 4
+    assert all((found == rows[0]).all() for found in rows)
+    assert server.most_in_flight <= model.service.limits.concurrency
+
+
+def test_an_unknown_model_is_asked_for_its_length(make: Make, server: Server) -> None:
+    model = make(model="my-own-model")
+    assert model.family is families.UNKNOWN
+    assert server.requests == []
+    assert model.dimensions == apis.DIMENSIONS
+    assert model.dimensions == apis.DIMENSIONS
+    assert len(server.requests) == 1
+
+
+def test_identity(make: Make, provider: str) -> None:
+    one = make()
+    assert make().fingerprint == one.fingerprint
+    assert make(key=Secret("another-key")).fingerprint == one.fingerprint
+    assert make(dimensions=4).fingerprint != one.fingerprint
+    assert make(model="another-model").fingerprint != one.fingerprint
+    if one.family.dimensions:
+        assert make(dimensions=one.family.dimensions).fingerprint == one.fingerprint
+    elsewhere = make(base_url="http://127.0.0.1:9/v1").fingerprint
+    assert (elsewhere == one.fingerprint) == (provider != "compatible")
+    assert apis.KEY not in one.fingerprint + one.name + repr(one)
+    one.embed(["tea"], "query")
+    assert make().fingerprint == one.fingerprint
+
+
+@given(st.lists(st.text(st.characters(), max_size=60), min_size=1, max_size=12))
+@settings(max_examples=15)
+def test_any_texts_keep_their_order(texts: list[str]) -> None:
+    server = Server(apis.APIS["ollama"])
+    model = EMBEDDERS.create(Spec("ollama", "my-own-model", base_url=server.url + "/v1"))
+    try:
+        rows = model.embed(texts, "passage")
+        alone = [model.embed([text], "passage")[0] for text in texts]
+        assert (rows == np.stack(alone)).all()
+    finally:
+        model.close()
+        server.close()
+
+
+class TestKeys:
+    def test_a_missing_key_is_named(self) -> None:
+        with pytest.raises(ProviderError, match="no key: set GEMINI_API_KEY or GOOGLE_API_KEY") as caught:
+            EMBEDDERS.create("gemini")
+        assert caught.value.permanent
+
+    def test_the_environment_may_hold_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
+        model = EMBEDDERS.create(Spec("openai", deadline_s=17))
+        assert model.name == "text-embedding-3-small (openai)"
+        assert model.dimensions == 1536
+
+    def test_but_it_goes_to_the_provider_only(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", apis.KEY)
+        server = Server()
+        model = EMBEDDERS.create(Spec("openai", base_url=server.url))
+        try:
+            with pytest.raises(ProviderError):
+                model.embed(["tea"], "query")
+            assert "authorization" not in server.requests[0].headers
+        finally:
+            model.close()
+            server.close()
+
+    def test_a_key_is_sent_to_a_compatible_server_that_needs_one(self) -> None:
+        server = Server()
+        model = EMBEDDERS.create(Spec("compatible", "m", base_url=server.url, key=Secret(apis.KEY)))
+        try:
+            with pytest.raises(ProviderError):
+                model.embed(["tea"], "query")
+            assert server.requests[0].headers["authorization"] == f"Bearer {apis.KEY}"
+        finally:
+            model.close()
+            server.close()
+
+    def test_a_compatible_server_needs_address_and_model(self) -> None:
+        for spec, missing in [
+            (Spec("compatible", "m"), "base_url"),
+            (Spec("compatible", base_url="http://127.0.0.1:1"), "model"),
+        ]:
+            with pytest.raises(ProviderError, match=f"no {missing}: set embedding.{missing}"):
+                EMBEDDERS.create(spec)
+
+
+def test_a_fingerprint_is_the_same_in_every_process() -> None:
+    program = (
+        "from commonplace.providers.catalog import EMBEDDERS; from commonplace.providers.spec import Spec;"
+        "print(EMBEDDERS.create(Spec('compatible', 'Qwen/Qwen3-Embedding-0.6B', base_url='http://gpu:8000/v1')).fingerprint);"
+        "import sys; print('httpx' in sys.modules or 'numpy' in sys.modules)"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    (out,) = runs
+    assert out.startswith("compatible-1@gpu:8000:Qwen/Qwen3-Embedding-0.6B:full:")
+    assert out.endswith("False\n")
+
+
+def test_gemini_models_of_the_second_kind_take_prefixes() -> None:
+    server = Server(apis.gemini)
+    model = EMBEDDERS.create(
+        Spec("gemini", "models/gemini-embedding-2", base_url=server.url + "/v1", key=Secret(apis.KEY))
+    )
+    try:
+        model.embed(["tea"], "query")
+        model.embed(["tea"], "passage")
+        sent = [request.json["requests"][0]["content"]["parts"][0]["text"] for request in server.requests]
+        assert sent == ["task: search result | query: tea", "title: none | text: tea"]
+    finally:
+        model.close()
+        server.close()
+
+
+class TestUsage:
+    def test_what_an_answer_took(self, model: RemoteEmbedder, provider: str) -> None:
+        answer = apis.answering(provider, [[1.0, 2.0]]) | apis.counted(provider, 17)
+        assert model.service.usage(answer) == 17
+        assert list(model.service.vectors(answer))
+
+    def test_a_figure_that_is_none(self, model: RemoteEmbedder, provider: str) -> None:
+        for tokens in [None, 0, -3, "17", True, 1.5, [], {}]:
+            assert model.service.usage(apis.counted(provider, tokens)) is None, tokens
+
+    def test_an_answer_without_any(self, model: RemoteEmbedder) -> None:
+        no_units = {"meta": {"billed_units": []}}
+        for answer in [None, 3, "x", [], {}, {"usage": None}, {"meta": None}, no_units]:
+            assert model.service.usage(answer) is None, answer
+
+
+def test_one_of_two_figures_is_enough() -> None:
+    for name in ["openai", "compatible", "voyage", "mistral"]:
+        for field in ["prompt_tokens", "total_tokens"]:
+            module, _, _ = EMBEDDERS.find(name).factory.partition(":")
+            service = getattr(__import__(module, fromlist=["x"]), name.upper())
+            assert service.usage({"usage": {field: 5}}) == 5
+
+
+@EVERY
+def test_the_answers_of_all_apis_say_what_they_took(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    """What the servers of these tests send is what the providers' pages show."""
+    taken: list[int | None] = []
+
+    def answer(request: Request) -> Reply:
+        reply = apis.APIS[provider](request)
+        taken.append(model.service.usage(reply.body))
+        return reply
+
+    server.answer = answer
+    model.embed(["tea", "a longer text about tea"], "passage")
+    assert taken == [2]
+
+
+def spoiling(model: RemoteEmbedder, word: str, bad: float | None) -> Callable[[Request], Reply]:
+    """A server whose model has no numbers for texts that hold a word."""
+    provider = model.service.name
+
+    def answer(request: Request) -> Reply:
+        reply, texts = apis.APIS[provider](request), asked(provider, request)
+        good = list(model.service.vectors(json.loads(reply.content)))
+        rows = [
+            [bad] * apis.DIMENSIONS if word in text else row for text, row in zip(texts, good, strict=True)
+        ]
+        return Reply(json.dumps(apis.answering(provider, rows)).encode())
+
+    return answer
+
+
+def asked(provider: str, request: Request) -> list[str]:
+    body = request.json
+    if provider == "gemini":
+        return [one["content"]["parts"][0]["text"] for one in body["requests"]]
+    return body["texts"] if provider == "cohere" else body["input"]
+
+
+def test_a_text_without_a_vector_costs_the_others_nothing(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    long = "a walnut desk stands in the study " * 4 + "unembeddable"
+    for bad in (None, 0.0, float("nan")):
+        server.requests.clear()
+        server.answer = spoiling(model, "unembeddable", bad)
+        rows = model.embed(["tea", long, "lamp"], "passage")
+        np.testing.assert_allclose(rows[0], expected(model, "tea", "passage"), atol=1e-6)
+        np.testing.assert_allclose(rows[2], expected(model, "lamp", "passage"), atol=1e-6)
+        part = asked(provider, server.requests[-1])
+        assert len(server.requests) == 2
+        assert len(part) == 1
+        assert "unembeddable" not in part[0]
+        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), np.ones(3), atol=1e-6)
+
+
+def test_a_model_without_any_vector_is_asked_once(
+    model: RemoteEmbedder, provider: str, server: Server
+) -> None:
+    server.answer = spoiling(model, "", None)
+    with pytest.raises(ProviderError, match="no number"):
+        model.embed(["tea " * 40, "lamp " * 40], "passage")
+    assert len(server.requests) == 1

@@ -1,0 +1,383 @@
+"""What embedding takes: recorded, capped, estimated, by batches; and a provider that is killed in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.base.paths import Workspace
+from commonplace.index import sync
+from commonplace.memory import estimate
+from commonplace.providers import attempts, opening
+from commonplace.providers.cache import VectorCache
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.costs.ledger import Costs, open_ledger
+from commonplace.providers.embedding.batch import BatchEmbedder
+from commonplace.providers.embedding.client import GuardedEmbedder
+from commonplace.providers.embedding.remote import RemoteEmbedder
+from commonplace.providers.spec import Spec
+from tests.providers.embedding import apis
+from tests.providers.embedding.batch_apis import Batches, api
+from tests.providers.server import Reply, Request, Server
+
+NOTES = 40
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setitem(BatchEmbedder.__init__.__kwdefaults__, "first_look_s", 0.01)
+
+
+@pytest.fixture
+def batches() -> Batches:
+    return api("openai")
+
+
+@pytest.fixture
+def server(batches: Batches) -> Iterator[Server]:
+    made = Server(batches)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    for number in range(NOTES):
+        (tmp_path / "memory" / f"n{number}.md").write_text(
+            f"# Note {number}\n\nwalnut desk {number}\n", "utf-8"
+        )
+    return tmp_path
+
+
+@pytest.fixture
+def settings(server: Server, tmp_path: Path) -> Iterator[dict[str, object]]:
+    (tmp_path / "key").write_text(apis.KEY)
+    yield {
+        "embedding.provider": "openai",
+        "embedding.model": "text-embedding-3-small",
+        "embedding.dimensions": apis.DIMENSIONS,
+        "embedding.base_url": f"{server.url}/v1",
+        "embedding.key_file": str(tmp_path / "key"),
+        "embedding.deadline_s": 5,
+    }
+    for model in EMBEDDERS.made.values():
+        if isinstance(model, RemoteEmbedder):
+            model.close()
+
+
+def texts(server: Server) -> list[str]:
+    """Every text that was sent to be embedded directly, in order."""
+    return [text for r in server.requests if r.path == "/v1/embeddings" for text in r.json["input"]]
+
+
+def costs(root: Path) -> dict[str, Costs]:
+    ledger = open_ledger(Workspace(root))
+    try:
+        return {row.name: row for row in ledger.costs("purpose")}
+    finally:
+        ledger.close()
+
+
+def test_what_embedding_takes_is_recorded(root: Path, server: Server, settings: dict[str, object]) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        assert memory.sync().embedded == NOTES
+        for _ in range(2):
+            assert memory.search("walnut desk").level == 0
+    found = costs(root)
+    assert (found["embed"].calls, found["embed"].failed, found["embed"].unpriced) == (1, 0, 0)
+    assert (found["question"].calls, found["question"].cached) == (2, 1)
+    assert found["embed"].tokens_in > 0
+    assert found["embed"].cost > 0
+    assert len(texts(server)) == NOTES + 1
+    kept = (root / ".commonplace" / "ledger.sqlite").read_bytes()
+    assert apis.KEY.encode() not in kept
+    assert b"walnut" not in kept
+
+
+def test_a_refusal_is_recorded_and_takes_nothing(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    server.script = [Reply({"error": {"message": "no such model"}}, 404)]
+    with Memory.open(root, overrides=settings) as memory, pytest.raises(ProviderError):
+        memory.sync()
+    found = costs(root)["embed"]
+    assert (found.calls, found.failed, found.tokens_in, found.cost) == (1, 1, 0, 0)
+
+
+def test_what_was_sent_and_not_answered_counts(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    server.answer = lambda request: Reply(b"{}", delay_s=30)
+    given = settings | {"embedding.deadline_s": 1}
+    with Memory.open(root, overrides=given) as memory, pytest.raises(ProviderError, match="within 1 s"):
+        memory.sync()
+    found = costs(root)["embed"]
+    assert (found.failed, found.tokens_in > 0) == (1, True)
+
+
+def test_no_number_of_threads_passes_a_cap(
+    root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cap = 400
+    given = settings | {"embedding.max_tokens_a_day": cap, "embedding.cache_entries": 0}
+    server.answer = lambda request: counted(request, tokens=25)
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    used = costs(root)["embed"].tokens_in
+    given["embedding.max_tokens_a_day"] = used + cap
+    memories = [Memory.open(root, overrides=given) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(
+                lambda n: memories[n % 8].search(f"walnut desk {n % NOTES}"),
+                range(64),
+            )
+        )
+    for memory in memories:
+        memory.close()
+    taken = costs(root)["question"].tokens_in
+    assert 0 < taken <= cap
+    refused = [found for found in answers if found.level == 2]
+    assert refused
+    assert all(found.hits for found in answers)
+    assert "embedding.max_tokens_a_day" in refused[0].warnings[-1]
+
+
+def counted(request: Request, tokens: int) -> Reply:
+    reply = apis.openai(request)
+    assert isinstance(reply.body, dict)
+    reply.body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return reply
+
+
+def test_a_cap_stops_a_sync_which_goes_on_when_it_is_raised(
+    root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 8)
+    server.answer = lambda request: counted(request, tokens=100)
+    with Memory.open(root, overrides=settings | {"embedding.max_tokens_a_day": 600}) as memory:
+        with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_day"):
+            memory.sync()
+        pending = memory.status().pending
+        assert 0 < pending < NOTES
+        assert memory.search("walnut desk 7").hits
+    taken = costs(root)["embed"].tokens_in
+    assert 0 < taken <= 600
+    with Memory.open(root, overrides=settings) as memory:
+        assert memory.sync().embedded == pending
+    passages = [text for text in texts(server) if text != "walnut desk 7"]
+    assert len(passages) == len(set(passages)) == NOTES
+
+
+def test_money_is_capped_only_where_the_price_is_known(root: Path, settings: dict[str, object]) -> None:
+    given = settings | {"embedding.model": "no-such-price", "embedding.max_dollars_a_day": 1}
+    with Memory.open(root, overrides=given) as memory:
+        with pytest.raises(BudgetExceeded, match="the price of openai/no-such-price is not known"):
+            memory.sync()
+        assert memory.search("walnut desk 7").hits
+
+
+def test_a_provider_that_is_killed_midway_costs_no_answer_and_nothing_twice(
+    root: Path, server: Server, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "EMBED_BATCH", 8)
+    monkeypatch.setattr(attempts, "ATTEMPTS", 2)
+    alive = server.answer
+
+    def dying(request: Request) -> Reply:
+        return alive(request) if len(texts(server)) <= 24 else Reply(b'{"data": [', cut=10)
+
+    server.answer = dying
+    with Memory.open(root, overrides=settings | {"embedding.query_deadline_s": 1}) as memory:
+        with pytest.raises(ProviderError):
+            memory.sync()
+        done = NOTES - memory.status().pending
+        assert done == 24
+        for number in range(NOTES):
+            hits = memory.search(f"walnut desk {number}").hits
+            assert any(hit.path == f"memory/n{number}.md" for hit in hits)
+    paid = texts(server)[:24]
+    server.answer = alive
+    server.requests.clear()
+    opening.breaker().reset()  # its half minute is over
+    with Memory.open(root, overrides=settings) as memory:
+        assert memory.sync().embedded == NOTES - done
+        assert memory.search("walnut desk 7").level == 0
+    assert not set(paid) & set(texts(server))
+
+
+def test_what_came_before_a_failure_in_the_same_call_is_kept(
+    server: Server, settings: dict[str, object], tmp_path: Path
+) -> None:
+    spec = Spec(
+        "openai", "text-embedding-3-small", f"{server.url}/v1", key=_key(), dimensions=apis.DIMENSIONS
+    )
+    model = RemoteEmbedder(spec, _service(inputs=4))
+    alive = server.answer
+
+    def dying(request: Request) -> Reply:
+        known = "one 7" in request.json["input"]
+        return Reply({"error": {"message": "invalid key"}}, 401) if known else alive(request)
+
+    server.answer = dying
+    store = VectorCache(str(tmp_path / "vectors.sqlite"))
+    guarded = GuardedEmbedder(model, store=store)
+    wanted = [f"one {number}" for number in range(8)]
+    with pytest.raises(ProviderError):
+        guarded.embed(wanted, "passage")
+    server.answer = alive
+    server.requests.clear()
+    rows = guarded.embed(wanted, "passage")
+    assert texts(server) == wanted[4:]
+    assert (rows == GuardedEmbedder(model, store=store).embed(wanted, "passage")).all()
+    model.close()
+
+
+def _key() -> object:
+    from commonplace.config.credentials import Secret
+
+    return Secret(apis.KEY)
+
+
+def _service(inputs: int) -> object:
+    from commonplace.providers.embedding.openai import OPENAI
+
+    return replace(OPENAI, limits=replace(OPENAI.limits, inputs=inputs, concurrency=1))
+
+
+class TestEstimate:
+    def test_nobody_is_asked(self, root: Path, server: Server, settings: dict[str, object]) -> None:
+        with Memory.open(root, overrides=settings) as memory:
+            found = estimate(memory)
+            assert (found.texts, found.known, found.local) == (NOTES, 0, False)
+            assert server.requests == []
+            assert found.dollars is not None
+            memory.sync()
+            taken = costs(root)["embed"]
+            assert found.tokens / max(1, taken.tokens_in) > 0.2 or taken.tokens_in == 1
+            assert estimate(memory).texts == 0
+
+    def test_what_the_cache_knows_costs_nothing(
+        self, root: Path, server: Server, settings: dict[str, object]
+    ) -> None:
+        with Memory.open(root, overrides=settings) as memory:
+            memory.sync()
+        (root / ".commonplace" / "index.sqlite").unlink()
+        (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+        with Memory.open(root, overrides=settings) as memory:
+            found = estimate(memory)
+        assert (found.texts, found.known) == (NOTES + 1, NOTES)
+
+    def test_batches_cost_half(self, root: Path, settings: dict[str, object]) -> None:
+        prices = []
+        for by_batches in (False, True):
+            with Memory.open(root, overrides=settings | {"embedding.batch": by_batches}) as memory:
+                found = estimate(memory)
+                assert found.batched is by_batches
+                prices.append(found.dollars)
+        assert prices[1] == pytest.approx(prices[0] / 2, rel=0.01)
+
+    def test_a_model_of_this_process_costs_time_alone(self, root: Path) -> None:
+        with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+            found = estimate(memory)
+            assert (found.texts, found.local, found.dollars) == (NOTES, True, 0.0)
+            memory.sync()
+            assert estimate(memory).texts == 0
+        with Memory.open(root, overrides={"embedding.provider": "none"}) as memory:
+            assert (estimate(memory).texts, estimate(memory).model) == (0, "none")
+
+
+class TestBatches:
+    @pytest.fixture
+    def patient(self, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+        monkeypatch.setattr(sync, "BATCH_FROM", 5)
+        return settings | {"embedding.batch": True}
+
+    def test_many_passages_go_by_a_batch(
+        self, root: Path, batches: Batches, patient: dict[str, object]
+    ) -> None:
+        with Memory.open(root, overrides=patient) as memory:
+            report = memory.sync()
+            assert (report.embedded, report.reused, report.pending, report.warnings) == (NOTES, 0, 0, ())
+            assert (len(batches.batches), batches.direct) == (1, 0)
+            assert memory.search("walnut desk").level == 0
+            assert memory.sync().embedded == 0
+        found = costs(root)["embed"]
+        assert (found.calls, found.failed) == (1, 0)
+
+    def test_few_are_asked_for_directly(
+        self, root: Path, batches: Batches, patient: dict[str, object]
+    ) -> None:
+        with Memory.open(root, overrides=patient) as memory:
+            memory.sync()
+            (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+            assert memory.sync().embedded == 1
+        assert (len(batches.batches), batches.direct) == (1, 1)
+
+    @pytest.mark.parametrize("former", [False, True])
+    def test_a_batch_that_takes_longer_is_taken_by_a_later_sync(
+        self,
+        root: Path,
+        batches: Batches,
+        patient: dict[str, object],
+        monkeypatch: pytest.MonkeyPatch,
+        former: bool,
+    ) -> None:
+        monkeypatch.setitem(BatchEmbedder.__init__.__kwdefaults__, "patience_s", 0.5)
+        if former:
+            with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+                memory.sync()
+        batches.looks = 10_000
+        given = patient | {"embedding.fallback": ["fake"]}
+        with Memory.open(root, overrides=given) as memory:
+            report = memory.sync()
+            assert (report.embedded, report.pending) == (0, NOTES)
+            assert "still being worked on" in report.warnings[0]
+            assert memory.search("walnut desk 7").level == (0 if former else 2)
+        batches.looks = 0
+        with Memory.open(root, overrides=given) as memory:
+            assert memory.sync().embedded == NOTES
+            assert memory.search("walnut desk 7").level == 0
+            assert memory.status().pending == 0
+        assert (len(batches.batches), batches.direct) == (1, 1)  # the question
+        assert costs(root)["embed"].calls == 1
+
+    def test_a_cap_holds_for_batches(self, root: Path, batches: Batches, patient: dict[str, object]) -> None:
+        with Memory.open(root, overrides=patient | {"embedding.max_tokens_a_run": 10}) as memory:
+            with pytest.raises(BudgetExceeded):
+                memory.sync()
+            assert batches.batches == {}
+            assert memory.search("walnut desk 7").hits
+        assert opening.left_alone() == []
+
+
+@pytest.mark.parametrize("many", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_of_many_changed_passages_ten_are_new(
+    root: Path, server: Server, settings: dict[str, object], tmp_path: Path, many: int
+) -> None:
+    def write(folder: Path, numbers: range, word: str) -> None:
+        (folder / "memory").mkdir(exist_ok=True, parents=True)
+        for number in numbers:
+            text = f"# Part {number}\n\n{word} number {number}\n"
+            (folder / "memory" / f"p{number}.md").write_text(text, "utf-8")
+
+    first, second = tmp_path / "first", tmp_path / "second"
+    write(first, range(many - 10), "walnut")
+    write(second, range(many), "beech")
+    for folder in (first, second):
+        with Memory.open(folder, overrides=settings) as memory:
+            memory.sync()
+    write(second, range(many), "walnut")
+    server.requests.clear()
+    with Memory.open(second, overrides=settings) as memory:
+        report = memory.sync()
+    assert (report.changed, report.embedded) == (many, many)
+    assert sorted(texts(server)) == sorted(f"Part {n}\nwalnut number {n}" for n in range(many - 10, many))

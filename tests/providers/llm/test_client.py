@@ -1,0 +1,279 @@
+"""The order of things: cache, budget, breaker, provider, ledger, whatever happens in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
+from commonplace.providers.cache import AnswerCache
+from commonplace.providers.costs.budget import Budget, Caps
+from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.llm.base import Completion, Llm, Message, Model, Request, ToolCall, ToolSpec
+from commonplace.providers.llm.client import Client, Estimate
+from commonplace.providers.llm.command import CommandModel
+from commonplace.providers.llm.fake import Answer, FakeModel
+from commonplace.providers.refusals import TooLarge, Unanswered
+from commonplace.providers.spec import Spec
+from tests.providers.conftest import PRICES
+from tests.providers.llm.conftest import KEY, QUESTION, answer, events, model_at, refusal, streamed
+from tests.providers.server import Reply, Server
+
+SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
+SAID = Completion("On Tuesday.", "fake", 100, 20)
+
+
+class CountingBreaker:
+    """Lets calls through until it has seen a failure."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.names: set[str] = set()
+
+    def check(self, name: str) -> None:
+        self.log.append("check")
+        self.names.add(name)
+        if "failed" in self.log:
+            raise ProviderError(name, "left alone for now")
+
+    def unclaimed(self, name: str) -> None:
+        self.log.append("unclaimed")
+
+    def failed(self, name: str, error: ProviderError) -> None:
+        self.log.append("failed" if error.permanent else "failed for now")
+        self.names.add(name)
+
+    def succeeded(self, name: str) -> None:
+        self.log.append("succeeded")
+        self.names.add(name)
+
+
+def rows(ledger: Ledger) -> list[tuple[object, ...]]:
+    with ledger.database.reading() as connection:
+        columns = "purpose, tokens_in, tokens_out, cost, cached, outcome"
+        return list(connection.execute(f"SELECT {columns} FROM calls ORDER BY id"))
+
+
+def reserved(ledger: Ledger) -> int:
+    with ledger.database.reading() as connection:
+        return int(connection.execute("SELECT count(*) FROM reservations").fetchone()[0])  # type: ignore[index]
+
+
+def made(ledger: Ledger, *answers: Answer, **more: object) -> tuple[Client, FakeModel]:
+    model = FakeModel(answers)
+    return Client(model, budget=Budget(ledger, Caps(tokens_a_day=100_000)), **more), model  # type: ignore[arg-type]
+
+
+def test_it_is_what_the_protocols_say(ledger: Ledger) -> None:
+    model: Model = FakeModel(["x"])
+    llm: Llm = Client(model)
+    assert llm.complete(QUESTION).text == "x"
+
+
+def test_a_call_is_recorded(ledger: Ledger) -> None:
+    client, _ = made(ledger, SAID)
+    assert client.complete(QUESTION, purpose="example") == SAID
+    assert rows(ledger) == [("example", 100, 20, 140_000, 0, "ok")]
+    assert reserved(ledger) == 0
+
+
+def test_the_same_question_is_asked_once(ledger: Ledger, tmp_path: Path) -> None:
+    client, model = made(ledger, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    first, second = client.complete(QUESTION), client.complete(QUESTION, purpose="other")
+    assert (first.cached, second.cached, second.text) == (False, True, "On Tuesday.")
+    assert len(model.requests) == 1
+    assert rows(ledger) == [("", 100, 20, 140_000, 0, "ok"), ("other", 100, 20, 0, 1, "ok")]
+    assert list(client.stream(QUESTION)) == ["On Tuesday."]
+
+
+@pytest.mark.parametrize(
+    ("failure", "outcome", "tokens_in"),
+    [
+        (ProviderError("fake", "busy"), "failed", 0),
+        (Unanswered("fake", "no answer"), "unanswered", 15),
+        (MissingExtra("x", "y"), "failed", 0),
+        (KeyboardInterrupt(), "abandoned", 15),
+    ],
+)
+def test_failures_are_recorded_and_not_kept(
+    ledger: Ledger, tmp_path: Path, failure: Exception, outcome: str, tokens_in: int
+) -> None:
+    client, model = made(ledger, failure, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    if isinstance(failure, KeyboardInterrupt):
+
+        def interrupt(request: Request) -> Completion:
+            raise failure
+
+        model.answer = interrupt  # type: ignore[method-assign]
+    with pytest.raises(type(failure)):
+        client.complete(QUESTION)
+    assert rows(ledger) == [("", tokens_in, 0, tokens_in * 1000, 0, outcome)]
+    assert reserved(ledger) == 0
+    if not isinstance(failure, KeyboardInterrupt):
+        assert client.complete(QUESTION) == SAID
+
+
+@pytest.mark.parametrize(
+    "said", [Completion("On Tu", "fake", 10, 5, finish="length"), Completion("", "fake", finish="stop")]
+)
+def test_what_is_cut_off_or_empty_is_not_kept(ledger: Ledger, tmp_path: Path, said: Completion) -> None:
+    client, model = made(ledger, said, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    if said.text:
+        client.complete(QUESTION)
+    else:
+        with pytest.raises(ProviderError, match="an empty answer"):
+            client.complete(QUESTION)
+    assert client.complete(QUESTION) == SAID
+    assert len(model.requests) == 2
+
+
+def test_an_empty_answer_that_ran_out_of_room_says_so(ledger: Ledger) -> None:
+    client, _ = made(ledger, Completion("", "fake", 10, 1024, finish="length"))
+    with pytest.raises(ProviderError, match="allow it more tokens"):
+        client.complete(QUESTION)
+    assert rows(ledger)[0][1:3] == (10, 1024)
+
+
+def test_a_repair_is_a_call_of_its_own_and_only_the_end_is_kept(ledger: Ledger, tmp_path: Path) -> None:
+    client, model = made(
+        ledger, "on tuesday", '{"day": "Tuesday"}', cache=AnswerCache(tmp_path / "answers.sqlite")
+    )
+    assert client.complete(QUESTION, SCHEMA).data == {"day": "Tuesday"}
+    again = client.complete(QUESTION, SCHEMA)
+    assert (again.cached, again.data) == (True, {"day": "Tuesday"})
+    assert len(model.requests) == 2
+    assert [row[4] for row in rows(ledger)] == [0, 0, 1]
+
+
+def test_json_that_could_not_be_repaired_is_not_kept(ledger: Ledger, tmp_path: Path) -> None:
+    client, _ = made(ledger, "a", "b", '{"day": "x"}', cache=AnswerCache(tmp_path / "answers.sqlite"))
+    with pytest.raises(ProviderError):
+        client.complete(QUESTION, SCHEMA)
+    assert client.complete(QUESTION, SCHEMA).data == {"day": "x"}
+
+
+def test_the_breaker_is_asked_and_told(ledger: Ledger) -> None:
+    breaker = CountingBreaker()
+    too_long = TooLarge("fake", "too long", permanent=True)
+    odd = ProviderError("fake", "strange request", permanent=True, status=400)
+    wrong_key = ProviderError("fake", "wrong key", permanent=True, status=401)
+    client, model = made(ledger, SAID, too_long, odd, wrong_key, breaker=breaker)
+    client.complete(QUESTION)
+    for _ in range(4):
+        with pytest.raises(ProviderError):
+            client.complete(QUESTION)
+    told = ["check", "succeeded", "check", "unclaimed"]
+    told += ["check", "failed for now", "check", "failed", "check"]
+    assert breaker.log == told
+    (name,) = breaker.names
+    assert name.partition("#")[0] == "fake/fake"
+    assert len(model.requests) == 4
+    assert len(rows(ledger)) == 4  # what was not asked is not recorded
+    assert reserved(ledger) == 0
+
+
+def test_a_budget_in_the_way_says_nothing_of_the_provider(ledger: Ledger) -> None:
+    breaker = CountingBreaker()
+    client = Client(FakeModel([SAID]), budget=Budget(ledger, Caps(tokens_a_day=10)), breaker=breaker)
+    with pytest.raises(BudgetExceeded):
+        client.complete(QUESTION)
+    assert breaker.log == ["check", "unclaimed"]
+
+
+# --- streams --------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+    client, model = made(ledger, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    assert list(client.stream(QUESTION)) == ["On ", "Tuesday."]
+    assert client.complete(QUESTION).cached
+    assert rows(ledger)[0] == ("", 100, 20, 140_000, 0, "ok")
+    assert len(model.requests) == 1
+
+
+def test_a_stream_of_calls_is_budgeted_recorded_and_kept(ledger: Ledger, tmp_path: Path) -> None:
+    tools = (ToolSpec("search", "Search the notes.", {"type": "object"}),)
+    asked = Completion("", "fake", 100, 20, calls=(ToolCall("one", "search", "{}"),), finish="tool_calls")
+    client, model = made(ledger, asked, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    for cached in (False, True):
+        stream = client.stream(QUESTION, tools=tools, purpose="chat")
+        with pytest.raises(StopIteration) as end:  # no piece comes where nothing is said
+            next(stream)
+        assert (end.value.value.calls, end.value.value.cached) == (asked.calls, cached)
+    assert [request.tools for request in model.requests] == [tools]
+    assert rows(ledger) == [("chat", 100, 20, 140_000, 0, "ok"), ("chat", 100, 20, 0, 1, "ok")]
+    client = Client(model, budget=Budget(ledger, Caps(tokens_a_day=1)))
+    with pytest.raises(BudgetExceeded):
+        next(client.stream(QUESTION, tools=tools))
+    assert len(model.requests) == 1
+
+
+def test_it_says_whether_tools_can_be_offered() -> None:
+    assert Client(FakeModel([])).calls_tools
+    assert not Client(CommandModel(Spec("command", command=("my-model",)))).calls_tools
+
+
+def test_a_reader_that_stops_has_paid_for_what_it_read(ledger: Ledger) -> None:
+    client, _ = made(ledger, "word " * 100)
+    stream = client.stream(QUESTION)
+    for _ in range(8):
+        next(stream)
+    stream.close()
+    assert rows(ledger) == [("", 15, 10, 35_000, 0, "abandoned")]
+    assert reserved(ledger) == 0
+
+
+def test_a_stream_that_breaks_off_is_counted(ledger: Ledger, server: Server) -> None:
+    parts = events("On Tuesday, ", "perhaps")
+    server.script = [streamed(parts, cut=sum(map(len, parts[:2])))]
+    client = Client(model_at(server), budget=Budget(ledger, Caps()))
+    stream = client.stream(QUESTION)
+    assert next(stream) == "On Tuesday, "
+    with pytest.raises(Unanswered):
+        next(stream)
+    assert rows(ledger) == [("", 15, 3, None, 0, "unanswered")]
+
+
+# --- estimates and secrets ------------------------------------------------------------------------------
+
+
+def test_an_estimate_spends_nothing(ledger: Ledger, tmp_path: Path) -> None:
+    client, model = made(ledger, SAID, cache=AnswerCache(tmp_path / "answers.sqlite"))
+    estimate = client.estimate(QUESTION, max_tokens=1000)
+    assert estimate == Estimate(15, 1000, 28 + 2 * 16 + 64 + 1000, 0.002015)
+    assert not ledger.database.path.exists()
+    assert model.requests == []
+    client.complete(QUESTION, max_tokens=1000)
+    assert client.estimate(QUESTION, max_tokens=1000) == Estimate(0, 0, 0, 0.0, cached=True)
+    assert Client(FakeModel([], "unknown")).estimate(QUESTION).dollars is None
+
+
+def test_neither_key_nor_prompt_nor_answer_reach_the_ledger(tmp_path: Path, server: Server) -> None:
+    ledger = Ledger(tmp_path / "workspace" / "ledger.sqlite", PRICES)
+    cache = AnswerCache(tmp_path / "cache" / "answers.sqlite")
+    prompt, said = "the password of the vault is swordfish", "an answer about halibut"
+    call = ToolCall("1", "search", "{}")
+    server.script = [
+        Reply(answer(said)),
+        Reply(refusal(f"wrong key {KEY}: {prompt}"), 401),
+        Reply(answer("", "tool_calls", message={"tool_calls": [{"id": call.id, "function": {"name": "s"}}]})),
+        streamed(events(said)),
+    ]
+    client = Client(model_at(server), budget=Budget(ledger, Caps(tokens_a_day=10**6)), cache=cache)
+    client.complete([Message("user", prompt)], purpose="example")
+    with pytest.raises(ProviderError) as caught:
+        client.complete([Message("user", prompt + "?")])
+    assert KEY not in str(caught.value)
+    client.complete([Message("user", prompt + "!")])
+    list(client.stream([Message("user", prompt + ".")]))
+    ledger.close()
+    cache.close()
+    for file in tmp_path.rglob("*"):
+        if file.is_file():
+            data = file.read_bytes()
+            assert KEY.encode() not in data
+            assert b"swordfish" not in data
+            assert b"halibut" not in data or file.parent.name == "cache"
+        assert KEY not in str(file)
+    assert KEY not in repr(client.model)

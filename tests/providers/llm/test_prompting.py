@@ -1,0 +1,104 @@
+"""Prompts that ship, the owner's in their place, and every way a file can be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import ConfigError
+from commonplace.providers.llm import prompting
+
+GOOD = "---\npurpose: p\nvariables: error, schema\n---\n# user\n{{error}} and {{ schema }}\n"
+
+
+@pytest.fixture
+def own() -> Path:
+    folder = prompting.own_folder()
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_what_ships_can_be_filled_in() -> None:
+    for name in prompting.names():
+        prompt = prompting.load(name)
+        assert prompt.purpose.endswith("."), name
+        filled = prompt.messages(**{variable: f"<{variable}>" for variable in prompt.variables})
+        text = "\n".join(message.content for message in filled)
+        assert "{{" not in text, name
+        assert all(f"<{variable}>" in text for variable in prompt.variables), name
+
+
+def test_each_prompt_is_on_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "llm.md").read_text("utf-8")
+    for name in prompting.names():
+        prompt = prompting.load(name)
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        assert prompt.purpose in row
+        assert all(f"`{variable}`" in row for variable in prompt.variables)
+
+
+def test_the_expanding_prompt_asks_for_typed_lines() -> None:
+    system, user = prompting.load("expand").messages(
+        question="周二部署吗?", intent="生产", languages="Chinese, English"
+    )
+    assert (system.role, user.role) == ("system", "user")
+    assert user.content == "<question>\n周二部署吗?\n</question>\n<intent>生产</intent>"
+    assert all(f"\n{kind}: " in system.content for kind in ("lex", "vec", "hyde"))
+    assert "written in Chinese, English." in system.content
+
+
+def test_values_are_not_looked_at_for_markers() -> None:
+    (told,) = prompting.load("repair").messages(error="{{schema}}", schema="{{error}}")
+    assert "{{schema}}" in told.content
+    assert "{{error}}" in told.content
+
+
+def test_exactly_the_declared_variables_are_taken() -> None:
+    for given in [{}, {"error": "x"}, {"error": "x", "schema": "y", "more": "z"}]:
+        with pytest.raises(ConfigError, match="takes error, schema, got"):
+            prompting.load("repair").messages(**given)
+
+
+def test_the_owners_file_stands_in_the_place_of_what_ships(own: Path) -> None:
+    (own / "repair.md").write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    prompt = prompting.load("repair")
+    assert prompt.path == own / "repair.md"
+    assert prompt.messages(error="a", schema="b")[0].content == "a and b"
+    assert prompting.load("expand").path.parent == prompting.SHIPPED
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (b"# user\n{{error}} {{schema}}", "header between two lines"),
+        (GOOD.replace("purpose: p\n", "").encode(), "the header must hold purpose, variables"),
+        (GOOD.replace("purpose", "purpos").encode(), "the header must hold"),
+        (GOOD.replace("# user\n", "").encode(), "must stand under"),
+        (GOOD.replace("{{ schema }}", "").encode(), "declares error, schema and uses error"),
+        (GOOD.replace("error, schema", "error").replace("{{ schema }}", "").encode(), "variables must be error, schema"),
+        (GOOD.replace("{{error}}", "{{error}} {{x}}").encode(), "uses error, schema, x"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"x" * 70_000, "larger than"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_wrong_is_named(own: Path, content: bytes, match: str) -> None:
+    (own / "repair.md").write_bytes(content)
+    with pytest.raises(ConfigError, match=match) as caught:
+        prompting.load("repair")
+    assert str(own / "repair.md") in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_no_reason_for_another(own: Path) -> None:
+    (own / "repair.md").symlink_to(own / "gone.md")
+    with pytest.raises(ConfigError, match="no such"):
+        prompting.load("repair")
+    (own / "repair.md").unlink()
+    (own / "repair.md").mkdir()
+    with pytest.raises(ConfigError, match="not a regular file"):
+        prompting.load("repair")
+
+
+def test_a_prompt_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="prompt summon"):
+        prompting.load("summon")

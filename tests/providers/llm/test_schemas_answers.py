@@ -1,0 +1,93 @@
+"""JSON wherever a model puts it, one repair, and then an error."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from commonplace.base.errors import ProviderError
+from commonplace.providers.llm import schemas
+from commonplace.providers.llm.base import Completion, Message, Request, ToolCall, ToolSpec
+from commonplace.providers.llm.client import Client
+from commonplace.providers.llm.fake import FakeModel
+from tests.providers.llm.conftest import QUESTION, answer, model_at
+from tests.providers.server import Reply, Server
+
+SCHEMA = {"type": "object", "properties": {"day": {"type": "string"}}, "required": ["day"]}
+
+
+def test_json_is_found() -> None:
+    for text in [
+        '{"day": "周二"}',
+        '\n {"day": "周二"}\n',
+        '```json\n{"day": "周二"}\n```',
+        'Here it is:\n```\n{"day": "周二"}\n```\nAnything else?',
+        'Sure! {"day": "周二"} is the answer.',
+        '<think>{"day": "Monday"}? no</think>\n{"day": "周二"}',
+    ]:
+        assert schemas.parse(Completion(text, "m"), SCHEMA) == ({"day": "周二"}, "")
+
+
+def test_what_is_wrong_is_said() -> None:
+    for text, wrong in [
+        ("On Tuesday.", "not valid JSON"),
+        ('{"day": 2}', "$.day: 2 is not of type string"),
+        ('{"day": NaN}', "NaN is no JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("", "not valid JSON"),
+    ]:
+        data, said = schemas.parse(Completion(text, "m"), SCHEMA)
+        assert data is None, (text, wrong)
+        assert wrong in said
+
+
+def test_an_answer_cut_off_must_be_shorter() -> None:
+    _, said = schemas.parse(Completion('{"day": "Tue', "m", finish="length"), SCHEMA)
+    assert said.endswith("(it was cut off: it must be shorter)")
+
+
+def test_one_repair_shows_the_error(server: Server) -> None:
+    server.script = [Reply(answer('{"day": 2}')), Reply(answer('{"day": "Tuesday"}'))]
+    got = Client(model_at(server)).complete(QUESTION, SCHEMA)
+    assert got.data == {"day": "Tuesday"}
+    assert (got.tokens_in, got.tokens_out) == (38, 20)
+    sent = server.requests[1].json["messages"]
+    assert sent[-2] == {"role": "assistant", "content": '{"day": 2}'}
+    assert "$.day: 2 is not of type string" in sent[-1]["content"]
+    assert '"required": ["day"]' in sent[-1]["content"]
+
+
+def test_a_second_wrong_answer_is_an_error(server: Server) -> None:
+    server.answer = lambda request: Reply(answer("On Tuesday, I think."))
+    with pytest.raises(ProviderError, match="also when told"):
+        Client(model_at(server)).complete(QUESTION, SCHEMA)
+    assert len(server.requests) == 2
+
+
+def test_a_repair_has_what_is_left_of_the_time() -> None:
+    def slow(request: Request) -> str:
+        time.sleep(0.1)
+        return "no"
+
+    model = FakeModel(slow)
+    with pytest.raises(ProviderError, match="also when told"):
+        Client(model).complete(QUESTION, SCHEMA, deadline_s=5)
+    assert 4 < model.requests[1].deadline_s < 4.95
+    with pytest.raises(ProviderError, match="no time for a second answer"):
+        Client(model).complete(QUESTION, SCHEMA, deadline_s=0.05)
+
+
+def test_a_call_to_a_tool_is_not_held_to_the_schema() -> None:
+    wants = Completion("", "m", calls=(ToolCall("1", "f", "{}"),), finish="tool_calls")
+    tool = ToolSpec("f", "", {"type": "object"})
+    got = Client(FakeModel([wants])).complete(QUESTION, SCHEMA, tools=[tool])
+    assert got.calls
+    assert got.data is None
+
+
+def test_an_unknown_schema_asks_nobody() -> None:
+    model = FakeModel([])
+    with pytest.raises(ValueError, match="oneOf"):
+        Client(model).complete([Message("user", "x")], {"oneOf": []})
+    assert model.requests == []

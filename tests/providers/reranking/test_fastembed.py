@@ -1,0 +1,110 @@
+"""Cross-encoders through fastembed: its real API on a tiny model, never a download unless asked for."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.providers import downloads, fastembed
+from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.fastembed import folder
+from commonplace.providers.reranking.base import sigmoid
+from commonplace.providers.reranking.local import LocalReranker, load_fastembed
+from commonplace.providers.spec import Spec
+
+HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
+needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
+
+NAME = "Xenova/ms-marco-MiniLM-L-6-v2"
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+TEXTS = ["tea", "desk desk", "", "milk 茶 nobody knows", "tea " * 60, "\ud800 half"]
+
+
+def write_cache(name: str = NAME) -> Path:
+    """A model in our folder, as its download leaves it."""
+    from tests.providers.reranking.graphs import write_model
+
+    place = folder() / f"models--{name.replace('/', '--')}"
+    write_model(place / "snapshots" / REVISION, "onnx/model.onnx")
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(REVISION)
+    return place / "snapshots" / REVISION
+
+
+def model(name: str = "", **fields: Any) -> LocalReranker:
+    return load_fastembed(Spec("fastembed", name, **fields))
+
+
+@pytest.fixture
+def by_hand() -> Any:
+    from tests.providers.reranking.graphs import logit
+
+    return lambda question, texts: [sigmoid(logit(question, text)) for text in texts]
+
+
+def test_without_it_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(MissingExtra, match=r"pip install .*'fastembed>=0.6,<1'"):
+        RERANKERS.create(Spec("fastembed"))
+
+
+@needs_fastembed
+def test_scores_are_those_computed_by_hand(by_hand: Any) -> None:
+    write_cache()
+    found = model()
+    assert found.name == f"fastembed:{NAME}"
+    assert not found.shared.loaded
+    assert found.score("walnut tea", TEXTS) == pytest.approx(by_hand("walnut tea", TEXTS), abs=1e-6)
+    long = "tea " * 3 + "walnut " * 60
+    assert found.score(long, TEXTS) == pytest.approx(by_hand(long, TEXTS), abs=1e-6)
+
+
+@needs_fastembed
+def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path, by_hand: Any) -> None:
+    from tests.providers.reranking.graphs import write_model
+
+    found = model(NAME.lower(), path=str(write_model(tmp_path, "onnx/model.onnx")))
+    assert found.score("tea", ["milk"]) == pytest.approx(by_hand("tea", ["milk"]))
+    assert not folder().exists() or not list(folder().iterdir())
+
+
+@needs_fastembed
+def test_a_model_that_is_not_there_says_how_to_get_it() -> None:
+    told = rf"{NAME} is not on this machine; fetch it with `commonplace models pull {NAME}`"
+    with pytest.raises(ProviderError, match=told) as caught:
+        model()
+    assert caught.value.permanent
+
+
+@needs_fastembed
+def test_an_unknown_name_is_told_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"reranking\.model: 'bge-reranker' is none .* did you mean"):
+        model("bge-reranker")
+
+
+@needs_fastembed
+def test_no_name_is_of_a_model_of_both_kinds() -> None:
+    names = {str(row["model"]).lower() for row in fastembed.table("reranking")}
+    assert names
+    assert not names & {str(row["model"]).lower() for row in fastembed.table()}
+
+
+@needs_fastembed
+def test_fetching_one_that_is_here_reaches_for_nothing() -> None:
+    place = write_cache()
+    told: list[tuple[int, int]] = []
+    fetched = downloads.fetch(Spec("fastembed", NAME), lambda done, total: told.append((done, total)))
+    assert (fetched.model, Path(fetched.place), fetched.before, told) == (NAME, place, True, [])
+    assert fetched.bytes > 0
+
+
+@needs_fastembed
+def test_without_a_connection_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(ProviderError, match=r"127\.0\.0\.1:9 cannot be reached"):
+        downloads.fetch(Spec("fastembed", NAME), lambda done, total: None)

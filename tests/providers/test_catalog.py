@@ -1,0 +1,83 @@
+"""Models by name: known ones, one each a process, imported late."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+
+import pytest
+
+from commonplace.base.errors import ConfigError
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding.fake import FakeEmbedder
+
+HEAVY = {"numpy", "onnxruntime", "tokenizers", "concurrent.futures"}
+
+
+def modules_after(code: str) -> set[str]:
+    """Names of the modules a fresh interpreter holds after some code."""
+    program = f"{code}\nimport sys\nprint(*sys.modules, sep='\\n')"
+    # Python 3.12 and later warn of any fork beside threads, numpy's included.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def test_every_row_of_the_table_leads_to_a_function() -> None:
+    for row in EMBEDDERS.rows.values():
+        module, _, function = row.factory.partition(":")
+        assert callable(getattr(import_module(module), function))
+
+
+def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"'word2vec'; known: builtin, .*fake, .*none") as caught:
+        EMBEDDERS.create("word2vec")
+    assert caught.value.key == "embedding.provider"
+
+
+def test_a_model_is_made_once_whoever_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EMBEDDERS, "made", {})
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(EMBEDDERS.create, ["fake"] * 32))
+    assert isinstance(made[0], FakeEmbedder)
+    assert all(model is made[0] for model in made)
+
+
+def test_names_and_protocol_import_nothing_heavy() -> None:
+    code = "import commonplace.providers.embedding.base, commonplace.providers.catalog"
+    assert not modules_after(code) & HEAVY
+
+
+def test_an_unknown_name_imports_nothing_heavy() -> None:
+    code = "from commonplace.providers.catalog import EMBEDDERS\ntry: EMBEDDERS.create('word2vec')\nexcept Exception: pass"
+    assert not modules_after(code) & HEAVY
+
+
+def test_the_fake_needs_no_model_library() -> None:
+    loaded = modules_after("from commonplace.providers.catalog import EMBEDDERS; EMBEDDERS.create('fake')")
+    assert not loaded & {"onnxruntime", "tokenizers"}
+
+
+def test_a_model_that_is_not_asked_anything_is_not_loaded() -> None:
+    code = (
+        "from commonplace.providers.catalog import EMBEDDERS\n"
+        "model = EMBEDDERS.create('builtin')\n"
+        "model.name, model.fingerprint, model.dimensions, model.scripts"
+    )
+    assert not modules_after(code) & {"numpy", "onnxruntime", "tokenizers"}
+
+
+def test_the_bundled_model_says_nothing_on_standard_error() -> None:
+    code = (
+        "import os\n"
+        "from commonplace.providers.catalog import EMBEDDERS\n"
+        "EMBEDDERS.create('builtin').embed(['a text', 'and another'], 'passage')\n"
+        "child = os.fork() if hasattr(os, 'fork') else 0\n"
+        "if child: os.waitpid(child, 0)\n"
+        "elif hasattr(os, 'fork'):\n"
+        "    EMBEDDERS.create('builtin').embed(['in a child', 'of a process'], 'passage'); os._exit(0)"
+    )
+    assert "onnxruntime" in modules_after(code)

@@ -1,0 +1,251 @@
+"""Models fetched on purpose: from a hub on loopback, and by an Ollama server; stopped, broken off, refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.providers import downloads, fastembed
+from commonplace.providers.embedding.local import load_fastembed as load
+from commonplace.providers.ollama import Kept, OllamaServer
+from commonplace.providers.spec import Spec
+from tests.providers.server import Reply, Request, Server, serving
+
+HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None
+needs_fastembed = pytest.mark.skipif(not HERE, reason="fastembed is an extra")
+SOURCE = Path(__file__).parents[3] / "src"
+SPEC = Spec("fastembed", "BAAI/bge-small-zh-v1.5")
+
+
+class Heard:
+    """Notes how far a download says it has come."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[int, int]] = []
+
+    def __call__(self, done: int, total: int) -> None:
+        self.steps.append((done, total))
+
+
+@needs_fastembed
+def test_a_model_is_fetched_once_and_can_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.providers.embedding.hub import REVISION, hub
+
+    with hub(tmp_path / "made", monkeypatch) as (server, answers):
+        assert downloads.is_missing(SPEC)
+        heard = Heard()
+        found = downloads.fetch(SPEC, heard)
+        assert (found.model, found.before) == (SPEC.model, False)
+        assert Path(found.place).parts[-2:] == ("snapshots", REVISION)
+        assert Path(found.place).is_relative_to(fastembed.folder())
+        assert found.bytes == sum(map(len, answers.content.values()))
+        assert heard.steps[-1] == (90_000_000, 90_000_000)  # as the table has it
+        assert not downloads.is_missing(SPEC)
+        server.requests.clear()
+        assert downloads.fetch(SPEC, heard) == found._replace(before=True)
+        assert server.requests == []
+    assert load(SPEC).dimensions == 6
+
+
+@needs_fastembed
+def test_nothing_is_fetched_that_was_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.providers.embedding.hub import hub
+
+    with hub(tmp_path / "made", monkeypatch) as (server, _):
+        with pytest.raises(ProviderError, match=r"commonplace models pull BAAI/bge-small-zh-v1\.5"):
+            load(SPEC)
+        with pytest.raises(ConfigError, match=r"did you mean .*BAAI/bge-small-zh-v1\.5"):
+            downloads.fetch(Spec("fastembed", "BAAI/bge-small-zh"), Heard())
+        assert server.requests == []
+
+
+@needs_fastembed
+def test_without_a_connection_the_reason_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as gone:
+        address = gone.url
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    with pytest.raises(ProviderError) as caught:
+        downloads.fetch(SPEC, Heard())
+    assert str(caught.value).startswith(f"fastembed: {address} cannot be reached (")
+
+
+@needs_fastembed
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_it_at_once_and_another_attempt_mends_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.providers.embedding.hub import hub
+
+    with hub(tmp_path / "made", monkeypatch) as (server, answers):
+        answers.delay_s = 120.0  # of the weights; the other files come
+        asked = threading.Event()
+        answered = server.answer
+
+        def noticing(request: Request) -> Reply:
+            if request.method == "GET" and request.path.endswith("model_optimized.onnx"):
+                asked.set()
+            return answered(request)
+
+        server.answer = noticing
+        process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "commonplace", "models", "pull", SPEC.model],
+            env={**os.environ, "PYTHONPATH": str(SOURCE)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert asked.wait(60)
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+        assert (process.returncode, out) == (130, b"")
+        assert errors == b"commonplace: interrupted; run it again, it goes on from there\n"
+        assert downloads.is_missing(SPEC)
+        answers.delay_s = 0.0
+        server.answer = answered
+        assert not downloads.fetch(SPEC, Heard()).before
+    assert load(SPEC).dimensions == 6
+
+
+def test_other_providers_have_nothing_to_fetch() -> None:
+    with pytest.raises(ConfigError, match="not those of openai"):
+        downloads.fetch(Spec("openai", "text-embedding-3-small"), Heard())
+    assert not downloads.is_missing(Spec("openai"))
+    assert not downloads.is_missing(Spec("fastembed", path="/nowhere"))
+
+
+def test_a_folder_counts_what_it_links_to_once(tmp_path: Path) -> None:
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "blobs" / "a").write_bytes(b"x" * 100)
+    (tmp_path / "link").symlink_to(tmp_path / "blobs" / "a")
+    (tmp_path / "broken").symlink_to(tmp_path / "gone")
+    (tmp_path / "b").write_bytes(b"x" * 11)
+    assert downloads.size_of(tmp_path) == 111
+    assert downloads.size_of(tmp_path / "nowhere") == 0
+
+
+# --- an Ollama server ---------------------------------------------------------------------------------
+
+LAYERS = [
+    {"status": "pulling manifest"},
+    {"status": "pulling aaa", "digest": "sha256:aaa", "total": 900, "completed": 300},
+    {"status": "pulling bbb", "digest": "sha256:bbb", "total": 100},
+    {"status": "pulling aaa", "digest": "sha256:aaa", "total": 900, "completed": 900},
+    {"status": "verifying sha256 digest"},
+    {"status": "success"},
+]
+TAGS = {
+    "models": [
+        {
+            "name": "bge-m3:latest",
+            "size": 1_157_672_605,
+            "details": {"family": "bert", "parameter_size": "566.70M", "quantization_level": "F16"},
+        },
+        {"name": "odd:latest"},
+    ]
+}
+
+
+def lines(steps: list[dict[str, object]]) -> Reply:
+    body = b"".join(json.dumps(step).encode() + b"\n" for step in steps)
+    return Reply(body, headers={"Content-Type": "application/x-ndjson"})
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        running.answer = lambda request: Reply(TAGS) if request.path == "/api/tags" else lines(LAYERS)
+        yield running
+
+
+def test_the_server_fetches_and_tells_how_far_it_is(server: Server) -> None:
+    heard = Heard()
+    found = downloads.fetch(Spec("ollama", "bge-m3", base_url=server.url), heard)
+    assert found == ("bge-m3:latest", server.url, 1_157_672_605, False)
+    assert heard.steps == [(300, 900), (300, 1000), (900, 1000)]
+    assert [(r.method, r.path) for r in server.requests] == [("POST", "/api/pull"), ("GET", "/api/tags")]
+    assert server.requests[0].json == {"model": "bge-m3", "stream": True}
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_progress_is_told_while_it_comes(server: Server) -> None:
+    """Not when the answer is complete: it may take an hour."""
+    server.script = [Reply(lines(LAYERS).content, drip_s=0.002)]
+    moments: list[float] = []
+    with closing(OllamaServer(server.url)) as ollama:
+        ollama.pull("bge-m3", lambda done, total: moments.append(time.perf_counter()))
+    assert moments[-1] > moments[0]
+    assert moments[-1] - moments[0] > 0.05, "a step is told when its line has come"
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (
+            lines([{"error": "pull model manifest: file does not exist"}]),
+            "pull model manifest: file does not",
+        ),
+        (lines(LAYERS[:3]), "broke off"),
+        (Reply({"error": "invalid model name"}, 400), "HTTP 400: invalid model name"),
+        (Reply(b"<html>no</html>"), "does not speak Ollama's language"),
+        (lines([]), "broke off"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(server: Server, reply: Reply, told: str) -> None:
+    server.script = [reply]
+    with closing(OllamaServer(server.url)) as ollama, pytest.raises(ProviderError) as caught:
+        ollama.pull("nobody", Heard())
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_connection_that_breaks_off_is_told(server: Server) -> None:
+    server.script = [Reply(lines(LAYERS).content, cut=150)]
+    told = pytest.raises(ProviderError, match=r"cannot be reached .*ollama serve")
+    with closing(OllamaServer(server.url)) as ollama, told:
+        ollama.pull("bge-m3", Heard())
+
+
+def test_models_are_listed_with_what_is_told_of_them(server: Server) -> None:
+    with closing(OllamaServer(f"{server.url}/v1")) as ollama:
+        assert ollama.models() == [
+            Kept("bge-m3:latest", 1_157_672_605, "bert 566.70M F16"),
+            Kept("odd:latest", 0, ""),
+        ]
+        server.answer = lambda request: Reply({"models": "none"})
+        with pytest.raises(ProviderError, match="lists no models"):
+            ollama.models()
+
+
+def test_folders_that_vanish_while_they_are_measured_count_as_empty(tmp_path: Path) -> None:
+    over = threading.Event()
+
+    def churn() -> None:
+        number = 0
+        while not over.is_set():
+            folder = tmp_path / f"tmp{number % 7}"
+            folder.mkdir()
+            (folder / "part").write_bytes(b"x" * 10)
+            shutil.rmtree(folder)
+            number += 1
+
+    (tmp_path / "whole").write_bytes(b"x" * 1000)
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        sizes = {downloads.size_of(tmp_path) for _ in range(2000)}
+    finally:
+        over.set()
+        thread.join()
+    assert sizes <= {1000, 1010}

@@ -1,0 +1,130 @@
+"""A meter: what a call took is written down however it ends, and never more than a cap allows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from commonplace.base.errors import BudgetExceeded, ProviderError
+from commonplace.base.paths import Workspace
+from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs.budget import Budget, Caps
+from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs.prices import Prices
+from commonplace.providers.guard import Guard
+from commonplace.providers.refusals import Unanswered
+
+
+def meter(ledger: Ledger, caps: Caps | None = None) -> Guard[str, bytes]:
+    return Guard("fake", "fake", budget=Budget(ledger, caps or Caps(), "run", "embedding"))
+
+
+def rows(ledger: Ledger) -> list[tuple[object, ...]]:
+    with ledger.database.reading() as connection:
+        return list(connection.execute("SELECT kind, purpose, tokens_in, cost, cached, outcome FROM calls"))
+
+
+def reserved(ledger: Ledger) -> int:
+    with ledger.database.reading() as connection:
+        return int(connection.execute("SELECT count(*) FROM reservations").get)
+
+
+def test_what_the_provider_counted_is_recorded(ledger: Ledger) -> None:
+    with meter(ledger).request("embed", 100, 400, 5) as call:
+        call.tokens = 120
+    assert rows(ledger) == [("embedding", "embed", 120, 120_000, 0, "ok")]
+
+
+def test_what_nobody_counted_is_about_that(ledger: Ledger) -> None:
+    with meter(ledger).request("question", 10, 40, 5):
+        pass
+    with meter(ledger).request("embed", 100, 400, 5, batched=True):
+        pass
+    meter(ledger).record_known("question", 10)
+    assert rows(ledger) == [
+        ("embedding", "question", 10, 10_000, 0, "ok"),
+        ("embedding", "embed", 100, 50_000, 0, "ok"),
+        ("embedding", "question", 10, 0, 1, "ok"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "tokens", "outcome"),
+    [
+        (ProviderError("fake", "wrong key", permanent=True), 0, "failed"),
+        (Unanswered("fake", "no answer"), 100, "unanswered"),
+        (KeyboardInterrupt(), 100, "abandoned"),
+    ],
+)
+def test_a_call_that_fails_is_recorded(
+    ledger: Ledger, error: BaseException, tokens: int, outcome: str
+) -> None:
+    with pytest.raises(type(error)), meter(ledger, Caps(1000)).request("embed", 100, 400, 5):
+        raise error
+    assert rows(ledger) == [("embedding", "embed", tokens, tokens * 1000, 0, outcome)]
+    assert reserved(ledger) == 0
+
+
+def test_what_came_back_and_was_no_good_was_paid_for(ledger: Ledger) -> None:
+    with pytest.raises(ProviderError), meter(ledger).request("embed", 100, 400, 5) as call:  # noqa: PT012
+        call.tokens = 90
+        raise ProviderError("fake", "NaN")
+    assert rows(ledger)[0][2:] == (90, 90_000, 0, "failed")
+
+
+def test_nothing_is_asked_beyond_a_cap(ledger: Ledger) -> None:
+    metered = meter(ledger, Caps(tokens_a_run=500))
+    with metered.request("embed", 100, 400, 5) as call:
+        call.tokens = 110
+    with pytest.raises(BudgetExceeded, match=r"embedding\.max_tokens_a_run"):
+        metered.request("embed", 100, 400, 5).__enter__()
+    assert len(rows(ledger)) == 1
+
+
+def test_language_models_have_caps_of_their_own(ledger: Ledger) -> None:
+    ledger.record("expand", "fake", "fake", 10_000, 10_000, run="run")
+    with meter(ledger, Caps(tokens_a_day=500, tokens_a_run=500)).request("embed", 100, 400, 5):
+        pass
+    Budget(ledger, Caps(tokens_a_day=20_500), "run").reserve(500, 0, 5)
+    with pytest.raises(BudgetExceeded):
+        Budget(ledger, Caps(tokens_a_day=20_500), "run").reserve(500, 0, 5)
+
+
+def test_a_cap_holds_however_many_ask(ledger: Ledger) -> None:
+    metered = meter(ledger, Caps(tokens_a_day=2000))
+
+    def ask(_: int) -> bool:
+        try:
+            with metered.request("embed", 50, 200, 5) as call:
+                call.tokens = 150
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(ask, range(100)))
+    assert 0 < sum(row[2] for row in rows(ledger)) <= 2000
+    assert not all(done)
+
+
+def test_nothing_is_spent_that_cannot_be_written_down(tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite").mkdir()  # no file can be there
+    broken = Ledger(tmp_path / "ledger.sqlite", Prices(frozenset(), {}))
+    with pytest.raises(ProviderError, match="costs cannot be recorded"):
+        meter(broken, Caps(1000)).request("embed", 1, 4, 5).__enter__()
+
+
+def test_accounts_open_one_ledger_and_only_when_something_is_metered(tmp_path: Path) -> None:
+    from commonplace.config import load
+
+    workspace = Workspace(tmp_path)
+    accounts = Accounts(workspace)
+    accounts.close()
+    assert not workspace.ledger.exists()
+    budget = accounts.budget("embedding", load(tmp_path).embedding)
+    with Guard("openai", "text-embedding-3-small", budget=budget).request("test", 1, 4, 5):
+        pass
+    accounts.close()
+    assert workspace.ledger.exists()

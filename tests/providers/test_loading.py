@@ -1,0 +1,235 @@
+"""Models in memory: loaded once however many ask, kept while in use, let go of when idle, anew in a child."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from commonplace.providers.loading import Shared
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Model:
+    """Stands for something large."""
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 5.0) -> None:
+    until = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_it_is_loaded_at_its_first_use_and_kept() -> None:
+    made: list[Model] = []
+    shared = Shared(lambda: made.append(Model()) or made[-1])
+    assert not shared.loaded
+    with shared.use() as first, shared.use() as second:
+        assert first is second
+    with shared.use() as third:
+        assert third is first
+    assert len(made) == 1
+
+
+def test_it_is_forgotten_after_its_last_use_and_no_earlier() -> None:
+    clock = Clock()
+    shared = Shared(Model, idle_s=300, clock=clock)
+    with shared.use() as model:
+        clock.now += 1000
+        assert shared.expire() == 300  # in use, however long that takes
+    gone = weakref.ref(model)
+    del model
+    clock.now += 200
+    assert shared.expire() == 100
+    with shared.use():
+        pass
+    clock.now += 299
+    assert shared.loaded
+    assert shared.expire() == 1
+    clock.now += 1
+    assert shared.expire() is None
+    assert not shared.loaded
+    gc.collect()
+    assert gone() is None
+    with shared.use():
+        assert shared.loaded
+
+
+def test_a_failure_to_load_is_raised_and_tried_again() -> None:
+    results: list[Model | Exception] = [OSError("no memory"), Model()]
+
+    def load() -> Model:
+        result = results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    shared = Shared(load)
+    with pytest.raises(OSError, match="no memory"), shared.use():
+        raise AssertionError("not reached")
+    with shared.use():
+        assert shared.loaded
+
+
+def test_a_failure_of_the_work_gives_it_back() -> None:
+    shared = Shared(Model, idle_s=0)
+    with pytest.raises(ZeroDivisionError), shared.use():
+        _ = 1 / 0
+    assert shared.expire() is None
+
+
+def test_a_thread_lets_go_of_what_is_idle() -> None:
+    shared = Shared(Model, idle_s=0.05)
+    for _ in range(2):
+        with shared.use() as model:
+            gone = weakref.ref(model)
+            del model
+        wait_until(lambda: not shared.loaded)
+        assert gone() is None
+
+
+def test_the_thread_ends_with_what_it_watches() -> None:
+    before = set(threading.enumerate())
+    shared = Shared(Model, idle_s=0.05)
+    with shared.use():
+        (watching,) = set(threading.enumerate()) - before
+        assert watching.name == "commonplace-idle"
+    del shared
+    wait_until(lambda: not watching.is_alive())
+
+
+def test_one_made_elsewhere_is_kept_like_any_other() -> None:
+    shared = Shared(Model, idle_s=0.05)
+    model = Model()
+    shared.put(model)
+    with shared.use() as held:
+        assert held is model
+    del model, held
+    wait_until(lambda: not shared.loaded)
+
+
+def test_eight_threads_use_it_while_it_comes_and_goes() -> None:
+    alive = 0
+    most = 0
+    lock = threading.Lock()
+
+    class Counted:
+        def __init__(self) -> None:
+            nonlocal alive, most
+            with lock:
+                alive += 1
+                most = max(most, alive)
+            self.open = True
+
+        def __del__(self) -> None:
+            nonlocal alive
+            with lock:
+                alive -= 1
+
+    shared = Shared(Counted, idle_s=0.0)
+    until = time.monotonic() + 1.0
+
+    def work(pause_s: float) -> int:
+        done = 0
+        while time.monotonic() < until:
+            with shared.use() as model:
+                time.sleep(pause_s)
+                assert model.open
+                assert shared.expire() is not None  # in use
+                del model
+            done += 1
+            shared.expire()
+        return done
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(work, [0.0, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.003, 0.005]))
+    assert all(done)
+    shared.expire()
+    gc.collect()
+    assert (alive, most) == (0, 1)  # never two of them at once
+
+
+FORK = """
+import os, sys, threading, time
+from commonplace.providers.loading import Shared
+
+made = []
+def load():
+    made.append(os.getpid())
+    return object()
+
+shared = Shared(load, idle_s=0.2)
+with shared.use():
+    pass
+inside, leave = threading.Event(), threading.Event()
+def hold():
+    with shared.use():
+        inside.set()
+        leave.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+inside.wait()
+shared._lock.acquire()  # as if another thread were just at it
+child = os.fork()
+if child == 0:
+    assert not shared.loaded
+    with shared.use():
+        assert made[-1] == os.getpid()
+    while shared.loaded:
+        time.sleep(0.01)
+    with shared.use():
+        assert made.count(os.getpid()) == 2
+    os._exit(0)
+shared._lock.release()
+leave.set()
+holder.join()
+assert os.waitpid(child, 0)[1] == 0
+assert made == [os.getpid()]
+"""
+
+BUILTIN_FORK = """
+import os, threading
+from commonplace.providers.catalog import EMBEDDERS
+
+model = EMBEDDERS.create("builtin")
+texts = [f"text number {number}" for number in range(40)]
+before = model.embed(texts, "passage").tobytes()
+busy = threading.Thread(target=lambda: [model.embed(texts, "passage") for _ in range(5)])
+busy.start()
+EMBEDDERS.lock.acquire()
+children = []
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        again = EMBEDDERS.create("builtin")
+        os._exit(0 if again is model and again.embed(texts, "passage").tobytes() == before else 1)
+    children.append(child)
+EMBEDDERS.lock.release()
+busy.join()
+assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("program", [FORK, BUILTIN_FORK], ids=["anything", "builtin"])
+def test_a_forked_child_begins_anew(program: str) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,97 @@
+"""The models of each provider: from its own list, or as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+import pytest
+
+from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
+from commonplace.config.credentials import Secret
+from commonplace.providers import fastembed, offers
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding import families
+from commonplace.providers.offers import Offer
+from commonplace.providers.spec import Spec
+from tests.providers.server import Reply, Server, serving
+
+needs_fastembed = pytest.mark.skipif(find_spec("fastembed") is None, reason="fastembed is an extra")
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@needs_fastembed
+def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
+    place = fastembed.cache_of(fastembed.find("BAAI/bge-small-en-v1.5")) / "snapshots" / "1"
+    place.mkdir(parents=True)
+    (place / "model_optimized.onnx").write_bytes(b"")
+    found = {one.model: one for one in offers.offers(Spec("fastembed"))}
+    assert found["BAAI/bge-small-zh-v1.5"] == Offer(
+        "BAAI/bge-small-zh-v1.5", 512, 90_000_000, "Chinese", False, True
+    )
+    assert found["BAAI/bge-small-en-v1.5"].here
+    assert found["jinaai/jina-embeddings-v2-base-zh"].languages == "mixed Chinese-English"
+    assert found["intfloat/multilingual-e5-large"].languages == "Multilingual (~100 languages)"
+    assert all(one.languages for one in found.values())
+    order = list(found)
+    assert set(order[:3]) == set(offers.SUGGESTED["fastembed"])
+    assert order[3] == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
+
+
+@needs_fastembed
+def test_every_suggestion_is_in_the_table() -> None:
+    assert set(offers.SUGGESTED["fastembed"]) <= {row["model"] for row in fastembed.table()}
+    assert EMBEDDERS.find("fastembed").model in offers.SUGGESTED["fastembed"]
+
+
+def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:
+    server.answer = lambda request: Reply(
+        {"models": [{"name": "bge-m3:latest", "size": 5}, {"name": "qwen3:8b", "size": 7}]}
+    )
+    found = offers.offers(Spec("ollama", base_url=server.url))
+    assert [(one.model, one.here, one.suggested, one.bytes) for one in found] == [
+        ("bge-m3", True, True, 5),
+        ("nomic-embed-text", False, True, 0),
+        ("qwen3:8b", True, False, 7),
+    ]
+    assert found[0].dimensions == 1024
+    assert found[2].languages == "", "of a model that nobody knows no languages are told"
+
+
+def test_a_compatible_server_is_asked_with_its_key(server: Server) -> None:
+    server.answer = lambda request: Reply({"object": "list", "data": [{"id": "bge-m3"}, {"id": "x"}]})
+    spec = Spec("compatible", base_url=f"{server.url}/v1", key=Secret("sk-offers-012345"))
+    assert [one.model for one in offers.offers(spec)] == ["bge-m3", "x"]
+    (request,) = server.requests
+    assert (request.method, request.path) == ("GET", "/v1/models")
+    assert request.headers["authorization"] == "Bearer sk-offers-012345"
+    server.answer = lambda request: Reply({"error": "no such page"}, 404)
+    with pytest.raises(ProviderError, match="404"):
+        offers.offers(spec)
+    server.answer = lambda request: Reply({"data": None})
+    with pytest.raises(ProviderError, match="lists no models"):
+        offers.offers(spec)
+    with pytest.raises(ConfigError, match="base_url"):
+        offers.offers(Spec("compatible"))
+
+
+def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
+    for provider in ["openai", "gemini", "voyage", "mistral", "cohere"]:
+        found = offers.offers(Spec(provider))
+        assert EMBEDDERS.find(provider).model in {one.model for one in found}
+        for one in found:
+            assert families.find(one.model) is not families.UNKNOWN, provider
+            assert one.dimensions, provider
+            assert one.here is None, provider
+
+
+def test_providers_of_files_have_no_list() -> None:
+    assert offers.offers(Spec("onnx")) == ()
+    assert [one.model for one in offers.offers(Spec("builtin"))] == ["all-MiniLM-L6-v2"]
+    with pytest.raises(CommonplaceError):
+        offers.offers(Spec("nobody"))

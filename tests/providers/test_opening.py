@@ -1,0 +1,354 @@
+"""The models that settings name: over real HTTP, behind cache and breaker, with others standing in."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import Memory
+from commonplace.base.errors import ConfigError, ProviderError
+from commonplace.config.settings import EMBEDDERS as NAMES
+from commonplace.providers import opening
+from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.embedding import remote
+from commonplace.providers.spec import Spec
+
+KEY = "sk-configured-0123456789"
+
+
+class Server(ThreadingHTTPServer):
+    """A server that speaks OpenAI's language: each word adds to one of 8 dimensions; `refuse` is a status."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.inputs: list[str] = []
+        self.keys: list[str | None] = []
+        self.models: list[str] = []
+        self.refuse = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.keys.append(self.headers.get("Authorization"))
+        self.server.models.append(asked["model"])
+        status, answer = 200, {"data": [], "model": asked["model"]}
+        if self.server.refuse:
+            status, answer = (
+                self.server.refuse,
+                {"error": {"message": "invalid key", "code": "invalid_api_key"}},
+            )
+        else:
+            self.server.inputs += asked["input"]
+            answer["data"] = [{"index": i, "embedding": vector(t)} for i, t in enumerate(asked["input"])]
+        body = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+def vector(text: str) -> list[float]:
+    row = [0.01] * 8
+    for word in text.lower().split():
+        row[sum(word.encode()) % 8] += 1.0
+    return row
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "memory").mkdir()
+    for number in range(40):
+        (tmp_path / "memory" / f"n{number}.md").write_text(
+            f"# Note {number}\n\nwalnut desk {number}\n", "utf-8"
+        )
+    return tmp_path
+
+
+@pytest.fixture
+def settings(server: Server, tmp_path: Path) -> dict[str, object]:
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\n")
+    return {
+        "embedding.provider": "compatible",
+        "embedding.model": "words",
+        "embedding.base_url": server.url,
+        "embedding.key_file": str(file),
+    }
+
+
+def test_every_provider_may_be_named_in_the_settings() -> None:
+    assert set(NAMES) == set(EMBEDDERS.rows)
+
+
+def test_a_configured_endpoint_embeds_and_answers(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        report = memory.sync()
+        assert (report.embedded, report.warnings) == (40, ())
+        found = memory.search("walnut desk 7")
+        assert (found.level, found.warnings) == (0, ())
+        assert "meaning" in {factor.name for factor in found.hits[0].factors}
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    kept = [file for file in root.rglob("*") if file.is_file() and file.name != "key"]
+    assert not any(KEY.encode() in file.read_bytes() for file in kept)
+
+
+def test_nothing_is_paid_for_twice_in_another_workspace_or_after_the_index_is_gone(
+    root: Path, server: Server, settings: dict[str, object], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    paid = len(server.inputs)
+    other = tmp_path_factory.mktemp("other")
+    (other / "memory").mkdir()
+    for number in range(40):
+        (other / "memory" / f"n{number}.md").write_bytes((root / "memory" / f"n{number}.md").read_bytes())
+    (other / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+    with Memory.open(other, overrides=settings) as memory:
+        assert memory.sync().pending == 0
+    assert len(server.inputs) == paid + 1
+    for file in (root / ".commonplace").glob("index.sqlite*"):
+        file.unlink()
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    assert len(server.inputs) == paid + 1
+
+
+def test_a_wrong_key_is_asked_once_and_full_text_answers(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    server.refuse = 401
+    with Memory.open(root, overrides=settings) as memory:
+        with pytest.raises(ProviderError, match=r"invalid key|401|refused"):
+            memory.sync()
+        asked = len(server.keys)
+        for _ in range(3):
+            found = memory.search("walnut desk 7")
+            assert found.hits
+            assert found.level == 2
+        report = memory.sync()
+        assert "compatible/words is left alone until" in report.warnings[0]
+        assert "full text answers alone" in report.warnings[0]
+        assert any("is left alone until" in warning for warning in memory.status().warnings)
+        assert KEY not in " ".join([*report.warnings, *memory.status().warnings])
+    assert len(server.keys) == asked == 1
+    with Memory.open(
+        root, overrides=settings | {"embedding.key_file": "", "embedding.model": "other"}
+    ) as memory:
+        server.refuse = 0
+        assert memory.sync().embedded == 40  # another key and model have not failed
+
+
+def test_another_provider_stands_in_and_the_first_comes_back(
+    root: Path, server: Server, settings: dict[str, object], private_home: Path
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+        paid = len(server.inputs)
+        (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+        server.refuse = 401
+        with pytest.raises(ProviderError):
+            memory.sync()
+    standing_in = settings | {"embedding.fallback": ["fake"]}
+    with Memory.open(root, overrides=standing_in) as memory:
+        report = memory.sync()
+        assert "fake stands in" in report.warnings[0]
+        assert memory.search("brass lamp").level == 0
+    (private_home / "cache" / "commonplace" / "providers.json").unlink()
+    server.refuse = 0
+    with Memory.open(root, overrides=standing_in) as memory:
+        assert memory.sync().warnings == ()
+        assert memory.search("brass lamp").warnings == ()
+    assert len(server.inputs) == paid + 2  # the new note and the question
+
+
+def test_an_index_does_not_decide_where_questions_go(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    asked = len(server.keys)
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        found = memory.search("walnut desk 7")
+        assert found.level == 2
+        assert "another model's vectors" in found.warnings[0]
+    assert len(server.keys) == asked
+
+
+@pytest.mark.parametrize("content", ["", "two words", "a\nb", "\xff" * 3, "k" * 20_000])
+def test_a_key_file_must_hold_one_key(root: Path, settings: dict[str, object], content: str) -> None:
+    Path(str(settings["embedding.key_file"])).write_bytes(content.encode("latin-1"))
+    with Memory.open(root, overrides=settings) as memory:
+        found = memory.search("walnut desk 7", mode="hybrid")
+        assert found.hits
+        memory.sync(embed=True)
+        assert any("embedding.key_file" in warning for warning in memory.search("walnut").warnings)
+
+
+def test_a_name_that_nobody_brings_is_refused(root: Path) -> None:
+    for given in ({"embedding.provider": "opena"}, {"embedding.fallback": ["builtin", "opena"]}):
+        with pytest.raises(ConfigError, match="opena"):
+            Memory.open(root, overrides=given)
+
+
+def test_what_is_left_alone_is_told_with_its_time(root: Path, settings: dict[str, object]) -> None:
+    assert opening.left_alone() == []
+
+
+def test_a_question_waits_for_nothing_but_its_own_vector(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+        (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+        paid = len(server.inputs)
+        found = memory.search("brass lamp")
+        assert found.hits[0].path == "memory/new.md"
+        assert len(server.inputs) == paid + 1
+        assert "1 passages have no vector yet" in found.warnings[0]
+        assert memory.sync().embedded == 1
+
+
+def test_a_server_that_is_gone_costs_a_question_no_more_than_its_deadline(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    gone = settings | {"embedding.base_url": "http://127.0.0.1:9/v1", "embedding.query_deadline_s": 1}
+    gone["embedding.provider"] = "openai"
+    first = settings | {"embedding.provider": "openai"}
+    with Memory.open(root, overrides=first) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=gone) as memory:
+        for _ in range(4):
+            found = memory.search("walnut desk 7")
+            assert found.hits
+            assert found.level == 2
+        assert "cannot be reached" in " ".join(found.warnings)
+    (root / "memory" / "new.md").write_text("# New\n\na brass lamp\n", "utf-8")
+    with Memory.open(root, overrides=gone | {"embedding.deadline_s": 1}) as memory:
+        raises = pytest.raises(ProviderError, match=r"left alone|cannot be reached")
+        with raises:
+            memory.sync()
+
+
+@pytest.mark.parametrize("provider", ["ollama", "compatible", "openai"])
+def test_whatever_is_behind_a_server_has_deadlines_and_a_breaker(
+    root: Path, settings: dict[str, object], provider: str
+) -> None:
+    given = settings | {"embedding.provider": provider, "embedding.query_deadline_s": 2}
+    if provider == "ollama":
+        given["embedding.base_url"] = ""  # its own address is on this machine, and the server may be gone
+    with Memory.open(root, overrides=given) as memory:
+        named = memory.settings.embedding
+    assert opening.specs(named)[0].query_deadline_s == 2
+    assert opening.is_remote(next(iter(opening.models(named))))
+
+
+def test_a_model_in_this_process_has_neither(root: Path) -> None:
+    with Memory.open(root) as memory:
+        named = memory.settings.embedding
+    assert not opening.is_remote(next(iter(opening.models(named))))
+
+
+def test_a_key_file_may_be_a_link(
+    root: Path, server: Server, settings: dict[str, object], tmp_path: Path
+) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "mine").symlink_to(str(settings["embedding.key_file"]))
+    with Memory.open(
+        root, overrides=settings | {"embedding.key_file": str(tmp_path / "keys" / "mine")}
+    ) as memory:
+        assert memory.sync().embedded == 40
+    assert set(server.keys) == {f"Bearer {KEY}"}
+
+
+def test_a_former_model_at_the_same_place_answers_until_the_switch(
+    root: Path, server: Server, settings: dict[str, object]
+) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+    with Memory.open(root, overrides=settings | {"embedding.model": "others:latest"}) as memory:
+        found = memory.search("walnut desk 7")
+        assert found.level == 0
+        assert found.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        assert server.models[-1] == "words"
+        assert memory.sync().embedded == 40
+        assert memory.search("walnut desk 7").level == 0
+        assert server.models[-1] == "others:latest"
+
+
+def test_a_fingerprint_tells_of_its_model() -> None:
+    for base_url in [
+        "http://127.0.0.1:8080/v1",
+        "http://localhost/v1",
+        "http://[::1]:9/v1",
+        "http://[::1]/v1",
+    ]:
+        for model, dimensions in [("words", None), ("bge-m3:567m", 256), ("qwen/embed", 64)]:
+            spec = Spec("compatible", model, base_url, dimensions=dimensions)
+            fingerprint = EMBEDDERS.create(spec).fingerprint
+            found = remote.at_same_place(Spec("compatible", "another", base_url, dimensions=8), fingerprint)
+            assert found == spec, (base_url, model, dimensions)
+            assert remote.at_same_place(Spec("openai", "another"), fingerprint) is None, (
+                base_url,
+                model,
+                dimensions,
+            )
+            assert remote.at_same_place(spec, "fake-1:64") is None, (base_url, model, dimensions)
+
+
+def test_status_tells_the_level_that_a_question_gets(root: Path, settings: dict[str, object]) -> None:
+    with Memory.open(root, overrides=settings) as memory:
+        memory.sync()
+        assert (memory.status().level, memory.status().warnings) == (0, ())
+    with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
+        state = memory.status()  # nobody may be asked for the vectors that are there
+        assert state.level == memory.search("walnut desk 7").level == 2
+        assert state.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        memory.sync()
+        assert (memory.status().level, memory.status().warnings) == (0, ())
+
+
+def test_a_new_key_begins_anew_wherever_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = set()
+    for key in ("", "sk-one", "sk-two"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        names.add(opening.breaker_name(Spec("openai")))
+    elsewhere = Spec("openai", base_url="http://127.0.0.1:1/v1")
+    names.add(opening.breaker_name(elsewhere))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-three")
+    assert len(names) == 4
+    assert opening.breaker_name(elsewhere) in names  # which gets no key of the environment
+    assert not any("sk-" in name for name in names)

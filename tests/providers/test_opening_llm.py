@@ -1,0 +1,133 @@
+"""From settings to a model: none by default, whole where one is set, and never by a workspace's word."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import BudgetExceeded, ConfigError
+from commonplace.base.paths import Workspace
+from commonplace.providers.catalog import LLMS
+from commonplace.providers.llm.base import Message
+from commonplace.providers.llm.fake import FakeModel
+from commonplace.providers.opening import open_llm
+from commonplace.providers.spec import Provider, Spec
+from commonplace.redaction.redact import holds_secret
+
+ROW = Provider("mine", "tests.providers.test_opening_llm:make", "a provider that another package brings")
+
+
+def make(spec: Spec) -> FakeModel:
+    return FakeModel([f"I am {spec.model}"], provider="mine")
+
+
+def settings(root: Path, **values: object) -> config.Settings:
+    return config.load(root, {}, {f"llm.{name}": value for name, value in values.items()})
+
+
+def test_every_row_of_the_table_leads_to_a_function() -> None:
+    for row in LLMS.rows.values():
+        module, _, function = row.factory.partition(":")
+        assert callable(getattr(import_module(module), function))
+
+
+def test_each_row_is_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "llm.md").read_text("utf-8")
+    for row in LLMS.rows.values():
+        line = next(line for line in page.splitlines() if line.startswith(f"| `{row.name}` |"))
+        assert all(f"`{key}`" in line for key in row.keys)
+        assert line.endswith(f" | `{row.extra}` |" if row.extra else " | |")
+        assert "http://" not in row.base_url or row.base_url in line
+
+
+def test_an_unknown_provider_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"'gpt'; known: openai, .*, none") as caught:
+        LLMS.create("gpt")
+    assert caught.value.key == "llm.provider"
+
+
+def test_a_model_is_made_once() -> None:
+    assert LLMS.create("fake") is LLMS.create(Spec("fake"))
+
+
+def test_another_package_brings_a_provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    point = EntryPoint("mine", "tests.providers.test_opening_llm:ROW", LLMS.group)
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: [point] if group == LLMS.group else []
+    )
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="mine", model="m"))
+    assert llm is not None
+    assert llm.complete([Message("user", "who?")]).text == "I am m"
+
+
+def test_no_provider_no_model_and_no_file(tmp_path: Path) -> None:
+    assert open_llm(Workspace(tmp_path), config.load(tmp_path)) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_come_through(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, provider="fake", max_tokens_a_run=600)
+    one, other = (open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret) for _ in range(2))
+    assert one is not None
+    assert other is not None
+    question = [Message("user", "hello")]
+    assert one.complete(question, max_tokens=400).text == "hello"
+    assert other.complete(question, max_tokens=400).cached
+    with pytest.raises(BudgetExceeded):
+        other.complete(question, max_tokens=900)
+    assert Workspace(tmp_path).ledger.exists()
+    assert (paths.user_cache_dir() / "answers.sqlite").exists()
+
+
+def test_the_cache_can_be_switched_off(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, provider="fake", cache=False)
+    llm = open_llm(Workspace(tmp_path), chosen, holds_secret=holds_secret)
+    assert llm is not None
+    llm.complete([Message("user", "hello")])
+    assert not llm.complete([Message("user", "hello")]).cached
+    assert not (paths.user_cache_dir() / "answers.sqlite").exists()
+
+
+def test_who_cannot_tell_a_secret_keeps_no_answer(tmp_path: Path) -> None:
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"))
+    assert llm is not None
+    llm.complete([Message("user", "hello")])
+    assert not llm.complete([Message("user", "hello")]).cached
+    assert not (paths.user_cache_dir() / "answers.sqlite").exists()
+
+
+def test_an_answer_with_a_secret_is_given_and_not_kept(tmp_path: Path) -> None:
+    llm = open_llm(Workspace(tmp_path), settings(tmp_path, provider="fake"), holds_secret=holds_secret)
+    assert llm is not None
+    for question, kept in (("the key is " + "ghp_" + "a1B2" * 9, False), ("no key at all", True)):
+        assert llm.complete([Message("user", question)]).text == question  # the fake says it again
+        assert llm.complete([Message("user", question)]).cached is kept
+    for file in paths.user_cache_dir().glob("answers.sqlite*"):
+        assert b"ghp_a1B2" not in file.read_bytes()
+
+
+def test_a_program_comes_from_the_settings(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, provider="command", command=["/bin/cat"])
+    llm = open_llm(Workspace(tmp_path), chosen)
+    assert llm is not None
+    assert llm.complete([Message("user", "hello")]).text == "hello"
+
+
+@pytest.mark.parametrize(
+    "key", [key for key in config.KEYS if key.name.startswith("llm.")], ids=lambda key: key.name
+)
+def test_a_workspace_cannot_set_up_a_model(tmp_path: Path, key: config.Key) -> None:
+    assert not key.harmless
+    name = key.name.removeprefix("llm.")
+    values = {"command": '["/bin/sh", "-c", "touch pwned"]', "base_url": '"http://127.0.0.1:1/v1"'}
+    value = values.get(
+        name, '"command"' if key.kind == "text" else "1000" if key.kind != "boolean" else "true"
+    )
+    (tmp_path / "commonplace.toml").write_text(f"[llm]\n{name} = {value}\n")
+    with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+        config.load(tmp_path)

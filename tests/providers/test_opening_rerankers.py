@@ -1,0 +1,199 @@
+"""From settings to a reranker: cached, left alone after failures, recorded, capped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace import config
+from commonplace.base.errors import BudgetExceeded, ConfigError, ProviderError
+from commonplace.base.paths import Workspace
+from commonplace.config import Settings
+from commonplace.providers import opening
+from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.reranking.client import GuardedReranker
+from commonplace.providers.reranking.fake import FakeReranker
+from tests.providers.reranking import apis
+from tests.providers.server import Reply, Server
+
+QUESTION = "When do we deploy?"
+TEXTS = ["On Thursday.", "The desk is walnut."]
+Open = Callable[..., GuardedReranker]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server(apis.voyage)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def settings(server: Server, tmp_path: Path) -> Callable[..., Settings]:
+    (tmp_path / "key").write_text(apis.KEY)
+
+    def load(**fields: object) -> Settings:
+        chosen = {
+            "provider": "voyage",
+            "base_url": f"{server.url}/v1",
+            "key_file": str(tmp_path / "key"),
+            "timeout_s": 2,
+        } | fields
+        return config.load(tmp_path, overrides={f"reranking.{key}": value for key, value in chosen.items()})
+
+    return load
+
+
+@pytest.fixture
+def accounts(settings: Callable[..., Settings], tmp_path: Path) -> Iterator[Accounts]:
+    made = Accounts(Workspace(tmp_path))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def reopen(settings: Callable[..., Settings], accounts: Accounts) -> Open:
+    def build(**fields: object) -> GuardedReranker:
+        made = opening.open_reranker(settings(**fields), accounts)
+        assert made is not None
+        return made
+
+    return build
+
+
+def rows(accounts: Accounts) -> list[tuple[object, ...]]:
+    columns = "kind, purpose, provider, model, tokens_in, cost, cached, outcome"
+    with accounts.ledger().database.reading() as connection:
+        return list(connection.execute(f"SELECT {columns} FROM calls ORDER BY id"))
+
+
+def test_nothing_is_set_and_nothing_is_made(tmp_path: Path) -> None:
+    assert opening.open_reranker(config.load(tmp_path)) is None
+
+
+def test_scores_are_recorded_and_known_the_next_time(
+    reopen: Open, server: Server, accounts: Accounts
+) -> None:
+    reranker = reopen()
+    assert reranker.name == "voyage:rerank-2.5"
+    wanted = [apis.chance(QUESTION, text) for text in TEXTS]
+    assert reranker.score(QUESTION, TEXTS) == pytest.approx(wanted)
+    assert reopen().score(QUESTION, [*TEXTS, TEXTS[0]]) == pytest.approx([*wanted, wanted[0]])
+    assert len(server.requests) == 1
+    reranker.score(QUESTION, [TEXTS[0], "milk"])
+    assert server.requests[-1].json["documents"] == ["milk"]
+    reranker.score("Another question?", TEXTS)
+    assert len(server.requests) == 3
+    reranker.close()
+    row = ("reranking", "rerank", "voyage", "rerank-2.5", 7, 350, 0, "ok")
+    assert rows(accounts)[0] == row
+    assert [found[6] for found in rows(accounts)] == [0, 1, 0, 0]
+
+
+def test_blank_texts_are_not_asked_about(reopen: Open, server: Server) -> None:
+    assert reopen().score(QUESTION, ["", " \n", TEXTS[0], TEXTS[0]])[:2] == [0, 0]
+    assert server.requests[-1].json["documents"] == [TEXTS[0]]
+    assert reopen().score(" ", TEXTS) == [0, 0]
+    assert reopen().score(QUESTION, []) == []
+    assert len(server.requests) == 1
+
+
+def test_another_model_or_address_has_other_scores(reopen: Open, server: Server) -> None:
+    reopen().score(QUESTION, TEXTS)
+    reopen(model="rerank-2.5-lite").score(QUESTION, TEXTS)
+    assert [request.json["model"] for request in server.requests] == ["rerank-2.5", "rerank-2.5-lite"]
+
+
+def test_a_cap_is_held(reopen: Open, server: Server, accounts: Accounts) -> None:
+    with pytest.raises(BudgetExceeded, match=r"reranking\.max_tokens_a_day: 0 of 20 tokens are taken"):
+        reopen(max_tokens_a_day=20).score(QUESTION, TEXTS)
+    assert server.requests == []
+    free = reopen(max_dollars_a_day=1.0)
+    free.score(QUESTION, TEXTS)
+    with pytest.raises(BudgetExceeded, match=r"reranking\.max_dollars_a_day: the price of voyage/mine"):
+        reopen(max_dollars_a_day=1.0, model="mine").score(QUESTION, TEXTS)
+    assert opening.left_alone() == []
+    assert [row[7] for row in rows(accounts)] == ["ok"]
+
+
+def test_what_embedding_took_does_not_count(reopen: Open, accounts: Accounts) -> None:
+    accounts.ledger().record("embed", "voyage", "voyage-4", 5000, kind="embedding")
+    assert len(reopen(max_tokens_a_day=200).score(QUESTION, TEXTS)) == 2
+
+
+def test_a_failure_for_good_is_remembered_by_everybody(
+    reopen: Open, server: Server, accounts: Accounts
+) -> None:
+    server.answer = lambda request: Reply({"detail": f"Provided API key {apis.KEY} is invalid"}, 401)
+    with pytest.raises(ProviderError, match="voyage: HTTP 401"):
+        reopen().score(QUESTION, TEXTS)
+    with pytest.raises(ProviderError, match=r"voyage/rerank-2\.5: left alone after a failure") as caught:
+        reopen().score(QUESTION, TEXTS)
+    assert caught.value.permanent
+    assert len(server.requests) == 1
+    (line,) = opening.left_alone()
+    assert line.startswith("voyage/rerank-2.5 is left alone until")
+    assert apis.KEY not in line
+    assert [row[7] for row in rows(accounts)] == ["failed"]
+
+
+def test_a_text_that_is_too_long_says_nothing_about_the_provider(reopen: Open, server: Server) -> None:
+    server.answer = lambda request: Reply({"detail": "input is too long"}, 400)
+    for _ in range(2):
+        with pytest.raises(ProviderError, match="too long"):
+            reopen().score(QUESTION, ["tea"])
+    assert opening.left_alone() == []
+
+
+def test_it_is_left_alone_for_a_while_after_passing_faults(reopen: Open, server: Server) -> None:
+    server.answer = lambda request: Reply({"detail": "busy"}, 429, {"retry-after": "60"})
+    for _ in range(4):
+        with pytest.raises(ProviderError):
+            reopen().score(QUESTION, TEXTS)
+    assert len(server.requests) == 3
+    assert len(opening.left_alone()) == 1
+
+
+def test_without_accounts_nothing_is_recorded(
+    settings: Callable[..., Settings], server: Server, tmp_path: Path
+) -> None:
+    reranker = opening.open_reranker(settings())
+    assert reranker is not None
+    assert len(reranker.score(QUESTION, TEXTS)) == 2
+    assert not (tmp_path / ".commonplace").exists()
+
+
+def test_a_local_one_is_cached_as_well(settings: Callable[..., Settings]) -> None:
+    reranker = opening.open_reranker(settings(provider="fake", model="mine", base_url="", key_file=""))
+    assert reranker is not None
+    assert reranker.name == "fake:mine"
+    assert reranker.score("green tea", ["tea", "desk"]) == [0.5, 0]
+    assert reranker.score("green tea", ["desk", "tea"]) == [0, 0.5]
+    assert isinstance(reranker.inner, FakeReranker)
+    assert len(reranker.inner.calls) == 1
+    reranker.close()
+    assert reranker.inner.closed == 1
+
+
+def test_a_missing_key_file_and_a_missing_language_model_are_told(
+    settings: Callable[..., Settings],
+) -> None:
+    with pytest.raises(ConfigError, match=r"reranking\.key_file"):
+        opening.open_reranker(settings(key_file="/nowhere/key"))
+    with pytest.raises(ConfigError, match=r"reranking\.provider: llm needs a language model"):
+        opening.open_reranker(settings(provider="llm"))
+
+
+def test_a_workspace_can_set_none_of_it(tmp_path: Path) -> None:
+    for line in (
+        'provider = "jina"',
+        'base_url = "http://x"',
+        'path = "x"',
+        'key_file = "x"',
+        "timeout_s = 9",
+    ):
+        (tmp_path / "commonplace.toml").write_text(f"[reranking]\n{line}\n")
+        with pytest.raises(ConfigError, match="comes with the folder and may not set it"):
+            config.load(tmp_path)

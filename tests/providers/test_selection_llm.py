@@ -1,0 +1,66 @@
+"""What a name and a few flags make of the settings of the language model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace import config
+from commonplace.base.errors import ConfigError
+from commonplace.config.settings import Llm
+from commonplace.providers import selection
+from commonplace.providers.catalog import LLMS
+
+
+def settings(**values: object) -> Llm:
+    return config.load(Path("/"), overrides={f"llm.{name}": value for name, value in values.items()}).llm
+
+
+def own(found: Llm) -> dict[str, object]:
+    return {key: getattr(found, key) for key in selection.OWN["llm"] if getattr(found, key)}
+
+
+def test_what_belonged_to_the_former_provider_is_left_out() -> None:
+    former = settings(provider="compatible", model="x", base_url="http://h/v1", key_file="/k", cache=False)
+    found = selection.select_llm("openai/gpt-5-mini", former)
+    assert (found.provider, own(found), found.cache) == ("openai", {"model": "gpt-5-mini"}, False)
+    assert own(selection.select_llm("none", former)) == {}
+
+
+def test_another_model_of_the_same_server_keeps_address_and_key() -> None:
+    former = settings(provider="compatible", model="a", base_url="http://h/v1", key_file="/k")
+    found = selection.select_llm("compatible/b", former)
+    assert own(found) == {"model": "b", "base_url": "http://h/v1", "key_file": "/k"}
+    moved = selection.select_llm("compatible/b", former, {"base_url": "http://other/v1"})
+    assert own(moved) == {"model": "b", "base_url": "http://other/v1"}, "a key is for an address"
+
+
+def test_a_server_with_a_model_of_its_own_needs_none() -> None:
+    assert own(selection.select_llm("llamacpp", settings())) == {}
+
+
+def test_what_cannot_be_is_refused() -> None:
+    for name, flags, told in [
+        ("opnai", {}, "unknown provider 'opnai'; did you mean openai"),
+        ("openai", {}, "llm.model: openai needs one; name it as openai/MODEL"),
+        ("compatible/m", {}, "llm.base_url: compatible needs one; add --base-url"),
+        ("gguf", {}, "llm.path: gguf needs one; add --path"),
+        ("command", {}, "llm.command: needs a program; set it first"),
+        ("command", {"base_url": "http://h"}, "command makes no use of it"),
+        ("none/x", {}, "none makes no use of it"),
+        ("openai/a", {"model": "b"}, "a and b are two models"),
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            selection.select_llm(name, settings(), flags)
+        assert told in str(caught.value)
+
+
+def test_paths_are_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert selection.select_llm("gguf", settings(), {"path": "m.gguf"}).path == str(tmp_path / "m.gguf")
+
+
+def test_every_provider_has_settings_that_it_takes() -> None:
+    for provider in [*LLMS.rows, "none"]:
+        assert set(selection.takes(provider, "llm")) <= set(selection.OWN["llm"])

@@ -1,0 +1,263 @@
+"""The record of use: what is in it and what never is, many at once, and stores that cannot be written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace import Memory
+from commonplace.base.paths import Workspace
+from commonplace.search import journal
+from commonplace.search.journal import Journal
+from tests.cli.conftest import environment
+from tests.search.conftest import Rows
+
+ASKER = """
+import sys
+from commonplace import Memory
+with Memory.open(sys.argv[1]) as memory:
+    for number in range(20):
+        assert memory.search("deploy", mode="lexical").hits
+"""
+
+
+def opened(memory: Memory) -> Journal:
+    """A view of the record of a memory."""
+    return Journal(memory.workspace, memory.settings.usage)
+
+
+# --- what is kept -----------------------------------------------------------------------------------
+
+
+def test_a_question_is_kept_with_its_hits(root: Path, rows: Rows) -> None:
+    with Memory.open(root, agent="scribe") as memory:
+        result = memory.search("deploy", limit=2)
+        recall = memory.recall("rain", budget=100)
+        memory.get("memory/2026-02-14.md:3")
+    asked = rows("SELECT kind, agent, question, hits, tokens, all_tokens, level FROM questions ORDER BY id")
+    assert asked == [
+        ("search", "scribe", "deploy", 2, result.tokens, result.all_tokens, 2),
+        ("recall", "scribe", "rain", 1, recall.tokens, recall.all_tokens, 2),
+    ]
+    assert rows("SELECT question, rank, collection, path, start_line, end_line, docid, score FROM hits") == [
+        (1, rank, "memory", hit.path, hit.start_line, hit.end_line, hit.docid, hit.score)
+        for rank, hit in enumerate(result.hits, 1)
+    ] + [(2, 1, "memory", "memory/2026-02-14.md", 3, 3, recall.hits[0].docid, recall.hits[0].score)]
+    assert rows("SELECT agent, path, start_line, end_line FROM openings") == [
+        ("scribe", "memory/2026-02-14.md", 3, 3)
+    ]
+    ((least, most),) = rows("SELECT min(ms), max(:now - at) FROM questions")
+    assert least > 0
+    assert 0 <= most < 60
+
+
+def test_several_notes_read_at_once_are_opened_one_by_one(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        memory.get_many(["memory/2026-02-1*.md", "none.md"])
+    found = rows("SELECT path FROM openings ORDER BY path")
+    assert found == [("memory/2026-02-13.md",), ("memory/2026-02-14.md",)]
+
+
+def test_reading_alone_makes_no_record(root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.get("MEMORY.md")
+    assert not Workspace(root).usage.exists()
+
+
+def test_nothing_is_recorded_where_that_is_not_wanted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_USAGE_RECORD", "false")
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        memory.recall("deploy")
+        assert not memory.usage().recording
+    assert not Workspace(root).usage.exists()
+
+
+def test_a_workspace_cannot_turn_the_record_on(root: Path) -> None:
+    (root / "commonplace.toml").write_text("[usage]\nrecord = true\n")
+    with pytest.raises(Exception, match="set it in your own"):
+        Memory.open(root)
+
+
+def test_no_secret_and_no_private_part_reaches_the_file(root: Path) -> None:
+    key = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    with Memory.open(root) as memory:
+        memory.search(f"what was {key} for?")
+        memory.recall("deploy <private>of the heart</private> when?")
+        memory.search("password: hunter2-Kestrel9 " + "word " * 10_000 + key)
+        memory.search("<private>only this</private>")
+    stored = b"".join(path.read_bytes() for path in (root / ".commonplace").glob("usage*"))
+    assert b"[REDACTED:" in stored
+    for secret in (key, "of the heart", "only this", "hunter2"):
+        assert secret.encode() not in stored
+
+
+def test_long_questions_are_cut(rows: Rows, root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy " * 5_000)
+    assert rows("SELECT length(question) FROM questions") == [(journal.LONGEST,)]
+
+
+@pytest.mark.parametrize("question", ["", "\0", "\ud800 deploy", "deploy\x00", "部署"])
+def test_every_question_can_be_recorded(root: Path, rows: Rows, question: str) -> None:
+    with Memory.open(root) as memory:
+        memory.search(question)
+        assert opened(memory).missed() == 0
+    assert rows("SELECT count(*) FROM questions") == [(1,)]
+
+
+def test_the_file_is_for_its_owner_alone(root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+    assert Workspace(root).usage.stat().st_mode & 0o077 == 0
+    assert (root / ".commonplace" / ".gitignore").read_text() == "*\n"
+
+
+def test_an_index_that_is_made_again_leaves_the_record_alone(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+    Workspace(root).index.write_bytes(b"no database" * 1000)
+    with Memory.open(root) as memory:
+        memory.sync()
+        memory.search("rain")
+    assert rows("SELECT question FROM questions ORDER BY id") == [("deploy",), ("rain",)]
+
+
+# --- what goes ----------------------------------------------------------------------------------------
+
+
+def test_old_rows_go_with_the_next_question(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        memory.get("memory/2026-02-13.md")
+        memory.search("rain")
+        memory.get("memory/2026-02-14.md")
+    rows("UPDATE questions SET at = at - 91 * 86400 WHERE question = 'deploy'")
+    rows("UPDATE openings SET at = at - 91 * 86400 WHERE path = 'memory/2026-02-13.md'")
+    with Memory.open(root) as memory:
+        memory.search("tea")
+    assert rows("SELECT question FROM questions ORDER BY id") == [("rain",), ("tea",)]
+    assert rows("SELECT path FROM openings") == [("memory/2026-02-14.md",)]
+    assert rows("SELECT count(*) FROM hits WHERE question NOT IN (SELECT id FROM questions)") == [(0,)]
+
+
+def test_usage_drops_what_is_old_though_nothing_is_asked_any_more(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        for _ in range(60):
+            memory.search("deploy")
+    rows("UPDATE questions SET at = at - 3 * 86400")
+    with Memory.open(root, overrides={"usage.record": False, "usage.keep_days": 2}) as memory:
+        assert memory.usage().since is None
+    assert rows("SELECT count(*) FROM questions") == [(0,)]
+    assert rows("SELECT count(*) FROM hits") == [(0,)]
+
+
+def test_forgetting_a_note_deletes_what_mentions_it(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy rain")
+        memory.get("memory/2026-02-13.md")
+        held = opened(memory)
+        (count,) = rows("SELECT count(*) FROM hits WHERE path = 'memory/2026-02-13.md'")[0]
+        assert held.forget("memory/2026-02-13.md") == count + 1
+        assert held.forget("memory/2026-02-13.md") == 0
+    assert {path for (path,) in rows("SELECT path FROM hits")} == {"memory/2026-02-14.md"}
+    assert rows("SELECT count(*) FROM openings") == [(0,)]
+
+
+def test_a_record_that_is_cleared_is_empty_and_goes_on(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("a zeppelin of lead")
+        assert opened(memory).clear() == 1
+        assert b"zeppelin" not in Workspace(root).usage.read_bytes()
+        memory.search("deploy")
+        assert opened(memory).clear() == 1
+        assert opened(memory).clear() == 0
+    assert rows("SELECT count(*) FROM hits") == [(0,)]
+
+
+# --- stores that cannot be written --------------------------------------------------------------------
+
+
+def test_many_processes_record_at_once(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.sync()
+    command = [sys.executable, "-W", "error", "-c", ASKER, str(root)]
+    askers = [subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE) for _ in range(4)]
+    assert [(asker.communicate()[1], asker.returncode) for asker in askers] == [(b"", 0)] * 4
+    (count,) = rows("SELECT count(*) FROM questions")[0]
+    assert count + journal.missed(Workspace(root).usage) == 80
+    assert count > 0
+
+
+def test_a_locked_store_is_counted_and_left_alone(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        holder = apsw.Connection(str(Workspace(root).usage))
+        holder.execute("BEGIN IMMEDIATE")
+        assert memory.search("rain").hits
+        assert memory.search("tea").hits
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert opened(memory).missed() == 2
+        assert memory.usage().missed == 2
+    with Memory.open(root) as memory:
+        memory.search("tea")
+    assert rows("SELECT question FROM questions ORDER BY id") == [("deploy",), ("tea",)]
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 500, b"SQLite format 3\0" + b"\xff" * 4080])
+def test_a_damaged_store_costs_no_answer_and_can_be_cleared(root: Path, rows: Rows, content: bytes) -> None:
+    with Memory.open(root) as memory:
+        memory.sync()
+        Workspace(root).usage.write_bytes(content)
+        assert memory.search("deploy").hits
+        assert memory.recall("deploy").hits
+        held = opened(memory)
+        assert held.missed() == 2
+        assert held.clear() == 0
+        assert held.missed() == 0
+    with Memory.open(root) as memory:
+        memory.search("rain")
+    assert rows("SELECT question FROM questions") == [("rain",)]
+
+
+def test_a_folder_in_the_place_of_the_store_costs_no_answer(root: Path) -> None:
+    Workspace(root).usage.mkdir(parents=True)
+    with Memory.open(root) as memory:
+        assert memory.search("deploy").hits
+        assert opened(memory).missed() == 1
+
+
+def test_a_full_store_costs_no_answer(root: Path, rows: Rows) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        database = memory._journal._opened()
+        with database.reading() as connection:
+            (pages,) = connection.execute("PRAGMA page_count").fetchall()[0]
+            connection.execute(f"PRAGMA max_page_count={pages}").fetchall()
+        asked = 1
+        while not opened(memory).missed():
+            assert memory.search("deploy " + "word " * 200).hits
+            asked += 1
+            assert asked < 100
+        (kept,) = rows("SELECT count(*) FROM questions")[0]
+        assert kept == asked - 1
+
+
+def test_no_waiting_for_a_store_that_is_locked_for_long(root: Path) -> None:
+    with Memory.open(root) as memory:
+        memory.search("deploy")
+        holder = apsw.Connection(str(Workspace(root).usage))
+        holder.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
+        for _ in range(20):
+            memory.search("deploy")
+        waited = time.monotonic() - started
+        holder.close()
+    assert waited < 10  # twenty waits as long as other stores wait would take minutes

@@ -1,0 +1,80 @@
+"""What the checks of a plan say of an operation, and why."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.types.notes import Statement
+from commonplace.upkeep.consolidation import checks
+from commonplace.upkeep.consolidation import page as pages
+from commonplace.upkeep.consolidation.plan import Operation
+from commonplace.upkeep.consolidation.sources import Source
+from tests.upkeep.consolidation import plans
+
+TODAY = plans.NOW.date()
+LABEL = "memory/2026-02-13.md#L3"
+MEMORY = """# Memory
+
+## People
+
+- Bob pays 30 dollars for maps.
+- 周会三点开始。
+- Mira starts at 09:00. <!-- pinned -->
+- Ann starts on Mondays.
+  - Backup is Tom.
+- Zed lives in Oslo.
+"""
+
+
+def reasons(said: str, operation: Operation, memory: str = MEMORY) -> list[str]:
+    """Why an operation that rests on what a note says is rejected."""
+    page = pages.read(memory, "MEMORY.md")
+    source = Source(Statement("memory/2026-02-13.md", 3, 3, 3, said), said, TODAY)
+    ground = checks.Ground(page, {e.label: e for e in page.labelled}, {LABEL: source}, (), TODAY, "en")
+    return [rejection.reason for rejection in checks.check([operation], ground).rejected]
+
+
+def added(text: str, said: str = "", section: str = "", memory: str = MEMORY) -> list[str]:
+    return reasons(said or text, Operation("add", (), (LABEL,), section, text), memory)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Bob pays 40 dollars for maps.", "takes the place of M1: supersede it"),
+        ("周会四点开始。", "takes the place of M2: supersede it"),
+        ("Mira starts at 10:00.", "contradicts M3, which is pinned"),
+        ("Ann starts on Fridays.", "contradicts M4, which has entries of its own below it"),
+        ("Kim pays 40 dollars for maps.", ""),
+        ("周会四点结束。", ""),
+        ("Zed lives in Oslo. Zed owns a boat.", ""),
+    ],
+)
+def test_nothing_is_added_beside_what_it_takes_the_place_of(text: str, reason: str) -> None:
+    assert added(text) == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Also I like Vim. Can you tell me why it is slow? I decided to use Neovim.", "asks"),
+        ("我喜欢咖啡。为什么它这么慢？我决定换一个编辑器。", "asks"),
+        ("The board is at https://boards.example/?view=all on Mondays.", ""),
+    ],
+)
+def test_a_question_is_kept_nowhere_in_a_text(text: str, reason: str) -> None:
+    assert added(text) == ([reason] if reason else [])
+
+
+@pytest.mark.parametrize(
+    ("section", "reason"),
+    [
+        ("Facts", ["section Facts is pinned"]),
+        ("", ["section Facts is pinned"]),
+        ("Hobbies", ["no such section: Hobbies"]),
+        ("people", []),
+    ],
+)
+def test_the_reason_names_the_section(section: str, reason: list[str]) -> None:
+    memory = f"{MEMORY}\n## Facts <!-- pinned -->\n\n- Six is a number.\n"
+    assert added("Kim owns logs.", section=section, memory=memory) == reason

@@ -1,0 +1,46 @@
+"""What docs/lifecycle.md says is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from commonplace.config import keys
+from commonplace.upkeep import compaction, flush, parts
+from commonplace.upkeep.compaction import Window
+from tests.cli.conftest import environment
+
+PAGE = (Path(__file__).parents[2] / "docs" / "lifecycle.md").read_text("utf-8")
+
+
+def test_the_example_runs_and_leaves_a_summary(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "notes").mkdir()
+    given = environment(COMMONPLACE_EMBEDDING_PROVIDER="none")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block], cwd=tmp_path, env=given, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (note,) = (tmp_path / "notes" / "memory").glob("*.md")
+    assert "Asked – Step 0 of the deploy?" in note.read_text("utf-8")
+
+
+def test_the_table_of_windows_is_the_formula() -> None:
+    rows = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 5
+    for window, limit in rows:
+        assert Window(int(window.replace(",", ""))).limit == int(limit.replace(",", ""))
+
+
+def test_the_numbers_are_those_of_the_settings() -> None:
+    assert f"`summary.min_user_turns` ({keys.find('summary.min_user_turns').default})" in PAGE
+    assert f"`summary.max_words` ({keys.find('summary.max_words').default})" in PAGE
+    assert keys.find("summary.idle_s").default == 600
+    assert (
+        f"{keys.find('compaction.reserve').default:,} and {keys.find('compaction.margin').default:,})" in PAGE
+    )
+    assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
+    assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
+    assert f"## {parts.HEADINGS['en']}" in PAGE

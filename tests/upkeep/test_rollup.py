@@ -1,0 +1,673 @@
+"""Daily notes made monthly ones: what is kept, what is left out, what points where, and taken back."""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace import Memory
+from commonplace.bench import prompts
+from commonplace.changes import runs, undo
+from commonplace.demo import PROMPT_QUESTIONS, unpack
+from commonplace.markdown import comments, references
+from commonplace.markdown.document import decode, parse
+from commonplace.types.changes import Change
+from commonplace.upkeep import archive, rollup
+from commonplace.upkeep.schedule import due
+
+SPRING = datetime.fromisoformat("2026-05-01T12:00:00+02:00")
+DAY = "# 2026-01-13\n\n- 14:05 Deploys go out on Tuesdays.\n"
+Make = Callable[..., Memory]
+
+KILLED = """
+import os, shutil, signal, sys
+from datetime import datetime
+from pathlib import Path
+from commonplace import Memory
+from commonplace.upkeep import archive as originals, rollup
+
+what, template, folder, stride = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])
+os.fsync = lambda descriptor: None  # a kill cuts no power
+now = datetime.fromisoformat("2026-05-01T12:00:00+02:00")
+
+def work(root):
+    with Memory.open(root) as memory:
+        if what == "rollup":
+            rollup.rollup(memory, now=now)
+        else:
+            originals.confirm(memory, originals.found(memory)[0], now=now)
+
+def deadly(count):
+    left = [count]
+    def wrap(call):
+        def counted(*args, **named):
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*args, **named)
+        return counted
+    for name in ("fsync", "replace", "rename", "unlink"):
+        setattr(os, name, wrap(getattr(os, name)))
+
+for n in range(0, 200, stride):
+    root = folder / str(n)
+    shutil.copytree(template, root)
+    child = os.fork()
+    if not child:
+        deadly(n)
+        work(root)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        print(n)
+        break
+else:
+    print("never done")
+"""
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Open a workspace with notes of these names; what is in them, as text or bytes."""
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    opened: list[Memory] = []
+
+    def build(notes: dict[str, str | bytes], **overrides: object) -> Memory:
+        root = tmp_path / "notes"
+        (root / "memory").mkdir(parents=True, exist_ok=True)
+        for name, told in {"MEMORY.md": "# Memory\n", **notes}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(told if isinstance(told, bytes) else told.encode())
+        opened.append(Memory.open(root, overrides=overrides or None))
+        return opened[-1]
+
+    yield build
+    for memory in opened:
+        memory.close()
+
+
+def roll(memory: Memory, **named: object) -> rollup.RolledUp:
+    return rollup.rollup(memory, now=SPRING, **named)  # type: ignore[arg-type]
+
+
+def month(memory: Memory, name: str = "2026-01") -> str:
+    return (memory.workspace.memory_dir / f"{name}.md").read_text()
+
+
+def files(memory: Memory) -> dict[str, bytes]:
+    """Every file of a workspace that is somebody's, by path."""
+    root = memory.workspace.root
+    found = (path for path in sorted(root.rglob("*")) if path.is_file())
+    kept = (path for path in found if ".commonplace" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in kept}
+
+
+def bare(text: str) -> list[str]:
+    """The lines of a text without comments and blank ones."""
+    lines = text.splitlines()
+    comments.take(lines)
+    return [line for line in lines if line.strip()]
+
+
+# --- which months ---------------------------------------------------------------------------------------
+
+
+def test_a_month_is_rolled_up_when_all_of_it_is_old_enough(make: Make) -> None:
+    memory = make({f"memory/2026-0{n}-01.md": f"# 2026-0{n}-01\n\n- entry of {n}\n" for n in (1, 2, 3)})
+    assert [found.month for found in roll(memory, older_than_days=60).months] == ["2026-01", "2026-02"]
+    assert sorted(files(memory)) == [
+        "MEMORY.md", "archive/2026/2026-01-01.md", "archive/2026/2026-02-01.md",
+        "memory/2026-01.md", "memory/2026-02.md", "memory/2026-03-01.md",
+    ]  # fmt: skip
+    assert roll(memory, older_than_days=60).months == ()
+
+
+def test_the_setting_says_how_old(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY}, **{"rollup.older_than_days": 200})
+    assert roll(memory).months == ()
+    assert len(roll(memory, older_than_days=30).months) == 1
+
+
+def test_notes_that_are_no_daily_ones_stay(make: Make) -> None:
+    notes: dict[str, str | bytes] = {
+        "memory/plans.md": "- 2026\n",
+        "memory/2026-01.md": "# January\n\n- my own\n",
+    }
+    memory = make(notes)
+    before = files(memory)
+    assert roll(memory).months == ()
+    assert files(memory) == before
+
+
+# --- what stands in the month ---------------------------------------------------------------------------
+
+
+def test_a_month_in_the_words_of_its_days(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": DAY + "\n## Deploy\n\n- 15:00 Rollback:\n  1. stop\n  2. deploy\n",
+            "memory/2026-01-02.md": "# 2026-01-02\n\nA paragraph of\ntwo lines.\n\n| a |\n|---|\n\n```sh\nmake\n```\n",
+        }
+    )
+    done = roll(memory).months[0]
+    assert month(memory) == (
+        "# 2026-01\n\n"
+        "## 2026-01-02 <!-- cp: from=archive/2026/2026-01-02.md#L1-L11 since=2026-01-02 -->\n\n"
+        "A paragraph of\n"
+        "two lines. <!-- cp: from=archive/2026/2026-01-02.md#L3-L4 since=2026-01-02 -->\n\n"
+        "| a |\n|---|\n\n```sh\nmake\n```\n\n"
+        "## 2026-01-13 <!-- cp: from=archive/2026/2026-01-13.md#L1-L9 since=2026-01-13 -->\n\n"
+        "- 14:05 Deploys go out on Tuesdays. "
+        "<!-- cp: from=archive/2026/2026-01-13.md#L3 since=2026-01-13 -->\n\n"
+        "### Deploy\n\n"
+        "- 15:00 Rollback: <!-- cp: from=archive/2026/2026-01-13.md#L7-L9 since=2026-01-13 -->\n"
+        "  1. stop\n  2. deploy\n"
+    )
+    assert done.run is not None
+    assert done.run.about.title == "rollup 2026-01"
+    assert done.run.about.kind == "rollup"
+    assert done.left == ()
+    assert "+- 14:05 Deploys go out on Tuesdays." in done.diff
+
+
+def test_every_reference_is_to_a_line_that_says_so(make: Make) -> None:
+    notes: dict[str, str | bytes] = {
+        f"memory/2026-01-{day:02}.md": f"# 2026-01-{day:02}\n\n- fact {day} of the house\n- other {day}\n  - deep {day}\n"
+        for day in range(1, 32)
+    }
+    memory = make(notes)
+    roll(memory)
+    note = parse(month(memory), "memory/2026-01.md")
+    entries = [line for line in note.annotations if note.lines[line - 1].startswith("-")]
+    assert len(entries) == 62
+    for line in entries:
+        reference = references.parse_reference(comments.sources(note.annotations[line])[0])
+        told = (memory.workspace.root / reference.path).read_text().splitlines()[reference.first - 1]
+        assert told == note.lines[line - 1]
+        assert note.annotations[line]["since"] in reference.path
+
+
+def test_observations_errors_and_repetitions_are_left_out(make: Make) -> None:
+    text = (
+        "# 2026-01-13\n\n- 14:05 The deploy script lives in tools/deploy.sh on every host.\n"
+        "- 14:09 The deploy script lives in tools/deploy.sh on every host\n"
+        "- Traceback (most recent call last): boom\n\n"
+        "## Observations\n\n- 10:22 Edited schema.py <!-- by: tool; agent: a -->\n  - modified\n  ```\n  x = 1\n  ```\n"
+    )
+    memory = make({"memory/2026-01-13.md": text})
+    done = roll(memory).months[0]
+    assert bare(month(memory)) == [
+        "# 2026-01", "## 2026-01-13", "- 14:05 The deploy script lives in tools/deploy.sh on every host."
+    ]  # fmt: skip
+    assert sorted((left.reference, left.why) for left in done.left) == [
+        ("memory/2026-01-13.md#L4", "said again"),
+        ("memory/2026-01-13.md#L5", "a raw error"),
+        ("memory/2026-01-13.md#L9", "an observation"),
+    ]
+    assert files(memory)["archive/2026/2026-01-13.md"] == text.encode()
+
+
+LISTS = """# 2026-01-13
+
+Option A, Postgres:
+
+**Advantages of it:**
+- fast joins
+- mature
+
+**Disadvantages of it:**
+- heavy
+
+Option B, SQLite:
+
+**Advantages of it:**
+- tiny
+
+**Disadvantages of it:**
+- one writer
+
+Team A tasks for today:
+- Review the migration script carefully before lunch
+
+Team B tasks for today:
+- Review the migration script carefully before lunch
+
+Said today：
+- 09:10 The deploy script lives in tools/deploy.sh on every host.
+"""
+
+
+def test_what_leads_in_to_a_list_stays_and_so_does_the_list(make: Make) -> None:
+    again = "- 09:12 The deploy script lives in tools/deploy.sh on every host\n"
+    memory = make({"memory/2026-01-13.md": LISTS + again})
+    done = roll(memory).months[0]
+    assert bare(month(memory)) == ["# 2026-01", "#" + bare(LISTS)[0], *bare(LISTS)[1:]]
+    assert [(left.reference, left.why) for left in done.left] == [("memory/2026-01-13.md#L28", "said again")]
+
+
+def test_of_a_list_that_stands_there_all_is_left_out_or_nothing(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": LISTS})
+    roll(memory)
+    first = bare(month(memory))
+    (memory.workspace.memory_dir / "2026-01-13.md").write_text(
+        LISTS.replace("- one writer", "- one writer\n- no server")
+    )
+    roll(memory)
+    assert bare(month(memory)) == [*first, "**Disadvantages of it:**", "- one writer", "- no server"]
+
+
+def test_what_is_said_on_several_days_below_a_lead_in_stays(make: Make) -> None:
+    told = "Team A:\n- Review the migration script carefully before lunch\n"
+    memory = make({f"memory/2026-01-0{n}.md": f"# 2026-01-0{n}\n\n{told}" for n in (1, 3, 5)})
+    assert not roll(memory).months[0].left
+
+
+def test_what_is_said_on_several_days_stays_where_it_is_first_and_last(make: Make) -> None:
+    told = "Ann runs ten kilometres along the river"
+    days: dict[str, str | bytes] = {
+        f"memory/2026-01-0{n}.md": f"# 2026-01-0{n}\n\n- {told}\n" for n in (1, 3, 5, 7)
+    }
+    memory = make({**days, "MEMORY.md": "- runs <!-- cp: from=memory/2026-01-03.md#L3 -->\n"})
+    done = roll(memory).months[0]
+    assert "from=memory/2026-01.md#L9 " in memory.workspace.memory_file.read_text()
+    assert [line for line in bare(month(memory)) if line.startswith("##")] == [
+        "## 2026-01-01",
+        "## 2026-01-07",
+    ]
+    assert [left.instead for left in done.left] == ["memory/2026-01.md#L9"] * 2
+
+
+def test_of_two_that_contradict_each_other_the_later_one_stays_later(make: Make) -> None:
+    days: dict[str, str | bytes] = {
+        "memory/2026-01-01.md": "# 2026-01-01\n\n- The weekly review takes place on Monday morning\n",
+        "memory/2026-01-02.md": "# 2026-01-02\n\n- The weekly review takes place on Friday morning\n",
+        "memory/2026-01-03.md": "# 2026-01-03\n\n- The weekly review takes place on Monday morning\n",
+    }
+    memory = make(days)
+    roll(memory)
+    told = [line for line in bare(month(memory)) if line.startswith("-")]
+    assert [line.split()[-2] for line in told] == ["Monday", "Friday", "Monday"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- 14:05 ~~The old script lives in tools.~~ <!-- cp: until=2026-01-20 by=owner -->",
+        "- The old script lives in tools. <!-- pinned --> <!-- by: tool -->",
+        "- Error: maybe the cache is to blame <!-- tentative -->",
+        "- Observed by a tool, and important <!-- by: tool --> <!-- importance: 8 -->",
+        "- Told by a page <private>and my thoughts about it</private> <!-- by: untrusted -->",
+        "- The key is sk-proj-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY0zA2bC4d",
+    ],
+)
+def test_nothing_that_matters_is_left_out(make: Make, line: str) -> None:
+    memory = make({"memory/2026-01-13.md": f"# 2026-01-13\n\n{line}\n{line}\n"})
+    roll(memory)
+    found = [told for told in month(memory).splitlines() if told.startswith(line)]
+    assert len(found) == (1 if "sk-proj" in line else 2)
+    assert "REDACTED" not in month(memory)
+    said = parse(decode(month(memory).encode()), "memory/2026-01.md")
+    old = parse(f"# x\n\n{line}\n", "memory/2026-01-13.md")
+    kept = {key: value for key, value in old.annotations.get(3, {}).items() if key != "from"}
+    place = month(memory).splitlines().index(found[0]) + 1
+    assert kept.items() <= said.annotations[place].items()
+
+
+def test_private_parts_stay_in_their_tags_and_fences_end_with_their_day(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-01.md": "# 2026-01-01\n\n- open <private>mine\n\n- alone\n",
+            "memory/2026-01-02.md": "# 2026-01-02\n\n- code\n\n~~~\nleft open\n",
+            "memory/2026-01-03.md": "# 2026-01-03\n\n- <private>a\n- b</private>\n- after it\n",
+        }
+    )
+    roll(memory)
+    note = parse(month(memory), "memory/2026-01.md")
+    assert [heading.text for heading in note.headings] == [
+        "2026-01",
+        "2026-01-01",
+        "2026-01-02",
+        "2026-01-03",
+    ]
+    assert "mine" not in "\n".join(note.lines)
+    assert note.lines[-1].startswith("- after it")
+    assert "- open <private>mine\n\n- alone\n</private>\n" in month(memory)
+    assert "~~~\nleft open\n~~~\n" in month(memory)
+    assert "- <private>a\n- b</private>\n" in month(memory)
+
+
+def test_what_a_note_says_of_itself_goes_with_its_heading(make: Make) -> None:
+    head = "---\ntags: [rome]\nimportance: 8\npinned: true\n---\n# Trip to Rome <!-- project: kestrel -->\n"
+    memory = make({"memory/2026-01-20-trip.md": f"{head}\nFlight at nine.\n"})
+    roll(memory)
+    note = parse(month(memory), "memory/2026-01.md")
+    assert note.headings[1].text == "2026-01-20 Trip to Rome"
+    said = note.annotations[note.headings[1].line]
+    assert (said["importance"], said["pinned"], said["project"]) == ("8", "true", "kestrel")
+    assert "tags: [rome]" in month(memory)
+
+
+def test_slugs_folders_and_other_encodings(make: Make) -> None:
+    notes: dict[str, str | bytes] = {
+        "memory/2026-01-01-dentist.md": "- at nine\n",
+        "memory/work/2026-01-01.md": "# 2026-01-01\r\n\r\n- met [Lin](../people/lin.md)\r\n",
+        "memory/2026-01-02.md": "# 2026-01-02\n\n- 下午开会\n".encode("utf-16"),
+        "memory/2026-01-03.md": b"\xef\xbb\xbf# 2026-01-03\r- old line ends\r- and \xff bytes\r",
+        "memory/2026-01-04.md": "\n\n",
+        "memory/people/lin.md": "# Lin\n",
+    }
+    memory = make(notes)
+    roll(memory)
+    text = (memory.workspace.memory_dir / "2026-01.md").read_bytes()
+    assert b"\r" not in text
+    assert b"\xff bytes" in text
+    assert bare(text.decode("utf-8", "replace")) == [
+        "# 2026-01", "## 2026-01-01 work", "- met [Lin](people/lin.md)", "## 2026-01-01 dentist", "- at nine",
+        "## 2026-01-02", "- 下午开会", "## 2026-01-03", "- old line ends", "- and \ufffd bytes",
+    ]  # fmt: skip
+    archived = files(memory)
+    for name, told in notes.items():
+        if name != "memory/people/lin.md":
+            place = name.replace("memory/", "archive/2026/")
+            assert archived[place] == (told if isinstance(told, bytes) else told.encode())
+
+
+def test_a_monthly_note_that_exists_is_added_to(make: Make) -> None:
+    own = "# January\r\n\r\nMy summary.\r\n\r\n## 2026-01-13\r\n\r\n- my line\r\n\r\n### Mine\r\n\r\n- deep\r\n\r\n## Later\r\n"
+    memory = make(
+        {
+            "memory/2026-01.md": own,
+            "memory/2026-01-13.md": DAY + "- my line\n",
+            "memory/2026-01-02.md": "# 2026-01-02\n\n- early\n",
+            "MEMORY.md": "# Memory\n\n- deep <!-- cp: from=memory/2026-01.md#L11 since=2026-01-13 -->\n",
+        }
+    )
+    done = roll(memory).months[0]
+    text = (memory.workspace.memory_dir / "2026-01.md").read_bytes().decode()
+    assert bare(text) == [
+        "# January", "My summary.", "## 2026-01-02", "- early", "## 2026-01-13", "- my line",
+        "- 14:05 Deploys go out on Tuesdays.", "### Mine", "- deep", "## Later",
+    ]  # fmt: skip
+    assert text.count("\n") == text.count("\r\n")
+    rest = iter(text.splitlines())
+    assert all(line in rest for line in own.splitlines())
+    assert [left.why for left in done.left] == ["stands there already"]
+    told = comments.sources(parse(memory.workspace.memory_file.read_text(), "MEMORY.md").annotations[3])
+    line = references.parse_reference(told[0]).first
+    assert text.splitlines()[line - 1] == "- deep"
+
+
+def test_a_day_written_to_after_its_month_was_rolled_up(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY})
+    roll(memory)
+    note = memory.workspace.memory_dir / "2026-01-13.md"
+    note.write_text(DAY + "- late\n")
+    roll(memory)
+    assert bare(month(memory)) == [
+        "# 2026-01",
+        "## 2026-01-13",
+        "- 14:05 Deploys go out on Tuesdays.",
+        "- late",
+    ]
+    assert {"archive/2026/2026-01-13.md", "archive/2026/2026-01-13-2.md"} <= files(memory).keys()
+    assert not note.exists()
+
+
+# --- what points at it ----------------------------------------------------------------------------------
+
+
+def test_references_and_links_follow(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": DAY + "- 15:00 Edited x <!-- by: tool -->\n- seen on the\n  second\n",
+            "memory/2026-01-14.md": "# 2026-01-14\n\n- as on [the 13th](2026-01-13.md#L3)\n",
+            "MEMORY.md": (
+                "# Memory\n\n- Tuesdays. <!-- cp: from=memory/2026-01-13.md#L3,memory/2026-01-13.md#L5-L6 -->\n"
+                "- by a tool <!-- cp: from=memory/2026-01-13.md#L4 since=2026-01-13 -->\n"
+                "- old <!-- superseded-by: memory/2026-01-13.md -->\n"
+                "- [all](memory/2026-01-13.md), [line](<memory/2026-01-13.md#L3>), [[2026-01-13|that day]]\n"
+                "- <private>[x](memory/2026-01-13.md)</private>, memory/2026-01-13.md\n"
+            ),
+            "memory/plans.md": "- ~~a~~ <!-- cp: until=2026-02-01 by=owner to=memory/2026-01-13.md#L3 -->\n",
+        }
+    )
+    roll(memory)
+    lines = month(memory).splitlines()
+    place = lines.index(next(line for line in lines if line.startswith("- 14:05"))) + 1
+    assert memory.workspace.memory_file.read_text().splitlines()[2:] == [
+        f"- Tuesdays. <!-- cp: from=memory/2026-01.md#L{place},memory/2026-01.md#L{place + 1}-L{place + 2} -->",
+        "- by a tool <!-- cp: from=archive/2026/2026-01-13.md#L4 since=2026-01-13 -->",
+        f"- old <!-- superseded-by: memory/2026-01.md#L{place - 2} -->",
+        f"- [all](memory/2026-01.md#2026-01-13), [line](<memory/2026-01.md#L{place}>), [[2026-01#2026-01-13|that day]]",
+        "- <private>[x](memory/2026-01-13.md)</private>, memory/2026-01-13.md",
+    ]
+    assert f"to=memory/2026-01.md#L{place} " in (memory.workspace.memory_dir / "plans.md").read_text()
+    assert f"- as on [the 13th](2026-01.md#L{place})" in month(memory)
+
+
+# --- whole, or not at all -------------------------------------------------------------------------------
+
+
+def test_a_dry_run_changes_nothing_and_shows_everything(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY + "- <private>mine</private>\n"})
+    before = files(memory)
+    done = roll(memory, dry_run=True).months[0]
+    assert files(memory) == before
+    assert done.run is None
+    assert "memory/2026-01.md" in done.diff
+    assert "mine" not in done.diff
+
+
+def test_undoing_puts_every_byte_back(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": DAY.replace("\n", "\r\n"),
+            "memory/2026-02-13.md": DAY.replace("-01-", "-02-"),
+            "MEMORY.md": "- Tuesdays <!-- cp: from=memory/2026-01-13.md#L3 -->\n",
+        }
+    )
+    before = files(memory)
+    roll(memory)
+    for _ in range(2):
+        undo.undo(memory.workspace)
+    assert files(memory) == before
+    roll(memory)
+    assert len(files(memory)) == len(before) + 2
+
+
+def test_originals_go_when_they_are_confirmed_and_come_back(make: Make) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": DAY + "- 15:00 Edited x <!-- by: tool -->\n",
+            "memory/2026-01-14.md": "\n",
+            "archive/2026/2026-01-20.md": "mine, not yours\n",
+            "MEMORY.md": "# Memory\n\n- x <!-- cp: from=memory/2026-01-13.md#L4 since=2026-01-13 -->\n",
+        }
+    )
+    roll(memory)
+    before = files(memory)
+    [found] = archive.found(memory, "2026-01")
+    assert found.paths == ("archive/2026/2026-01-13.md", "archive/2026/2026-01-14.md")
+    run = archive.confirm(memory, found, now=SPRING)
+    assert run is not None
+    assert run.about.title == "rollup 2026-01 confirmed"
+    assert [name for name in files(memory) if name.startswith("archive/")] == ["archive/2026/2026-01-20.md"]
+    assert "from=" not in month(memory)
+    assert month(memory).count("since=2026-01-13") == 2
+    assert memory.workspace.memory_file.read_text() == "# Memory\n\n- x <!-- cp: since=2026-01-13 -->\n"
+    assert archive.found(memory) == []
+    undo.undo(memory.workspace)
+    assert files(memory) == before
+
+
+def test_an_original_that_was_edited_stays(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY, "memory/2026-01-14.md": DAY.replace("13", "14")})
+    roll(memory)
+    (memory.workspace.root / "archive/2026/2026-01-13.md").write_text("edited\n")
+    [found] = archive.found(memory)
+    assert found.changed == ("archive/2026/2026-01-13.md",)
+    archive.confirm(memory, found, now=SPRING)
+    assert "archive/2026/2026-01-13.md" in files(memory)
+    assert "from=archive/2026/2026-01-13.md" in month(memory)
+
+
+def test_originals_are_known_without_the_history(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY})
+    run = roll(memory).months[0].run
+    assert run is not None
+    runs.remove(memory.workspace, run.id)
+    assert [found.paths for found in archive.found(memory)] == [("archive/2026/2026-01-13.md",)]
+
+
+def test_a_note_changed_meanwhile_is_composed_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = make({"memory/2026-01-13.md": DAY})
+    note = memory.workspace.memory_dir / "2026-01-13.md"
+    begin, late = runs.begin, ["- written while it ran\n"]
+
+    def meanwhile(workspace: object, changes: list[Change], *rest: object, **named: object) -> object:
+        if late:
+            with open(note, "a") as file:
+                file.write(late.pop())
+        return begin(workspace, changes, *rest, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runs, "begin", meanwhile)
+    assert roll(memory).months[0].refused == ""
+    assert "- written while it ran" in month(memory)
+    assert not note.exists()
+    assert len(runs.listed(memory.workspace)) == 1
+
+
+def test_a_note_that_cannot_be_read_leaves_its_month_alone(make: Make) -> None:
+    memory = make(
+        {"memory/2026-01-13.md": b"\xff\xfe\x00\xd8\x41", "memory/2026-02-13.md": DAY.replace("-01-", "-02-")}
+    )
+    first, second = roll(memory).months
+    assert "utf-16" in first.refused
+    assert second.run is not None
+    assert {"memory/2026-01-13.md", "memory/2026-02.md"} <= files(memory).keys()
+
+
+def test_nobody_reads_what_was_closed_before(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY})
+    (memory.workspace.memory_dir / "2026-01-13.md").chmod(0o600)
+    roll(memory)
+    for name in ("archive/2026/2026-01-13.md", "memory/2026-01.md"):
+        assert stat.S_IMODE((memory.workspace.root / name).stat().st_mode) == 0o600
+
+
+def test_it_does_not_run_beside_a_consolidation(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY})
+    with due.held(memory.workspace), pytest.raises(due.Running):
+        roll(memory)
+    assert "memory/2026-01-13.md" in files(memory)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork and SIGKILL")
+@pytest.mark.parametrize("stride", [5, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("what", ["rollup", "confirm"])
+def test_killed_at_any_step_the_next_one_carries_on(
+    make: Make, what: str, stride: int, tmp_path: Path
+) -> None:
+    memory = make(
+        {
+            "memory/2026-01-13.md": DAY,
+            "memory/2026-01-14.md": DAY.replace("13", "14"),
+            "MEMORY.md": "# Memory\n\n- Tuesdays <!-- cp: from=memory/2026-01-13.md#L3 since=2026-01-13 -->\n",
+        }
+    )
+    if what == "confirm":
+        roll(memory)
+    old = files(memory)
+    memory.close()
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, what, str(memory.workspace.root), str(folder), str(stride)],
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    steps = int(done.stdout)
+    assert steps > 10
+    with Memory.open(folder / str(steps)) as whole:
+        new = files(whole)
+    assert new.keys() != old.keys()
+    for step in range(0, steps, stride):
+        with Memory.open(folder / str(step)) as killed:
+            for name, data in files(killed).items():
+                if not name.endswith(".tmp"):
+                    assert data in (old.get(name), new.get(name)), (step, name)
+            if what == "rollup":
+                roll(killed)
+            else:
+                for found in archive.found(killed):
+                    archive.confirm(killed, found, now=SPRING)
+            assert files(killed) == new, step
+            assert runs.listed(killed.workspace)[0].state == "done"
+
+
+# --- found as before ------------------------------------------------------------------------------------
+
+
+def test_what_was_found_is_found_and_dated(make: Make) -> None:
+    days: dict[str, str | bytes] = {
+        f"memory/2026-01-{day:02}.md": f"# 2026-01-{day:02}\n\n- 10:00 {told}\n"
+        for day, told in [
+            (3, "The parcel locker code changed to the blue tag."),
+            (19, "Lin adopted a grey cat named Fog."),
+        ]
+    }
+    memory = make(days)
+    questions = {
+        "Which cat did Lin adopt?": "2026-01-19",
+        "What changed with the parcel locker?": "2026-01-03",
+    }
+    before = {question: memory.search(question).hits[0] for question in questions}
+    roll(memory)
+    for question, day in questions.items():
+        hit = memory.search(question).hits[0]
+        assert hit.path == "memory/2026-01.md"
+        assert before[question].text.strip() in hit.text
+        assert day in " ".join(hit.headings)
+
+
+def monthly(path: str) -> str:
+    return re.sub(r"^memory/(\d{4}-\d{2})-\d{2}\.md$", r"memory/\1.md", path)
+
+
+@pytest.mark.parametrize("stride", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_the_questions_of_the_demo_find_their_evidence_with_its_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stride: int
+) -> None:
+    monkeypatch.setenv("COMMONPLACE_EMBEDDING_PROVIDER", "none")
+    root = tmp_path / "demo"
+    unpack(root)
+    asked = prompts.read(PROMPT_QUESTIONS)
+    asked = replace(asked, questions=asked.questions[::stride])
+    moved = [
+        replace(question, expected=tuple(replace(e, path=monthly(e.path)) for e in question.expected))
+        for question in asked.questions
+    ]
+
+    def days(memory: Memory, question: prompts.Question) -> set[str]:
+        hits = memory.search(question.text, now=asked.today, limit=40).hits
+        found = {(hit.date, e.contains) for hit in hits for e in question.expected if e.contains in hit.text}
+        return {f"{day} {words}" for day, words in found if day}
+
+    with Memory.open(root) as memory:
+        before = prompts.measure(memory, asked)
+        dated = [days(memory, question) for question in asked.questions]
+        done = rollup.rollup(memory, now=SPRING.replace(month=9))
+        assert not any(month.refused for month in done.months)
+        assert sum(len(month.notes) for month in done.months) > 60
+        after = prompts.measure(memory, replace(asked, questions=tuple(moved)))
+        assert [days(memory, question) for question in moved] == dated
+    found = {answer.question.text for answer in before.answers if answer.found}
+    assert found <= {answer.question.text for answer in after.answers if answer.found}
+    assert len(found) >= 0.9 * len(asked.questions)
+    assert any(dated)
