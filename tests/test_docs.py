@@ -202,7 +202,7 @@ def test_every_field_and_error_is_described() -> None:
     "page",
     [
         ROOT / "README.md",
-        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "llm", "hooks", "observing", "agent")),
+        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "models", "hooks", "observing", "agent")),
     ],
     ids=named,
 )
