@@ -18,15 +18,29 @@ def hit(
 ONE_LINE = st.text(
     st.characters(exclude_categories=["C", "Z"], exclude_characters="<"), min_size=1, max_size=40
 )
-HITS = st.lists(
-    st.builds(
-        lambda path, start, lines: hit(path, start, start + len(lines) - 1, "\n".join(lines)),
-        st.sampled_from(["a.md", "b/c.md"]),
-        st.integers(1, 30),
-        st.lists(ONE_LINE, min_size=1, max_size=5),
-    ),
-    max_size=8,
-)
+
+
+@st.composite
+def passages(draw: st.DrawFn) -> list[Hit]:
+    """Passages of two notes: where two meet, both have the lines of the note."""
+    pool = draw(st.lists(ONE_LINE, min_size=1, max_size=12))
+    spans = draw(
+        st.lists(
+            st.tuples(st.sampled_from(["a.md", "b/c.md"]), st.integers(1, 30), st.integers(1, 5)), max_size=8
+        )
+    )
+    return [
+        hit(
+            path,
+            start,
+            start + length - 1,
+            "\n".join(pool[(len(path) + n) % len(pool)] for n in range(start, start + length)),
+        )
+        for path, start, length in spans
+    ]
+
+
+HITS = passages()
 
 
 @given(HITS, st.integers(1, 300))
