@@ -59,9 +59,8 @@ from commonplace.search import (
     triggers,
 )
 from commonplace.servers import protocol
-from commonplace.transcripts import content, formats, lines, ours, reading, rendering, session
-from commonplace.transcripts.cleaning import cleaned
-from commonplace.transcripts.injected import without_injected
+from commonplace.transcripts import content, formats, ours, rendering, session
+from commonplace.transcripts.rendering import cleaned, without_injected
 from commonplace.types import Hit, Note, SearchResult
 from commonplace.types.changes import Change, Entry, Provenance
 from commonplace.types.events import Call, ToolExecution, Turn
@@ -96,7 +95,9 @@ TODAY = date(2026, 2, 13)
 NOW = datetime(2026, 2, 13, 14, 5)
 PATH = "memory/2026-02-12.md"
 NEEDLE = "Mira Koch"
-_FORGET = Targets(people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",))
+_FORGET = Targets(
+    people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",)
+)
 _SCHEMA = {
     "type": "object", "additionalProperties": True, "required": ["a"],
     "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}},
@@ -135,7 +136,7 @@ def _hits(text: str) -> list[Hit]:
 
 
 def _transcript(text: str, name: str, path: str = "sessions/a.jsonl") -> Note:
-    return reading.note(io.BytesIO(_bytes(text)), path, name)
+    return formats.note(io.BytesIO(_bytes(text)), path, name)
 
 
 def _said(text: str, name: str) -> object:
@@ -143,9 +144,19 @@ def _said(text: str, name: str) -> object:
     made = {
         "ours": {"role": "user", "text": text, "at": "2026-02-13T10:00:00"},
         "openai": {"role": "user", "content": [{"type": "text", "text": text}]},
-        "claude-code": {"type": "user", "message": {"role": "user", "content": text}, "timestamp": "2026-02-13"},
-        "codex": {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}},
-        "openclaw": {"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": text}]}},
+        "claude-code": {
+            "type": "user",
+            "message": {"role": "user", "content": text},
+            "timestamp": "2026-02-13",
+        },
+        "codex": {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]},
+        },
+        "openclaw": {
+            "type": "message",
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]},
+        },
         "nanobot": {"role": "user", "content": text, "timestamp": "2026-02-13"},
     }[name]
     return _transcript(json.dumps(made), name if formats.find(name) else "auto")
@@ -229,7 +240,9 @@ def _cut_line(text: str) -> object:
 
 
 def _moved(text: str) -> object:
-    found = cutting.cut(PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),)))
+    found = cutting.cut(
+        PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),))
+    )
     return [found.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
 
 
@@ -239,17 +252,32 @@ def _of_month(text: str) -> object:
 
 
 def _followed(text: str) -> object:
-    note = moves.Moved("memory/2026-02-01.md", "memory/2026-02.md", lambda line: f"memory/2026-02.md#L{line}", "Day", "b.md#L1")
+    note = moves.Moved(
+        "memory/2026-02-01.md",
+        "memory/2026-02.md",
+        lambda line: f"memory/2026-02.md#L{line}",
+        "Day",
+        "b.md#L1",
+    )
     return moves.follow(text, "MEMORY.md", {note.path: note, "a.md": note})
 
 
 def _observed(text: str) -> object:
-    execution = ToolExecution("s", "bash", {"command": text[:100_000], "new_string": text}, text, "Error: " + text)
+    execution = ToolExecution(
+        "s", "bash", {"command": text[:100_000], "new_string": text}, text, "Error: " + text
+    )
     return observations.Observer(loading.load(Path("/nowhere"), {})).observe(execution)
 
 
 def _operation(text: str) -> dict[str, object]:
-    return {"op": "add", "targets": text.split(), "sources": [], "section": text, "text": text, "reason": text}
+    return {
+        "op": "add",
+        "targets": text.split(),
+        "sources": [],
+        "section": text,
+        "text": text,
+        "reason": text,
+    }
 
 
 def _turn(text: str) -> Turn:
@@ -297,7 +325,7 @@ def _problem(text: str) -> object:
 
 
 def _elements(text: str) -> object:
-    return sum(1 for _ in lines.elements(io.BytesIO(_bytes(text))))
+    return sum(1 for _ in content.elements(io.BytesIO(_bytes(text))))
 
 
 def _decode_json(text: str) -> object:
@@ -328,7 +356,9 @@ def _read_document(text: str) -> object:
 def _labels(text: str) -> object:
     said = annotations.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
-    return [said.still(number, number) for number in range(1, count)], [said.differ(n, n + 1) for n in range(1, count)]
+    return [said.still(number, number) for number in range(1, count)], [
+        said.differ(n, n + 1) for n in range(1, count)
+    ]
 
 
 def _factors(text: str) -> object:
@@ -345,7 +375,9 @@ def _told(text: str) -> object:
 
 def _of_pieces(text: str) -> object:
     note = _note(text)
-    return chunks.joined([*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)])
+    return chunks.joined(
+        [*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)]
+    )
 
 
 def _supported(text: str) -> object:
@@ -525,15 +557,15 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.consolidation.living.check": _living,
     "lifecycle.consolidation.plan.read": lambda text: plan.read({"operations": [_operation(text)]}),
     # Transcripts.
-    "transcripts.reading.note": lambda text: _transcript(text, "auto"),
-    "transcripts.reading.note, archive": lambda text: _transcript(text, "auto", "a.json"),
-    "transcripts.reading.turns": lambda text: list(reading.turns(io.BytesIO(_bytes(text)), "a.jsonl", "auto")),
-    "transcripts.lines.elements": _elements,
-    "transcripts.lines.backwards": lambda text: sum(1 for _ in lines.backwards(io.BytesIO(_bytes(text)))),
+    "transcripts.formats.note": lambda text: _transcript(text, "auto"),
+    "transcripts.formats.note, archive": lambda text: _transcript(text, "auto", "a.json"),
+    "transcripts.formats.turns": lambda text: list(formats.turns(io.BytesIO(_bytes(text)), "a.jsonl", "auto")),
+    "transcripts.content.elements": _elements,
+    "transcripts.content.backwards": lambda text: sum(1 for _ in content.backwards(io.BytesIO(_bytes(text)))),
     "transcripts.ours.parsed": lambda text: ours.parsed(_bytes(text)),
     "transcripts.content.text_of": lambda text: (content.text_of(text), content.time(text), content.day(text)),
     "transcripts.rendering.shortened": lambda text: (rendering.shortened(text, 300), rendering.clean(text)),
-    "transcripts.injected.without_injected": without_injected,
+    "transcripts.rendering.without_injected": without_injected,
     **{
         f"transcripts.{name}": partial(_said, name=name)
         for name in ("ours", "openai", "claude-code", "codex", "openclaw", "nanobot")

@@ -112,9 +112,7 @@ def test_it_reads_back_with_the_same_words(words: list[str], mark: str) -> None:
 
 def test_who_struck_it_and_what_stands_instead() -> None:
     (one,) = read("- Old.\n")
-    (line,) = strike(
-        ["- Old."], one, until="2026-03-02", by="agent", agent="nano", to="MEMORY.md#L4"
-    )
+    (line,) = strike(["- Old."], one, until="2026-03-02", by="agent", agent="nano", to="MEMORY.md#L4")
     assert line == "- ~~Old.~~ <!-- cp: until=2026-03-02 by=agent agent=nano to=MEMORY.md#L4 -->"
 
 

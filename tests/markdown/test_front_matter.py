@@ -205,4 +205,7 @@ def test_the_owner_is_told(tmp_path: Path) -> None:
     (tmp_path / "memory" / "a.md").write_text("---\na: " + "[" * 40_000 + "\n---\n\n- a fact\n")
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         (warning,) = memory.sync().warnings
-    assert warning == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"
+    assert (
+        warning
+        == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"
+    )
