@@ -36,7 +36,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--slow", action="store_true", help="run the tests that repeat a lot, and property tests with more examples"
+        "--slow",
+        action="store_true",
+        help="run the tests that repeat a lot, and property tests with more examples",
     )
 
 

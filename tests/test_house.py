@@ -150,6 +150,8 @@ def test_few_modules_start_programs_and_one_starts_git() -> None:
         and node.value.split()[:1] == ["git"]
     }
     assert naming == {"changes/git.py"}
+
+
 # --- one door to files (commonplace.base) ------------------------------------------------------------------
 
 _METHODS = frozenset(
@@ -175,7 +177,15 @@ EXCEPTIONS = {
     "bench.gold": ({"open"}, "a question set that is named on the command line"),
     "bench.processes": ({"open"}, "/proc"),
     "bench.speed": (
-        {"tempfile.TemporaryDirectory", "mkdir", "shutil.copy2", "write_text", "open", "shutil.rmtree", "unlink"},
+        {
+            "tempfile.TemporaryDirectory",
+            "mkdir",
+            "shutil.copy2",
+            "write_text",
+            "open",
+            "shutil.rmtree",
+            "unlink",
+        },
         "a copy of the corpus of its own, and the bare cost of reading its files",
     ),
     "cli.measurements": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),

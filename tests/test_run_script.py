@@ -12,9 +12,7 @@ import pytest
 CLONE = Path(__file__).parents[1]
 # Says where it was started, with what; a program of `python -`, as the script asks for groups, is read, and
 # nothing is compiled.
-PYTHON = (
-    '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\n[ "$2" = compileall ] && exit\necho "$PWD|$*"\n'
-)
+PYTHON = '#!/bin/sh\n[ "$1" = - ] && exec cat >/dev/null\n[ "$2" = compileall ] && exit\necho "$PWD|$*"\n'
 SPREAD = "--numprocesses=auto --maxprocesses=4 --dist=worksteal"
 
 

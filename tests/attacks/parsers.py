@@ -26,17 +26,7 @@ from commonplace.edit.forget.targets import Block, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
-from commonplace.markdown import (
-    annotations,
-    comments,
-    edit,
-    names,
-    references,
-    statements,
-    struck,
-    structure,
-    turns,
-)
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.notes import files, layout
 from commonplace.providers import refusals
@@ -96,7 +86,9 @@ TODAY = date(2026, 2, 13)
 NOW = datetime(2026, 2, 13, 14, 5)
 PATH = "memory/2026-02-12.md"
 NEEDLE = "Mira Koch"
-_FORGET = Targets(people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",))
+_FORGET = Targets(
+    people=("Mira",), texts=("green tea", "绿茶"), sentences=("Ann prefers tea.",), sessions=("s1",)
+)
 _SCHEMA = {
     "type": "object", "additionalProperties": True, "required": ["a"],
     "properties": {"a": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}},
@@ -143,9 +135,19 @@ def _said(text: str, name: str) -> object:
     made = {
         "ours": {"role": "user", "text": text, "at": "2026-02-13T10:00:00"},
         "openai": {"role": "user", "content": [{"type": "text", "text": text}]},
-        "claude-code": {"type": "user", "message": {"role": "user", "content": text}, "timestamp": "2026-02-13"},
-        "codex": {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}},
-        "openclaw": {"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": text}]}},
+        "claude-code": {
+            "type": "user",
+            "message": {"role": "user", "content": text},
+            "timestamp": "2026-02-13",
+        },
+        "codex": {
+            "type": "response_item",
+            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]},
+        },
+        "openclaw": {
+            "type": "message",
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]},
+        },
         "nanobot": {"role": "user", "content": text, "timestamp": "2026-02-13"},
     }[name]
     return _transcript(json.dumps(made), name if formats.find(name) else "auto")
@@ -188,7 +190,7 @@ def _strike(text: str) -> object:
 
 def _beside(text: str) -> object:
     stated = statements.read(_note(text))
-    return edit.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
+    return statements.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
 
 
 def _matched(text: str) -> object:
@@ -229,7 +231,9 @@ def _cut_line(text: str) -> object:
 
 
 def _moved(text: str) -> object:
-    found = cutting.cut(PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),)))
+    found = cutting.cut(
+        PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),))
+    )
     return [found.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
 
 
@@ -239,17 +243,32 @@ def _of_month(text: str) -> object:
 
 
 def _followed(text: str) -> object:
-    note = moves.Moved("memory/2026-02-01.md", "memory/2026-02.md", lambda line: f"memory/2026-02.md#L{line}", "Day", "b.md#L1")
+    note = moves.Moved(
+        "memory/2026-02-01.md",
+        "memory/2026-02.md",
+        lambda line: f"memory/2026-02.md#L{line}",
+        "Day",
+        "b.md#L1",
+    )
     return moves.follow(text, "MEMORY.md", {note.path: note, "a.md": note})
 
 
 def _observed(text: str) -> object:
-    execution = ToolExecution("s", "bash", {"command": text[:100_000], "new_string": text}, text, "Error: " + text)
+    execution = ToolExecution(
+        "s", "bash", {"command": text[:100_000], "new_string": text}, text, "Error: " + text
+    )
     return observations.Observer(loading.load(Path("/nowhere"), {})).observe(execution)
 
 
 def _operation(text: str) -> dict[str, object]:
-    return {"op": "add", "targets": text.split(), "sources": [], "section": text, "text": text, "reason": text}
+    return {
+        "op": "add",
+        "targets": text.split(),
+        "sources": [],
+        "section": text,
+        "text": text,
+        "reason": text,
+    }
 
 
 def _turn(text: str) -> Turn:
@@ -326,9 +345,11 @@ def _read_document(text: str) -> object:
 
 
 def _labels(text: str) -> object:
-    said = annotations.Annotations(_note(text))
+    said = comments.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
-    return [said.still(number, number) for number in range(1, count)], [said.differ(n, n + 1) for n in range(1, count)]
+    return [said.still(number, number) for number in range(1, count)], [
+        said.differ(n, n + 1) for n in range(1, count)
+    ]
 
 
 def _factors(text: str) -> object:
@@ -345,7 +366,9 @@ def _told(text: str) -> object:
 
 def _of_pieces(text: str) -> object:
     note = _note(text)
-    return chunks.joined([*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)])
+    return chunks.joined(
+        [*chunks.of_sections(note, TODAY, tentative=True), *chunks.of_entries(note, TODAY, tentative=True)]
+    )
 
 
 def _supported(text: str) -> object:
@@ -412,14 +435,14 @@ PARSERS: dict[str, Parser] = {
     "markdown.document.Document": _document,
     "markdown.document.insert": _insert,
     "notes.files.insert_all": _insert_many,
-    "markdown.names.date_of": names.date_of,
-    "markdown.edit.bullet": edit.bullet,
+    "markdown.metadata.date_of": metadata.date_of,
+    "markdown.statements.bullet": statements.bullet,
     "notes.layout.own_words": lambda text: layout.own_words(text, Provenance("owner"), False),
     # Cutting.
     "markdown.structure.sections": lambda text: structure.sections(_note(text)),
     "chunking.passages.split": _passages(ChunkSettings()),
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
-    "markdown.annotations.Annotations": _labels,
+    "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
     "markdown.struck.rest_of_text": struck.rest_of_text,
     "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
@@ -432,7 +455,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
     "markdown.struck.escapes": struck.escapes,
     "markdown.struck.unescaped": struck.unescaped,
-    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
+    "markdown.structure.speaker": lambda text: (structure.speaker(text), structure.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.outline.closes": _outline,
     # Searching.

@@ -88,7 +88,10 @@ class Bench:
             self.gone.add(f"secret {secret} ")
 
         def refined(memory: Memory) -> None:
-            now, text = datetime.now().astimezone(), f"We moved shelf {self.random.choice(self.shelves)} to the cellar."
+            now, text = (
+                datetime.now().astimezone(),
+                f"We moved shelf {self.random.choice(self.shelves)} to the cellar.",
+            )
             labels = [one.label for one in sources.read(memory, 7, now) if one.text == text]
             plan = plans.answer([plans.op("add", [], labels, text, "Facts")])
             consolidate(memory, Client(FakeModel(verifier.scripted(plan))), days=7, now=now)

@@ -46,7 +46,9 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("ending", [".json", ".zip"])
-def test_a_small_file_that_stands_for_much_takes_little_memory(tmp_path: Path, name: str, ending: str) -> None:
+def test_a_small_file_that_stands_for_much_takes_little_memory(
+    tmp_path: Path, name: str, ending: str
+) -> None:
     if (name, ending) == ("spaces", ".json"):
         pytest.skip("blanks between elements cost nothing where they are not packed")
     file = tmp_path / f"x{ending}"
@@ -61,7 +63,9 @@ def test_a_small_file_that_stands_for_much_takes_little_memory(tmp_path: Path, n
         "except NoteUnreadable as error: print(error.reason)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", program, file], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, file], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     told, grown_kib = done.stdout.splitlines()
     assert "more than" in told
@@ -122,7 +126,12 @@ def test_an_archive_that_is_damaged_later_is_told_and_what_is_known_stays(tmp_pa
     with Memory.open(root) as memory:
         assert memory.sync().failed == ()
         (note,) = memory.notes("export")
-        for broken in (whole[:-30], whole[: len(whole) // 2], b"", packed(json.dumps({"a": 1}).encode(), "a.json")):
+        for broken in (
+            whole[:-30],
+            whole[: len(whole) // 2],
+            b"",
+            packed(json.dumps({"a": 1}).encode(), "a.json"),
+        ):
             export.write_bytes(broken)
             for _ in range(2):  # told at every sync, not once
                 (failure,) = memory.sync().failed

@@ -232,7 +232,9 @@ def test_what_is_proposed_is_what_is_written(root: Path) -> None:
 
 
 @pytest.mark.parametrize("rounds", [8, pytest.param(200, marks=pytest.mark.slow)])
-def test_the_preview_itself_is_what_is_forgotten_beside_writers(rounds: int, root: Path, memory: Memory) -> None:
+def test_the_preview_itself_is_what_is_forgotten_beside_writers(
+    rounds: int, root: Path, memory: Memory
+) -> None:
     """Lines come above and below all the time; each round erases what it was shown, or nothing."""
     note, lock = root / DAY, paths.lock_file(memory.workspace, "notes")
     over, chance = threading.Event(), random.Random(7)
@@ -399,7 +401,9 @@ def test_a_basis_is_read_back_as_it_was() -> None:
     basis = journal.basis(told, [])
     assert targets.decode(json.loads(basis)) == targets.replace(told, shown=())
     former = basis.replace(b', "shown": []', b"").replace(b", 2, 1]", b", 2]")
-    assert targets.decode(json.loads(former)) == targets.replace(told, blocks=(targets.Block("a.md", 3, ("- a",), 2),))
+    assert targets.decode(json.loads(former)) == targets.replace(
+        told, blocks=(targets.Block("a.md", 3, ("- a",), 2),)
+    )
 
 
 # --- what agents ask for --------------------------------------------------------------------------------

@@ -88,7 +88,9 @@ def test_a_server_in_the_background_finds_what_relative_settings_name(
 def test_what_is_started_at_night_imports_nothing_from_there(
     hostile: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{SOURCE}{os.pathsep}")  # empty: the folder it is started in
+    monkeypatch.setenv(
+        "PYTHONPATH", f"{os.pathsep}{SOURCE}{os.pathsep}"
+    )  # empty: the folder it is started in
     job = jobs.of(paths.Workspace(hostile))
     assert dict(job.environment)["PYTHONPATH"] == str(SOURCE)
     line = jobs.script(job).replace("consolidate --if-due", "status")

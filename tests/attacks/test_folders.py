@@ -130,9 +130,7 @@ def test_a_folder_of_somebody_else(tmp_path: Path, build: folders.Builder, share
 
 @pytest.mark.parametrize("share", [5, EVERY])
 @pytest.mark.parametrize("build", folders.CLOSED, ids=folders.named(folders.CLOSED))
-def test_a_folder_in_which_nothing_can_be_written(
-    tmp_path: Path, build: folders.Builder, share: int
-) -> None:
+def test_a_folder_in_which_nothing_can_be_written(tmp_path: Path, build: folders.Builder, share: int) -> None:
     root, victim = folders.workspace(tmp_path / "notes"), folders.victim(tmp_path / "owner")
     build(root, victim)
     assert attacked(root, victim, turn=folders.CLOSED.index(build), share=share) == []

@@ -23,7 +23,9 @@ def printed(folder: Path, *arguments: str) -> str:
     ours, theirs = pty.openpty()
     environ = {**os.environ, "TERM": "xterm", "COMMONPLACE_EMBEDDING_PROVIDER": "none"}
     command = [sys.executable, "-m", "commonplace", *arguments]
-    done = subprocess.Popen(command, cwd=folder, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=environ)
+    done = subprocess.Popen(
+        command, cwd=folder, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=environ
+    )
     os.close(theirs)
     said = b""
     while True:
@@ -39,7 +41,9 @@ def printed(folder: Path, *arguments: str) -> str:
     return said.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-@pytest.mark.parametrize("command", [["recall", "tea"], ["prompt", "tea"], ["search", "tea"], ["get", "MEMORY.md"]])
+@pytest.mark.parametrize(
+    "command", [["recall", "tea"], ["prompt", "tea"], ["search", "tea"], ["get", "MEMORY.md"]]
+)
 def test_notes_steer_no_terminal(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "MEMORY.md").write_text(f"# Memory\n\n- Ann drinks {HOSTILE}\n")

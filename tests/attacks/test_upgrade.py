@@ -91,8 +91,14 @@ def workspace(tmp_path: Path, use: Rules) -> Path:
     (spool / "spool.jsonl").write_text(json.dumps(entry) + "\n" + '{"text": "plain"}\n', "utf-8")
     (root / ".commonplace" / "server.log").write_text(f"GET /?q={TOKEN}\nGET /plain\n", "utf-8")
     cache = AnswerCache()
-    cache.keep("model", {answer_key("model", Request((Message("user", "?"),))): Completion(f"use {TOKEN}", model="m")})
-    cache.keep("model", {answer_key("model", Request((Message("user", "!"),))): Completion("a plain answer", model="m")})
+    cache.keep(
+        "model",
+        {answer_key("model", Request((Message("user", "?"),))): Completion(f"use {TOKEN}", model="m")},
+    )
+    cache.keep(
+        "model",
+        {answer_key("model", Request((Message("user", "!"),))): Completion("a plain answer", model="m")},
+    )
     cache.close()
     assert len(ours(root)) >= 5
     return root

@@ -92,7 +92,9 @@ print(len(list(folder.glob("*.probe"))))
 @pytest.mark.skipif(sys.platform == "win32", reason="a limit of POSIX")
 def test_a_write_that_the_system_refuses_comes_with_a_remedy(tmp_path: Path) -> None:
     """A limit on the size of files, which SQLite calls a disk I/O error, as it calls a quota."""
-    done = subprocess.run([sys.executable, "-c", LIMITED, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, tmp_path], capture_output=True, text=True, check=False
+    )
     *lines, probes = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr
     assert all("disk I/O error; `commonplace doctor` looks at disk and permissions" in line for line in lines)

@@ -114,7 +114,9 @@ def test_no_workspace_is_made_in_the_clone(tmp_path: Path, monkeypatch: pytest.M
     link = tmp_path / "link"
     link.symlink_to(CLONE / "tests")
     for folder in (CLONE, CLONE / "src", CLONE / "not-there", link):
-        with pytest.raises(errors.ConfigError, match="in the clone of commonplace itself; name a folder outside"):
+        with pytest.raises(
+            errors.ConfigError, match="in the clone of commonplace itself; name a folder outside"
+        ):
             layout.init(folder)
     for named in (CLONE, CLONE / "src", link):
         with pytest.raises(errors.ConfigError, match="in the clone of commonplace itself"):

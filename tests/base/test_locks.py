@@ -32,6 +32,8 @@ for number in range(int(sys.argv[3])):
     longest = max(longest, time.perf_counter() - began)
 print(longest)
 """
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 

@@ -196,7 +196,9 @@ def test_visiting_opens_one_folder_after_the_other(tmp_path: Path) -> None:
         (tmp_path / name / "file").touch()
     before = len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
     with Root(tmp_path).visiting() as enter:
-        found = {name: sorted(os.listdir(enter(name))) for name in ("a", "a/b", "a/b/c", "a/d", "e", "", "a/b")}
+        found = {
+            name: sorted(os.listdir(enter(name))) for name in ("a", "a/b", "a/b/c", "a/d", "e", "", "a/b")
+        }
         with pytest.raises(FileNotFoundError):
             enter("a/b/missing")
         assert sorted(os.listdir(enter("a/b/c"))) == ["file"]

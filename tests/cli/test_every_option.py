@@ -103,7 +103,9 @@ def test_every_format_that_is_named_is_answered_in(run: Run, workspace: Path, wo
     (workspace / "sessions").mkdir()
     (workspace / "sessions" / "s1.jsonl").write_text('{"role": "user", "text": "Which tea?"}\n')
     for line in (b"- Rain.\n", b"- Snow.\n"):  # one to take back for each format
-        change = Change("memory/weather.md", transaction.read(Workspace(workspace), "memory/weather.md"), line)
+        change = Change(
+            "memory/weather.md", transaction.read(Workspace(workspace), "memory/weather.md"), line
+        )
         transaction.apply(Workspace(workspace), [change], About("write", "weather"))
     (workspace / "memory" / "2026-02-15.md").write_text("- A guess about tea. <!-- tentative -->\n")
     (option,) = (parameter for parameter in ALL[words].params if "--format" in parameter.opts)

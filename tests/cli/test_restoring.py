@@ -24,7 +24,9 @@ def lost(workspace: Path) -> list[str]:
     note.write_text(buffer + "- of the owner")
     assert len(writes.check(found)) == 1
     layout.remember(found, "it \x1b[31mrained", now=NOW)
-    note.write_text("".join(line for line in note.read_text().splitlines(keepends=True) if "rained" not in line))
+    note.write_text(
+        "".join(line for line in note.read_text().splitlines(keepends=True) if "rained" not in line)
+    )
     assert writes.check(found) == []
     return [name.removesuffix(".md") for name in writes.listed(found, writes.COPIES)]
 

@@ -57,11 +57,7 @@ def read(prompt: str) -> Page:
     entries = [
         Line(m["label"], m["text"], m["marks"] or "") for m in map(_ENTRY.fullmatch, memory.splitlines()) if m
     ]
-    told = [
-        Line(m["label"], m["text"])
-        for m in map(_STATEMENT.fullmatch, statements.splitlines())
-        if m
-    ]
+    told = [Line(m["label"], m["text"]) for m in map(_STATEMENT.fullmatch, statements.splitlines()) if m]
     return Page(entries, told)
 
 

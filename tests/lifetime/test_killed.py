@@ -207,7 +207,9 @@ def test_forget(template: Path, env: dict[str, str], stride: int) -> None:
     assert held(whole) == []
     for one in died:
         for path, data in tree(one.killed).items():
-            was = before.values() if path.endswith(".tmp") else [before.get(path)]  # exchanged for the new one
+            was = (
+                before.values() if path.endswith(".tmp") else [before.get(path)]
+            )  # exchanged for the new one
             assert data in was or NAME.encode() not in data, path
         assert one.codes[0] in (0, NOTHING), one.output
         assert one.codes[1] in (0, NOTHING), one.output

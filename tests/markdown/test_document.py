@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import references
-from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown.document import Document, Strike, decode, parse
 
 FOLDER = Path(__file__).parents[1] / "golden"
 NOTES = sorted([*FOLDER.glob("*.md"), *(FOLDER / "struck").glob("*.md")])
@@ -78,7 +78,9 @@ def test_what_is_deleted_is_gone_and_nothing_else(text: str, lines: set[int]) ->
         place = edit.moved(number)
         assert (place is None) == (number in lines)
         assert place is None or edit.document.lines[place - 1] == line
-    assert len(edit.document.lines) == len(document.lines) - len(lines & set(range(1, len(document.lines) + 1)))
+    assert len(edit.document.lines) == len(document.lines) - len(
+        lines & set(range(1, len(document.lines) + 1))
+    )
 
 
 @given(TEXTS, st.sampled_from([None, "One", "Two", "New"]))
@@ -95,13 +97,27 @@ def test_an_insertion_moves_lines_and_changes_none(text: str, heading: str | Non
 
 @given(TEXTS, st.data())
 def test_striking_many_is_striking_one_after_the_other(text: str, data: st.DataObject) -> None:
+    """Also those that are within each other, whatever the order."""
     document = again = Document.of(text, "memory/2026-02-13.md")
-    outermost = [one for one in document.statements if not any(o.first < one.first <= o.end for o in document.statements)]
-    for statement in data.draw(st.permutations(outermost)):
-        document = document.strike(statement, until="2026-03-02").document
+    chosen = data.draw(st.permutations(document.statements))
+    document = document.strike_all([Strike(statement, "2026-03-02") for statement in chosen]).document
+    for statement in chosen:
         again = Document.of(again.text, again.path).strike(statement, until="2026-03-02").document
     assert document.data == again.data
     assert len(document.lines) == len(Document.of(text).lines)
+
+
+@given(st.lists(st.sampled_from(["a\r", "b\n", "c\r\n", "\n", "\r", "\r\n"])), st.sets(st.integers(1, 9)))
+def test_a_deletion_among_mixed_line_ends(lines: list[str], gone: set[int]) -> None:
+    """A lone carriage return that meets a newline ends one line with it, for the map as for every reader."""
+    document = Document.of("".join(lines))
+    edit = document.delete(gone)
+    again = Document.read(edit.document.data)
+    assert again.lines == edit.document.lines
+    for number, line in enumerate(document.lines, 1):
+        place = edit.moved(number)
+        assert (place is None) == (number in gone)
+        assert place is None or line in again.lines[place - 1]
 
 
 @given(TEXTS, st.data())
@@ -120,8 +136,13 @@ def test_an_entry_behind_a_statement(text: str, data: st.DataObject) -> None:
 def test_a_paragraph_stays_apart_from_its_entry() -> None:
     document = Document.of("One\ntwo.\nAnn: hello\n\n- a\n  - b\n- c\n")
     paragraph, turn, item, *_ = document.statements
-    assert document.insert("Three.", after=turn).document.text == "One\ntwo.\nAnn: hello\n\nThree.\n\n- a\n  - b\n- c\n"
-    assert document.insert("- x", after=item).document.text == "One\ntwo.\nAnn: hello\n\n- a\n  - b\n- x\n- c\n"
+    assert (
+        document.insert("Three.", after=turn).document.text
+        == "One\ntwo.\nAnn: hello\n\nThree.\n\n- a\n  - b\n- c\n"
+    )
+    assert (
+        document.insert("- x", after=item).document.text == "One\ntwo.\nAnn: hello\n\n- a\n  - b\n- x\n- c\n"
+    )
     assert paragraph.end == 2
 
 
@@ -192,15 +213,15 @@ def test_what_hides_other_lines_goes_as_a_whole() -> None:
 
 def test_references_follow_the_lines_of_all_notes_at_once() -> None:
     one = Document.of("- a\n- b <!-- cp: from=two.md#L2 -->\n- c\n", "one.md")
-    two = Document.of("- d <!-- cp: from=one.md#L3 -->\n- e <!-- cp: from=one.md#L1,two.md#L1 -->\n", "two.md")
+    two = Document.of(
+        "- d <!-- cp: from=one.md#L3 -->\n- e <!-- cp: from=one.md#L1,two.md#L1 -->\n", "two.md"
+    )
     other = Document.of("- none\n", "other.md")
     cut, put = one.delete({1}), two.insert("- new", after=two.statements[0])
     maps = {"one.md": cut.follower("one.md"), "two.md": put.follower("two.md")}
     first, second, third = references.follow([cut.document, put.document, other], maps)
     assert first.text == "- b <!-- cp: from=two.md#L3 -->\n- c\n"
-    assert second.text == (
-        "- d <!-- cp: from=one.md#L2 -->\n- new\n- e <!-- cp: from=two.md#L1 -->\n"
-    )
+    assert second.text == ("- d <!-- cp: from=one.md#L2 -->\n- new\n- e <!-- cp: from=two.md#L1 -->\n")
     assert third is other
 
 

@@ -77,7 +77,13 @@ def test_a_secret_in_front_matter_heading_and_comment_reaches_no_note() -> None:
         secret = secret.replace("\n", "\n  ")
         text = f"---\nabout: |\n  {secret}\n---\n\n# Title\n\n<!-- project: x -->\n{secret}\n"
         note = parse(text, "a.md")
-        seen = ["\n".join(note.lines), str(note.metadata), note.title, str(note.headings), str(note.annotations)]
+        seen = [
+            "\n".join(note.lines),
+            str(note.metadata),
+            note.title,
+            str(note.headings),
+            str(note.annotations),
+        ]
         assert not [one for one in seen if part in one], name
 
 

@@ -156,7 +156,9 @@ def test_what_others_put_into_the_folders_is_not_told(workspace: paths.Workspace
     for path in (folder, told):
         path.mkdir(parents=True)
     (folder / f"{writes.key_of('memory/x.md')}.json").write_text(json.dumps({"note": "memory/x.md"}))
-    (told / "a.json").write_text(json.dumps({"note": "x", "copy": "y", "lines": 1, "late": 0, "first": "Obey."}))
+    (told / "a.json").write_text(
+        json.dumps({"note": "x", "copy": "y", "lines": 1, "late": 0, "first": "Obey."})
+    )
     (folder / "x.kept").write_text("Obey.\n")
     assert writes.check(workspace) == []
     assert list(folder.iterdir()) == list(told.iterdir()) == []

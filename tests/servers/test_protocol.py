@@ -254,7 +254,9 @@ def test_no_client_passes_for_the_owner(workspace: Path, name: str | None) -> No
             assert change.about.by == "agent"
             assert change.about.agent.casefold() not in {"owner", "you", "tool"}
             assert change.about.agent.isascii()
-        assert "owner" not in {cell for line in reports.log_text(changes).split("\n") for cell in line.split()}
+        assert "owner" not in {
+            cell for line in reports.log_text(changes).split("\n") for cell in line.split()
+        }
 
 
 def test_what_a_client_without_a_name_asks_for_is_an_agents(workspace: Path, service: Service) -> None:

@@ -35,7 +35,10 @@ TIMEOUT_S = 120
 # What there is no stable door for: places where it may be, tried in order. Add yours in front.
 DOORS = {
     "redact": ("commonplace.redaction.redact:redact", "commonplace.notes.redact:redact"),
-    "redact_personal": ("commonplace.redaction.redact:redact_personal", "commonplace.notes.redact:redact_personal"),
+    "redact_personal": (
+        "commonplace.redaction.redact:redact_personal",
+        "commonplace.notes.redact:redact_personal",
+    ),
 }
 
 

@@ -116,9 +116,7 @@ def shrink(connection: apsw.Connection) -> None:
             connection.execute(statement).fetchall()
 
 
-def prune(
-    path: Path, table: str, find: Callable[[apsw.Connection], Iterable[bytes]], *, change: bool
-) -> int:
+def prune(path: Path, table: str, find: Callable[[apsw.Connection], Iterable[bytes]], *, change: bool) -> int:
     """Delete the rows of a cache whose keys `find` returns; return how many there are.
 
     Nothing is left of them in the file. A damaged cache goes whole and counts as one row. Without `change`

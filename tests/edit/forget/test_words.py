@@ -101,7 +101,11 @@ def test_nothing_is_left_after_replacing(text: str, name: str) -> None:
     assert not words.match(words.mask(text, " "))
 
 
-@given(st.lists(st.sampled_from(["Mira", "王伟", "rides", "a", "tram", "don't", "every day"]), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.sampled_from(["Mira", "王伟", "rides", "a", "tram", "don't", "every day"]), min_size=1, max_size=4
+    )
+)
 def test_many_words_are_found_as_few_are(parts: list[str]) -> None:
     text = f"x\n{' '.join(parts)}\ny Mira  rides\n> a tram; 王\n伟 every day"
     words = [" ".join(parts), "Mira rides", "a tram", "王伟", "nobody"]

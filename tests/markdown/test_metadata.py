@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.markdown import front_matter
+from commonplace.markdown import metadata
 from commonplace.markdown.document import parse
 from commonplace.memory import Memory
 from commonplace.types import Note
@@ -191,7 +191,7 @@ def test_any_front_matter_is_read(yaml: str) -> None:
     ],
 )
 def test_beyond_the_bounds_it_is_text(yaml: str, why: str) -> None:
-    assert front_matter.excess(yaml.split("\n")) == why
+    assert metadata.excess(yaml.split("\n")) == why
     assert bool(note(yaml).metadata) == (not why)
 
 
@@ -205,4 +205,7 @@ def test_the_owner_is_told(tmp_path: Path) -> None:
     (tmp_path / "memory" / "a.md").write_text("---\na: " + "[" * 40_000 + "\n---\n\n- a fact\n")
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         (warning,) = memory.sync().warnings
-    assert warning == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"
+    assert (
+        warning
+        == "memory/a.md: its front matter is nested more than 50 times, so it is read as text; shorten it"
+    )
