@@ -28,7 +28,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
 TRANSCRIPTS = [page for page in PAGES if "```console\n$ " in page.read_text("utf-8")]
-AS_PROGRAM = DOCS / "agent.md"
+AS_PROGRAM = DOCS / "agents.md"
 PIPE = re.compile(r""" \| (?=(?:[^"']|"[^"]*"|'[^']*')*$)""")  # not between quotation marks
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -202,7 +202,7 @@ def test_every_field_and_error_is_described() -> None:
     "page",
     [
         ROOT / "README.md",
-        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "llm", "hooks", "observing", "agent")),
+        *(DOCS / f"{name}.md" for name in ("python-api", "guide", "models", "agents")),
     ],
     ids=named,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from pathlib import Path
 
@@ -285,18 +284,3 @@ def test_hooks_are_told_of_everything_in_order(begin: Begin, model: Model) -> No
     assert told == [
         ("start", "s"), ("message", "How are you?"), ("tool", "memory_status"), ("answer", "Fine."), ("end", "s"),
     ]  # fmt: skip
-
-
-# --- the page -------------------------------------------------------------------------------------------
-
-
-def test_the_page_quotes_the_loop() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "agent.md").read_text("utf-8")
-    source = [line.strip() for line in Path(loops.__file__).read_text("utf-8").splitlines()]
-    quotes = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
-    assert len(quotes) > 5
-    for quote in quotes:
-        lines = [line.strip() for line in quote.strip().splitlines()]
-        starts = [at for at, line in enumerate(source) if line == lines[0]]
-        assert any(source[at : at + len(lines)] == lines for at in starts), quote
-    assert len(source) < 300

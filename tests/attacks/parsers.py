@@ -49,9 +49,8 @@ from commonplace.search import (
     triggers,
 )
 from commonplace.servers import protocol
-from commonplace.transcripts import content, formats, lines, ours, reading, rendering, session
-from commonplace.transcripts.cleaning import cleaned
-from commonplace.transcripts.injected import without_injected
+from commonplace.transcripts import content, formats, ours, rendering, session
+from commonplace.transcripts.rendering import cleaned, without_injected
 from commonplace.types import Hit, Note, SearchResult
 from commonplace.types.changes import Change, Entry, Provenance
 from commonplace.types.events import Call, ToolExecution, Turn
@@ -127,7 +126,7 @@ def _hits(text: str) -> list[Hit]:
 
 
 def _transcript(text: str, name: str, path: str = "sessions/a.jsonl") -> Note:
-    return reading.note(io.BytesIO(_bytes(text)), path, name)
+    return formats.note(io.BytesIO(_bytes(text)), path, name)
 
 
 def _said(text: str, name: str) -> object:
@@ -316,7 +315,7 @@ def _problem(text: str) -> object:
 
 
 def _elements(text: str) -> object:
-    return sum(1 for _ in lines.elements(io.BytesIO(_bytes(text))))
+    return sum(1 for _ in content.elements(io.BytesIO(_bytes(text))))
 
 
 def _decode_json(text: str) -> object:
@@ -548,15 +547,15 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.consolidation.living.check": _living,
     "lifecycle.consolidation.plan.read": lambda text: plan.read({"operations": [_operation(text)]}),
     # Transcripts.
-    "transcripts.reading.note": lambda text: _transcript(text, "auto"),
-    "transcripts.reading.note, archive": lambda text: _transcript(text, "auto", "a.json"),
-    "transcripts.reading.turns": lambda text: list(reading.turns(io.BytesIO(_bytes(text)), "a.jsonl", "auto")),
-    "transcripts.lines.elements": _elements,
-    "transcripts.lines.backwards": lambda text: sum(1 for _ in lines.backwards(io.BytesIO(_bytes(text)))),
+    "transcripts.formats.note": lambda text: _transcript(text, "auto"),
+    "transcripts.formats.note, archive": lambda text: _transcript(text, "auto", "a.json"),
+    "transcripts.formats.turns": lambda text: list(formats.turns(io.BytesIO(_bytes(text)), "a.jsonl", "auto")),
+    "transcripts.content.elements": _elements,
+    "transcripts.content.backwards": lambda text: sum(1 for _ in content.backwards(io.BytesIO(_bytes(text)))),
     "transcripts.ours.parsed": lambda text: ours.parsed(_bytes(text)),
     "transcripts.content.text_of": lambda text: (content.text_of(text), content.time(text), content.day(text)),
     "transcripts.rendering.shortened": lambda text: (rendering.shortened(text, 300), rendering.clean(text)),
-    "transcripts.injected.without_injected": without_injected,
+    "transcripts.rendering.without_injected": without_injected,
     **{
         f"transcripts.{name}": partial(_said, name=name)
         for name in ("ours", "openai", "claude-code", "codex", "openclaw", "nanobot")

@@ -14,7 +14,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import NoteUnreadable
-from commonplace.transcripts import lines, reading
+from commonplace.transcripts import content, formats
 from commonplace.upkeep import following
 from tests.transcripts import conversations
 
@@ -30,9 +30,9 @@ def packed(data: bytes, name: str = "conversations.json") -> bytes:
 
 def refused(data: bytes, told: str, path: str = "x.zip") -> None:
     with pytest.raises(NoteUnreadable, match=told):
-        reading.note(io.BytesIO(data), path, "auto")
+        formats.note(io.BytesIO(data), path, "auto")
     with pytest.raises(NoteUnreadable, match=told):
-        list(reading.turns(io.BytesIO(data), path, "auto"))
+        list(formats.turns(io.BytesIO(data), path, "auto"))
 
 
 BOMBS = {
@@ -56,10 +56,10 @@ def test_a_small_file_that_stands_for_much_takes_little_memory(
     program = (
         "import resource, sys\n"
         "from commonplace.base.errors import NoteUnreadable\n"
-        "from commonplace.transcripts import reading\n"
+        "from commonplace.transcripts import formats\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "try:\n"
-        "    with open(sys.argv[1], 'rb') as file: reading.note(file, sys.argv[1], 'auto')\n"
+        "    with open(sys.argv[1], 'rb') as file: formats.note(file, sys.argv[1], 'auto')\n"
         "except NoteUnreadable as error: print(error.reason)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
@@ -94,26 +94,26 @@ def test_an_archive_of_very_many_files() -> None:
 
 def test_a_line_that_stands_for_much_is_no_message() -> None:
     sample = conversations.claude_code()
-    bomb = b"[" + b"[]," * lines.MOST_VALUES + b"[]]\n"
-    note = reading.note(io.BytesIO(bomb * 3 + sample.data), "x.jsonl", "auto")
+    bomb = b"[" + b"[]," * content.MOST_VALUES + b"[]]\n"
+    note = formats.note(io.BytesIO(bomb * 3 + sample.data), "x.jsonl", "auto")
     assert note.lines[:3] == ("", "", "")
-    assert note.lines[3:] == reading.note(io.BytesIO(sample.data), "x.jsonl", "auto").lines
+    assert note.lines[3:] == formats.note(io.BytesIO(sample.data), "x.jsonl", "auto").lines
 
 
 def test_a_list_of_very_many_elements(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = conversations.claude()
     data = json.dumps([*sample.values, *[1] * 20_000]).encode()
-    assert reading.note(io.BytesIO(data), "x.json", "auto").lines
-    monkeypatch.setattr(lines, "MOST_ELEMENTS", 10_000)
+    assert formats.note(io.BytesIO(data), "x.json", "auto").lines
+    monkeypatch.setattr(content, "MOST_ELEMENTS", 10_000)
     refused(data, "more than 10,000 elements", "x.json")
     refused(packed(data), "more than 10,000 elements")
 
 
 def test_values_of_no_format_are_not_all_held() -> None:
-    assert reading._is_heavy([[]] * 10_000)
-    assert reading._is_heavy({"a": ["x" * 1_000_001]})
-    assert reading._is_heavy([[[[0] * 3000]] * 4])
-    assert not reading._is_heavy({"type": "summary", "text": "x" * 50_000, "more": [1, None, {"a": 2.5}]})
+    assert formats._is_heavy([[]] * 10_000)
+    assert formats._is_heavy({"a": ["x" * 1_000_001]})
+    assert formats._is_heavy([[[[0] * 3000]] * 4])
+    assert not formats._is_heavy({"type": "summary", "text": "x" * 50_000, "more": [1, None, {"a": 2.5}]})
 
 
 def test_an_archive_that_is_damaged_later_is_told_and_what_is_known_stays(tmp_path: Path) -> None:

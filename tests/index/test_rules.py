@@ -15,7 +15,7 @@ from commonplace.index import rules
 from commonplace.language import lexicon
 from commonplace.markdown.document import decode, parse
 from commonplace.redaction.redact import redact, rules_digest
-from commonplace.transcripts import reading, rendering
+from commonplace.transcripts import formats, rendering
 from commonplace.types import Note
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rules"
@@ -35,7 +35,7 @@ def _redaction() -> Iterator[object]:
 
 def _formats() -> Iterator[object]:
     for path in sorted(GOLDEN.glob("*.jsonl")):
-        note = reading.note(
+        note = formats.note(
             io.BytesIO(path.read_bytes()), f"sessions/{path.name}", "auto", path.stat().st_size
         )
         yield note.title, note.date, note.lines, note.headings

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from commonplace.base.errors import NoteUnreadable
 from commonplace.config import settings
 from commonplace.markdown import structure as speakers
-from commonplace.transcripts import formats, reading
+from commonplace.transcripts import formats
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS
 from tests.transcripts import conversations
@@ -30,7 +30,7 @@ SPOKEN = [
 
 def read(sample: Sample, data: bytes | None = None, name: str = "auto") -> Note:
     given = sample.data if data is None else data
-    return reading.note(io.BytesIO(given), f"logs/s1{sample.ending}", name)
+    return formats.note(io.BytesIO(given), f"logs/s1{sample.ending}", name)
 
 
 @pytest.fixture(params=SAMPLES)
@@ -44,7 +44,7 @@ def test_the_settings_know_every_format() -> None:
 
 
 def test_a_format_is_told_from_the_content(sample: Sample) -> None:
-    found = reading.format_of(io.BytesIO(sample.data), f"x{sample.ending}")
+    found = formats.format_of(io.BytesIO(sample.data), f"x{sample.ending}")
     assert found is not None
     assert found.name == sample.format
 
@@ -94,7 +94,7 @@ def test_who_speaks_is_recognised(sample: Sample) -> None:
 
 
 def test_messages_come_with_their_tools(sample: Sample) -> None:
-    places = list(reading.turns(io.BytesIO(sample.data), f"s1{sample.ending}", "auto"))
+    places = list(formats.turns(io.BytesIO(sample.data), f"s1{sample.ending}", "auto"))
     calls = [call for place in places for call in place.turn.calls]
     assert [(call.name, json.loads(call.arguments)) for call in calls] == [("exec", conversations.ARGUMENTS)]
     if sample.archive:
@@ -140,7 +140,7 @@ def test_an_archive_may_be_packed(sample: Sample) -> None:
     if not sample.archive:
         return
     inner = conversations.packed(sample.data)
-    assert reading.note(io.BytesIO(inner), "logs/s1.zip", "auto").lines == read(sample).lines
+    assert formats.note(io.BytesIO(inner), "logs/s1.zip", "auto").lines == read(sample).lines
     for broken, told in (
         (conversations.packed(sample.data, "other.json"), "holds no conversations.json"),
         (inner[:-30], "is damaged; export or copy it again"),
@@ -148,10 +148,10 @@ def test_an_archive_may_be_packed(sample: Sample) -> None:
         (b"", "is damaged"),
     ):
         with pytest.raises(NoteUnreadable, match=f"logs/s1.zip: the archive {told}"):
-            reading.note(io.BytesIO(broken), "logs/s1.zip", "auto")
+            formats.note(io.BytesIO(broken), "logs/s1.zip", "auto")
         with pytest.raises(NoteUnreadable, match=told):
-            list(reading.turns(io.BytesIO(broken), "logs/s1.zip", "auto"))
-        assert reading.format_of(io.BytesIO(broken), "logs/s1.zip") is None
+            list(formats.turns(io.BytesIO(broken), "logs/s1.zip", "auto"))
+        assert formats.format_of(io.BytesIO(broken), "logs/s1.zip") is None
 
 
 def test_a_large_export_comes_in_several_files() -> None:
@@ -160,7 +160,7 @@ def test_a_large_export_comes_in_several_files() -> None:
         for number, name in ((1, "export/conversations-001.json"), (0, "export/conversations-000.json")):
             values = [{**sample.values[0], "title": f"Part {number}"}]
             archive.writestr(name, json.dumps(values))
-    note = reading.note(file, "x.zip", "auto")
+    note = formats.note(file, "x.zip", "auto")
     assert [heading.text for heading in note.headings] == ["2026-02-13 Part 0", "2026-02-13 Part 1"]
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_package_is_told() -> None:
     inner = bytearray(conversations.packed(json.dumps(many).encode()))
     inner[len(inner) // 2] ^= 0xFF
     with pytest.raises(NoteUnreadable, match="damaged"):
-        reading.note(io.BytesIO(bytes(inner)), "s1.zip", "auto")
+        formats.note(io.BytesIO(bytes(inner)), "s1.zip", "auto")
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
@@ -191,11 +191,11 @@ def test_what_is_cut_off_is_read_as_far_as_it_goes(sample: Sample, share: float)
 def test_bytes_are_read_or_a_damaged_archive(data: bytes, ending: str, name: str) -> None:
     if ending == ".zip":
         with pytest.raises(NoteUnreadable):
-            reading.note(io.BytesIO(data), f"x{ending}", name)
+            formats.note(io.BytesIO(data), f"x{ending}", name)
         return
-    note = reading.note(io.BytesIO(data), f"x{ending}", name)
+    note = formats.note(io.BytesIO(data), f"x{ending}", name)
     assert all("\n" not in line for line in note.lines)
-    list(reading.turns(io.BytesIO(data), f"x{ending}", name))
+    list(formats.turns(io.BytesIO(data), f"x{ending}", name))
 
 
 VALUES = st.recursive(
@@ -220,8 +220,8 @@ VALUES = st.recursive(
 @given(values=st.lists(VALUES, max_size=4), name=st.sampled_from(settings.TRANSCRIPTS))
 def test_no_value_of_another_shape_is_an_error(values: list[object], name: str) -> None:
     rows = "\n".join(map(json.dumps, values)).encode()
-    assert len(reading.note(io.BytesIO(rows), "x.jsonl", name).lines) == len(values)
-    reading.note(io.BytesIO(json.dumps(values).encode()), "x.json", name)
+    assert len(formats.note(io.BytesIO(rows), "x.jsonl", name).lines) == len(values)
+    formats.note(io.BytesIO(json.dumps(values).encode()), "x.json", name)
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -286,7 +286,7 @@ def test_a_line_too_long_for_a_message_is_passed_over(monkeypatch: pytest.Monkey
     sample = conversations.openai()
     long = json.dumps({"role": "user", "content": "x" * 5000}).encode()
     data = sample.data + long + b"\n" + sample.data
-    monkeypatch.setattr("commonplace.transcripts.lines.forwards.__defaults__", (None, 4096))
+    monkeypatch.setattr("commonplace.transcripts.content.forwards.__defaults__", (None, 4096))
     note = read(sample, data)
     assert len(note.lines) == 2 * len(sample.values) + 1
     assert "xxx" not in "".join(note.lines)

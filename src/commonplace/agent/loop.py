@@ -1,7 +1,7 @@
 """A small real loop around a language model, and the example of how a host gives its agent this memory.
 
 One session, one message at a time: what is recalled goes along with the message, the model calls tools until
-it answers, every turn goes into the transcript, and hooks are told of all of it. docs/agent.md walks through.
+it answers, every turn goes into the transcript, and hooks hear of all of it. docs/agents.md lists the steps.
 """
 
 from __future__ import annotations

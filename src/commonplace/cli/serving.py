@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def mcp(ctx: click.Context) -> None:
     """Serve one client over standard input and output, until the input ends: the Model Context Protocol.
 
-    Clients start this themselves; docs/mcp.md shows what they want to be told.
+    Clients start this themselves; docs/agents.md shows what they want to be told.
     """
     ctx.exit(connecting.connect(session.workspace(ctx), session.agent(ctx)))
 
@@ -104,7 +104,7 @@ def _serve(
     """Serve many clients over HTTP, from one process that keeps models in memory, until Ctrl-C.
 
     The Model Context Protocol stands at /mcp, the state of health at /health. Only this machine is listened
-    to unless told otherwise, and clients must send a token; docs/mcp.md says how, and what else is checked.
+    to unless told otherwise, and clients must send a token; docs/agents.md says how, and what is checked.
     """
     if ctx.invoked_subcommand is not None:
         return

@@ -15,7 +15,7 @@ from commonplace.render import screen
 from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
-    from commonplace.transcripts.reading import Place
+    from commonplace.transcripts.formats import Place
 
 
 @command("follow")

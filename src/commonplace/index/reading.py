@@ -96,7 +96,7 @@ class Reader:
 
     def _transcript(self, state: FileState) -> Entry | None:
         """Read a transcript, never whole at once: first its hash, then, if that is new, its messages."""
-        from commonplace.transcripts import reading
+        from commonplace.transcripts import formats
 
         try:
             state.path.encode()
@@ -105,7 +105,7 @@ class Reader:
                 if not self._is_new(state, content):
                     return None
                 file.seek(0)
-                note = reading.note(file, state.path, state.format, state.size)
+                note = formats.note(file, state.path, state.format, state.size)
         except (UnicodeEncodeError, OSError) as error:
             self._fail(state, error)
             return None
@@ -156,9 +156,9 @@ def note_of(data: bytes, path: str, form: str) -> Note:
     """Read a file's content as the note at `path`: a transcript of this format, or, without one, a note."""
     if not form:
         return parse(decode(data), path)
-    from commonplace.transcripts import reading
+    from commonplace.transcripts import formats
 
-    return reading.note(io.BytesIO(data), path, form)
+    return formats.note(io.BytesIO(data), path, form)
 
 
 def content_hash(data: bytes) -> str:

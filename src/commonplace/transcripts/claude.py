@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Conversation, Value
 from commonplace.types.events import Turn
+
+_ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def knows(value: Value) -> bool:
@@ -15,20 +17,11 @@ def knows(value: Value) -> bool:
 
 
 def conversation(value: Value) -> Conversation:
-    """Return a conversation."""
-    messages = value.get("chat_messages")
-    found = messages if isinstance(messages, list) else []
-    turns = [turn for message in found if isinstance(message, Mapping) and (turn := _turn(message))]
+    """Return a conversation: of a message its blocks, since its `text` also holds what tools answered."""
+    turns: list[Turn] = []
+    for message in content.mappings(value.get("chat_messages")):
+        said, role = message.get("content"), _ROLES.get(content.text(message, "sender"))
+        if turn := content.said(role, said, content.text(message, "created_at"), "tool_use"):
+            text = turn.text if content.blocks(said, "text") else content.text(message, "text")
+            turns.append(replace(turn, text=text))
     return Conversation(content.text(value, "name"), content.text(value, "created_at"), turns)
-
-
-def _turn(message: Value) -> Turn | None:
-    """A message; its blocks where there are some, since its `text` also holds what tools answered."""
-    at, said = content.text(message, "created_at"), message.get("content")
-    text = content.text_of(said) if content.blocks(said, "text") else content.text(message, "text")
-    if message.get("sender") == "human":
-        return Turn("user", text, at)
-    if message.get("sender") != "assistant":
-        return None
-    calls = content.blocks(said, "tool_use")
-    return Turn("assistant", text, at, tuple(map(content.call, calls)))

@@ -22,16 +22,12 @@ def knows(value: Value) -> bool:
 
 def turn(value: Value) -> Turn | None:
     """Return the message of a line, if it holds one."""
-    role, message = value.get("type"), content.mapping(value, "message")
-    if role not in ("user", "assistant") or not message or any(value.get(key) for key in _NOT_SAID):
+    message, role = content.mapping(value, "message"), value.get("type")
+    if any(value.get(key) for key in _NOT_SAID):
         return None
     at, said = content.text(value, "timestamp"), message.get("content")
-    text = content.text_of(said)
-    if role == "assistant":
-        calls = tuple(content.call(block) for block in content.blocks(said, "tool_use"))
-        return Turn("assistant", text, at, calls)
     results = content.blocks(said, "tool_result")
-    if results and not text:
-        told = "\n".join(content.text_of(block.get("content")) for block in results)
-        return Turn("tool", told, at, answers=content.text(results[0], "tool_use_id"))
-    return Turn("user", text, at)
+    if role == "user" and results and not content.text_of(said):
+        answer = "\n".join(content.text_of(block.get("content")) for block in results)
+        return Turn("tool", answer, at, answers=content.text(results[0], "tool_use_id"))
+    return content.said(role, said, at, "tool_use") if message else None

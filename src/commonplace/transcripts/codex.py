@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.events import Call, Turn
+from commonplace.types.events import Turn
 
 _EVENTS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
-_ITEMS = frozenset({"message", "reasoning"}) | _CALLS | _RESULTS
+_ITEMS = frozenset({"message", "reasoning", *_CALLS}) | _RESULTS
 
 
 def knows(value: Value) -> bool:
@@ -28,20 +28,11 @@ def turn(value: Value) -> Turn | None:
     """Return the message, the call or the result of a line, if it holds one."""
     item = content.mapping(value, "payload") if value.get("type") == "response_item" else value
     kind, at = content.text(item, "type"), content.text(value, "timestamp")
-    if kind == "message" and item.get("role") == "user":
-        return Turn("user", content.text_of(item.get("content")), at)
-    if kind == "message" and item.get("role") == "assistant":
-        return Turn("assistant", content.text_of(item.get("content")), at)
+    if kind == "message":
+        return content.said(item.get("role"), item.get("content"), at)
     if kind in _CALLS:
-        return Turn("assistant", "", at, (_call(item),))
+        named = {**item, "name": "shell"} if kind == "local_shell_call" else item
+        return Turn("assistant", "", at, (content.call(named, id="call_id", arguments=_CALLS[kind]),))
     if kind in _RESULTS:
         return Turn("tool", content.text(item, "output"), at, answers=content.text(item, "call_id"))
     return None
-
-
-def _call(item: Value) -> Call:
-    if item.get("type") == "local_shell_call":
-        shell = {"id": item.get("call_id"), "name": "shell", "input": item.get("action")}
-        return content.call(shell)
-    given = "input" if item.get("type") == "custom_tool_call" else "arguments"
-    return content.call(item, id="call_id", arguments=given)

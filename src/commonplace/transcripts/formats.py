@@ -1,15 +1,52 @@
-"""The formats of transcripts: a table, and the one that a file is of, told from what is in it."""
+"""The formats of transcripts: a table. A file's is told from its content, and read as a note or as messages.
+
+Of a file of lines, line k of the note is what line k of the file says, so that citations stay true while it
+grows; a file that is one JSON value becomes a note with a section for each conversation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+import os
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import chain, islice
+from posixpath import basename, splitext
+from typing import IO, NamedTuple, cast
 
-from commonplace.transcripts import chatgpt, claude, claude_code, codex, nanobot, openai, openclaw, ours
-from commonplace.transcripts.content import Conversation, Value
+from commonplace.base.errors import NoteUnreadable
+from commonplace.base.paths import shown
+from commonplace.markdown.metadata import date_of
+from commonplace.redaction.redact import redact
+from commonplace.transcripts import (
+    chatgpt,
+    claude,
+    claude_code,
+    codex,
+    content,
+    nanobot,
+    openai,
+    openclaw,
+    ours,
+)  # fmt: skip
+from commonplace.transcripts.content import Conversation, Unreadable, Value
+from commonplace.transcripts.rendering import Pen, clean
+from commonplace.types import Heading, Note
 from commonplace.types.events import Turn
 
 AUTO = "auto"
+_HEAD = 200  # values from which a format is told
+_HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is told
+# Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.
+_MOST_FILES = 1_000  # files of conversations
+_LARGEST_DIRECTORY = 4 << 20  # bytes that name what is in it, some 50,000 files
+_LARGEST_UNPACKED = 1 << 30  # bytes of all conversations
+_RATIO, _UNPACKED_ANYWAY = 40, 8 << 20  # times the size of the archive; bytes that a small one may hold
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json")  # in an archive
+_LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
 
 class Format(NamedTuple):
@@ -33,19 +70,223 @@ FORMATS = (
     Format("chatgpt", "ChatGPT export", chatgpt.knows, conversation=chatgpt.conversation),
     Format("claude", "Claude export", claude.knows, conversation=claude.conversation),
 )
-_BY_NAME: Mapping[str, Format] = {row.name: row for row in FORMATS}
+
+
+class Place(NamedTuple):
+    """A message, and the line of the file that it stands on; 0 in a file that is one value."""
+
+    line: int
+    turn: Turn
+
+
+# --- what callers ask -----------------------------------------------------------------------------------
 
 
 def find(name: str) -> Format | None:
     """Return the format of a name; None for `auto` and for names of none."""
-    return _BY_NAME.get(name)
+    return next((row for row in FORMATS if row.name == name), None)
 
 
-def told(values: Iterable[object]) -> Format | None:
+def recognise(values: Iterable[object]) -> Format | None:
     """Return the format that the first value which is of any is of."""
-    for value in values:
-        if isinstance(value, Mapping):
-            for row in FORMATS:
-                if row.knows(value):
-                    return row
-    return None
+    mappings = (value for value in values if isinstance(value, Mapping))
+    return next((row for value in mappings for row in FORMATS if row.knows(value)), None)
+
+
+def format_of(file: IO[bytes], path: str) -> Format | None:
+    """Tell the format of a file from what stands at its beginning."""
+    if _by_lines(file, path):
+        return recognise(map(ours.parsed, islice(content.forwards(file), _HEAD)))
+    try:
+        with _unpacked(file, path) as inner:
+            return recognise(islice(chain.from_iterable(map(_elements, inner)), _HEAD))
+    except NoteUnreadable:
+        return None
+
+
+def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note:
+    """Read a transcript as the note at `path`; `name` is its format or `auto`, `size` how much to read.
+
+    What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note. Raises
+    NoteUnreadable for an archive that is damaged, and for what would fill the memory.
+    """
+    pen, rendered, headings = Pen(), list[str](), list[Heading]()
+    if _by_lines(file, path):
+        values = map(ours.parsed, content.forwards(file, size))
+        rendered = [pen.line(turn) for turn in _turns(values, name)]
+        days = {pen.first_day}
+    else:
+        days = set()
+        with _unpacked(file, path) as files:
+            for conversation in _conversations(files, name):
+                pen = Pen()
+                spoken = list(filter(None, map(pen.line, conversation.turns)))
+                if not spoken:
+                    continue
+                day = content.day(conversation.at) or pen.first_day
+                days.add(day)
+                if conversation.title or conversation.at:
+                    title = f"{day} {clean(conversation.title) or pen.title}".strip()
+                    headings.append(Heading(2, title, len(rendered) + 1))
+                    rendered += [f"## {title}", ""]
+                rendered += [*spoken, ""]
+        if headings:
+            pen = Pen()  # an archive of years is of no day; its sections say theirs
+    # Redacted once more as a whole: folding may have made a secret's shape.
+    lines = tuple(redact("\n".join(rendered))[0].split("\n")) if rendered else ()
+    date = days.pop() if len(days) == 1 else ""
+    title = pen.title or splitext(basename(path))[0]
+    return Note(path, title, date or date_of(path), "session", lines, tuple(headings))
+
+
+def turns(file: IO[bytes], path: str, name: str) -> Iterator[Place]:
+    """Yield the messages of a transcript, tool results included. Raises NoteUnreadable as `note` does."""
+    if _by_lines(file, path):
+        values = map(ours.parsed, content.forwards(file))
+        for number, turn in enumerate(_turns(values, name), 1):
+            if turn is not None:
+                yield Place(number, turn)
+        return
+    with _unpacked(file, path) as files:
+        for conversation in _conversations(files, name):
+            yield from (Place(0, turn) for turn in conversation.turns)
+
+
+# --- values, of a format that is named or told by the first of them --------------------------------------
+
+
+def _by_lines(file: IO[bytes], path: str) -> bool:
+    """Whether a file has one value a line; a `.json` file may have as well."""
+    if not path.lower().endswith(".json"):
+        return not path.lower().endswith(".zip")
+    first = ours.parsed(file.readline(content.LONGEST))
+    more = file.read(1)
+    file.seek(0)
+    return isinstance(first, Mapping) and bool(more)
+
+
+def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
+    """The message of each value, None for one that holds none."""
+    found, values = _told(values, name)
+    read = found.turn if found else None
+    return (read(value) if read and isinstance(value, Mapping) else None for value in values)
+
+
+def _conversations(files: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
+    """The conversations of a file that is one value; messages in a list are one of them."""
+    found, values = _told(chain.from_iterable(map(_elements, files)), name)
+    mappings = (value for value in values if isinstance(value, Mapping))
+    if found is not None and found.conversation is not None:
+        yield from map(found.conversation, mappings)
+    elif found is not None and found.turn is not None:
+        yield Conversation("", "", list(filter(None, map(found.turn, mappings))))
+
+
+def _told(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
+    """The format, and all values: no more of them are held than it takes to tell it."""
+    values, found, head = iter(values), find(name), list[object]()
+    for value in islice(values, 0 if found else _HEAD):
+        found = recognise((value,))
+        head.append(value if found or not _is_heavy(value) else None)
+        if found:
+            break
+    return found, chain(head, values)
+
+
+def _is_heavy(value: object) -> bool:
+    """Whether a value takes so much memory that many of its kind cannot be held."""
+    weight, waiting = 0, [value]
+    while waiting and weight < _HEAVY:
+        item = waiting.pop()
+        weight += 1
+        if isinstance(item, str):
+            weight += len(item) // 100
+        elif isinstance(item, list | dict):
+            weight += len(item)
+            waiting += islice(item.values() if isinstance(item, dict) else item, _HEAVY)
+    return weight >= _HEAVY
+
+
+def _elements(file: IO[bytes]) -> Iterator[object]:
+    """The elements of a list, one by one; those of an object that keeps them under a known key."""
+    start = file.read(64)
+    file.seek(0)
+    if not start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        yield from content.elements(file)
+        return
+    data = file.read(content.LARGEST + 1)
+    if len(data) > content.LARGEST:
+        raise Unreadable(f"it is one value of more than {content.LARGEST >> 20} MiB")
+    content.check_values(data)
+    value = ours.parsed(data.removeprefix(b"\xef\xbb\xbf"))
+    whole: Value = value if isinstance(value, Mapping) else {}
+    yield from next((inner for key in _LISTS if isinstance(inner := whole.get(key), list)), [whole])
+
+
+# --- archives -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _unpacked(file: IO[bytes], path: str) -> Iterator[list[IO[bytes]]]:
+    """The file itself or, of an archive, the files of conversations in it: large exports have several.
+
+    What keeps it from being read, also while it is, is one NoteUnreadable.
+    """
+    with ExitStack() as stack:
+        try:
+            if path.lower().endswith(".zip") or zipfile.is_zipfile(file):
+                yield _parts(file, stack)
+            else:
+                file.seek(0)
+                yield [file]
+        except Unreadable as error:
+            raise NoteUnreadable(shown(path), str(error)) from error
+        except (zipfile.BadZipFile, zlib.error, EOFError, struct.error) as error:
+            raise NoteUnreadable(shown(path), "the archive is damaged; export or copy it again") from error
+
+
+def _parts(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
+    """The files of conversations in an archive. What it says of its own sizes is not believed."""
+    left = most = min(_LARGEST_UNPACKED, max(_UNPACKED_ANYWAY, _RATIO * file.seek(0, os.SEEK_END)))
+
+    def check_directory(size: int) -> None:
+        if size > _LARGEST_DIRECTORY:
+            raise Unreadable(f"the archive's directory has more than {_LARGEST_DIRECTORY >> 20} MiB")
+
+    def count_unpacked(size: int) -> None:
+        nonlocal left
+        left -= size
+        if left < 0:
+            size_limit = f"{most >> 20} MiB"
+            raise Unreadable(
+                f"the archive unpacks to more than {size_limit}; unpack it, and follow what is in it"
+            )
+
+    try:
+        directory = cast(IO[bytes], _Checked(file, check_directory, _LARGEST_DIRECTORY + 1))
+        archive = stack.enter_context(zipfile.ZipFile(directory))
+        parts = [part for part in archive.infolist() if _CONVERSATIONS.fullmatch(basename(part.filename))]
+        if not parts:
+            raise Unreadable("the archive holds no conversations.json")
+        if len(parts) > _MOST_FILES:
+            raise Unreadable(f"the archive holds more than {_MOST_FILES:,} files of conversations")
+        opened = [archive.open(part) for part in sorted(parts, key=lambda part: part.filename)]
+    except (NotImplementedError, RuntimeError) as error:  # another compression, or locked with a password
+        raise Unreadable(f"the archive cannot be unpacked ({error})") from error
+    return [
+        cast(IO[bytes], _Checked(stack.enter_context(part), count_unpacked, content.LARGEST + 1))
+        for part in opened
+    ]
+
+
+class _Checked:
+    """A file that reads no more than `most` bytes at once, and has the size of each read checked."""
+
+    def __init__(self, file: IO[bytes], check: Callable[[int], None], most: int) -> None:
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self._read, self._check, self._most = file.read, check, most
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._read(min(size, self._most) if size >= 0 else self._most)
+        self._check(len(data))
+        return data

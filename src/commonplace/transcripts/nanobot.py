@@ -22,22 +22,13 @@ def turn(value: Value) -> Turn | None:
     """Return the message of a line, if it holds one; those of automations were said by nobody."""
     if "_type" in value or value.get("_automation_turn"):
         return None
-    marks = [mark for mark in value.values() if isinstance(mark, Mapping) and mark.get("version") == 1]
-    for mark in marks:
-        value = {**value, "content": _without(value.get("content"), mark)}
-    return openai.turn(value)
-
-
-def _without(content: object, mark: Value) -> object:
-    """Return a content without what was appended to it."""
-    suffix, blocks = mark.get("suffix"), mark.get("blocks")
-    if isinstance(content, str) and isinstance(suffix, str) and suffix:
-        return content.removesuffix(suffix).rstrip("\n")
-    if (
-        isinstance(content, list)
-        and isinstance(blocks, list)
-        and blocks
-        and content[-len(blocks) :] == blocks
-    ):
-        return content[: -len(blocks)]
-    return content
+    text = value.get("content")
+    for mark in value.values():
+        if not isinstance(mark, Mapping) or mark.get("version") != 1:
+            continue
+        suffix, blocks = mark.get("suffix"), mark.get("blocks")
+        if isinstance(text, str) and isinstance(suffix, str) and suffix:
+            text = text.removesuffix(suffix).rstrip("\n")
+        elif isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
+            text = text[: len(text) - len(blocks)]
+    return openai.turn({**value, "content": text} if "content" in value else value)

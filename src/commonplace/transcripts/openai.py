@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.transcripts import content
 from commonplace.transcripts.content import Value
-from commonplace.types.events import Call, Turn
+from commonplace.types.events import Turn
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _TIMES = ("timestamp", "created_at", "ts")  # which are no part of the format, and often there
@@ -22,13 +22,12 @@ def turn(value: Value) -> Turn | None:
     role, text = value["role"], content.text_of(value.get("content"))
     at = next(filter(None, (content.time(value.get(key)) for key in _TIMES)), "")
     if role == "assistant":
-        return Turn("assistant", text, at, _calls(value.get("tool_calls")))
+        functions = (
+            {**content.mapping(call, "function"), "id": call.get("id")}
+            for call in content.mappings(value.get("tool_calls"))
+        )
+        calls = tuple(content.call(function, arguments="arguments") for function in functions)
+        return Turn("assistant", text, at, calls)
     if role in ("tool", "function"):
         return Turn("tool", text, at, (), content.text(value, "tool_call_id"), content.text(value, "name"))
     return Turn("user" if role == "user" else "system", text, at)
-
-
-def _calls(value: object) -> tuple[Call, ...]:
-    found = [call for call in value if isinstance(call, dict)] if isinstance(value, list) else []
-    named = [{**content.mapping(call, "function"), "id": call.get("id")} for call in found]
-    return tuple(content.call(call, arguments="arguments") for call in named)

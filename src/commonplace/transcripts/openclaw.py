@@ -21,13 +21,7 @@ def turn(value: Value) -> Turn | None:
         return None
     at = content.text(value, "timestamp") or content.time(message.get("timestamp"))
     role, said = message.get("role"), message.get("content")
-    if role == "user":
-        return Turn("user", content.text_of(said), at)
-    if role == "assistant":
-        calls = content.blocks(said, "toolCall")
-        found = tuple(content.call(block, arguments="arguments") for block in calls)
-        return Turn("assistant", content.text_of(said), at, found)
     if role == "toolResult":
         names = content.text(message, "toolCallId"), content.text(message, "toolName")
         return Turn("tool", content.text_of(said), at, (), *names)
-    return None
+    return content.said(role, said, at, "toolCall", "arguments")

@@ -17,14 +17,13 @@ from commonplace.base import paths, records
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import ConfigError, OutsideRoots
 from commonplace.base.locks import locked
-from commonplace.base.root import Root, Unsafe
-from commonplace.transcripts import lines, ours
-from commonplace.transcripts.cleaning import cleaned
+from commonplace.base.root import Unsafe
+from commonplace.transcripts import content, ours
+from commonplace.transcripts.rendering import cleaned
 from commonplace.types.events import Turn
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import BinaryIO, Self
+    from typing import Self
 
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
@@ -43,11 +42,9 @@ class Transcript:
 
     def __init__(self, workspace: paths.Workspace, session: str, fsync: Fsync) -> None:
         """Bind to a session; nothing is opened or made until something is appended."""
-        self.session = session
-        self.path = path_of(workspace, session)
-        self._lock = paths.lock_file(workspace, "sessions")
-        self._root = workspace.files
-        self._fsync = fsync
+        self.session, self.path = session, path_of(workspace, session)
+        self._lock = paths.lock_file(workspace, FOLDER)
+        self._root, self._fsync = workspace.files, fsync
         self._unsynced = self._made = False
 
     @classmethod
@@ -77,9 +74,21 @@ class Transcript:
         if not clean:
             return
         data = b"".join(ours.line(turn if turn.at else replace(turn, at=now)) for turn in clean)
-        with locked(self._lock), self._file() as descriptor:
-            self._made |= not os.fstat(descriptor).st_size
-            _write(descriptor, data)
+        # Opened anew each time: what another program put in its place is what is appended to.
+        with locked(self._lock), _translated(self.path):
+            descriptor = self._root.descriptor(self.path, _APPEND, make=True)
+            try:
+                size = os.fstat(descriptor).st_size
+                self._made |= not size
+                if size:
+                    os.lseek(descriptor, size - 1, os.SEEK_SET)
+                    if os.read(descriptor, 1) != b"\n":
+                        data = b"\n" + data
+                view = memoryview(data)
+                while view:  # one that a full disk cuts short is told by the next write, which fails
+                    view = view[os.write(descriptor, view) :]
+            finally:
+                os.close(descriptor)
         self._unsynced = self._fsync != "never"
         if self._fsync == "always" or any(turn.role == "user" for turn in clean):
             self.flush()
@@ -89,15 +98,15 @@ class Transcript:
 
         Lines that are cut off or hold no message are passed over. Raises NoteUnreadable.
         """
-        found: list[Turn] = []
+        newest_first: list[Turn] = []
         left = max_tokens
-        for turn in self._backwards() if last != 0 else ():
-            if left is not None and (left := left - tokens(turn)) < 0:
-                break
-            found.append(turn)
-            if len(found) == last:  # before the next one is read
-                break
-        return found[::-1]
+        with _translated(self.path), suppress(FileNotFoundError), self._root.open(self.path) as file:
+            turns = filter(None, (ours.turn(ours.parsed(line)) for line in content.backwards(file)))
+            while len(newest_first) != last and (turn := next(turns, None)) is not None:
+                if left is not None and (left := left - tokens(turn)) < 0:
+                    break
+                newest_first.append(turn)
+        return newest_first[::-1]
 
     def flush(self) -> None:
         """Force to the disk what was appended, unless the policy is never to. Raises NoteUnreadable."""
@@ -105,7 +114,11 @@ class Transcript:
             return
         with _translated(self.path):
             with suppress(FileNotFoundError):  # deleted meanwhile: nothing of it is to last
-                _force(self._root, self.path)
+                descriptor = self._root.descriptor(self.path, os.O_RDWR)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
             if self._made:  # its name must last as well
                 self._root.sync(self.path.parent)
         self._unsynced = self._made = False
@@ -118,30 +131,9 @@ class Transcript:
         """Use it as a context manager, which closes it."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
-
-    @contextmanager
-    def _file(self) -> Iterator[int]:
-        """The file, opened anew each time: what another program put in its place is what is appended to."""
-        with _translated(self.path):
-            descriptor = self._root.descriptor(self.path, _APPEND, make=True)
-            try:
-                yield descriptor
-            finally:
-                os.close(descriptor)
-
-    def _backwards(self) -> Iterator[Turn]:
-        with _translated(self.path):
-            try:
-                file = self._root.open(self.path)
-            except FileNotFoundError:
-                return
-            with file:
-                yield from _turns(file)
 
 
 def sessions(workspace: paths.Workspace) -> list[str]:
@@ -240,32 +232,6 @@ def tokens(turn: Turn) -> int:
     """Return about how many tokens a message takes in a prompt, its tool calls included."""
     calls = sum(estimates.about(call.name) + estimates.about(call.arguments) for call in turn.calls)
     return _TURN_TOKENS + estimates.about(turn.text) + calls
-
-
-def _turns(file: BinaryIO) -> Iterator[Turn]:
-    for raw in lines.backwards(file):
-        if (turn := ours.turn(ours.parsed(raw))) is not None:
-            yield turn
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    """Append in one write; one that a full disk cuts short is told by the next, which fails."""
-    size = os.fstat(descriptor).st_size
-    if size:
-        os.lseek(descriptor, size - 1, os.SEEK_SET)
-        if os.read(descriptor, 1) != b"\n":
-            data = b"\n" + data
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _force(root: Root, path: Path) -> None:
-    descriptor = root.descriptor(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def weigh(turn: Turn) -> int:
 
 def clean(turns: Iterable[Turn]) -> list[Turn]:
     """Return what was said, fit to be sent and kept: no recalled notes, private parts, secrets, rules."""
-    from commonplace.transcripts.cleaning import cleaned
+    from commonplace.transcripts.rendering import cleaned
 
     return [cleaned(turn) for turn in turns if turn.role != "system"]
 

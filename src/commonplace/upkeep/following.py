@@ -17,9 +17,9 @@ from commonplace.base.root import Root
 from commonplace.config.settings import TRANSCRIPTS as TRANSCRIPT_FORMATS
 from commonplace.config.settings import WORKSPACE_COLLECTION, Collection
 from commonplace.notes.scan import OWN_SESSIONS, TRANSCRIPTS, FileState, Source, scan
-from commonplace.transcripts import formats, reading
-from commonplace.transcripts.cleaning import cleaned
-from commonplace.transcripts.reading import Place
+from commonplace.transcripts import formats
+from commonplace.transcripts.formats import Place
+from commonplace.transcripts.rendering import cleaned
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -96,7 +96,7 @@ def read(memory: Memory, session: str, last: int | None = None) -> list[Place]:
     paths.contain(Path(source.root, inner), [Path(source.root)])
     try:
         with Root(source.root).open(inner, links=True) as opened:
-            places = deque(reading.turns(opened, inner, found.format), maxlen=last)
+            places = deque(formats.turns(opened, inner, found.format), maxlen=last)
     except OSError as error:
         raise NoteUnreadable(paths.shown(session), paths.reason(error)) from error
     return [place._replace(turn=cleaned(place.turn)) for place in places]
@@ -114,7 +114,7 @@ def _told(state: FileState) -> str:
         return state.format
     try:
         with state.open() as file:
-            found = reading.format_of(file, state.path)
+            found = formats.format_of(file, state.path)
     except OSError:
         return ""
     return found.name if found else ""

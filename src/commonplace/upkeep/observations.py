@@ -1,7 +1,7 @@
 """From a tool that ran to an entry of today's note, or to nothing: what is significant, and how it reads.
 
 An entry is a title, a line of facts, and an excerpt in a code block, every word of it redacted before it is
-put together. What is kept and what is not is decided by rules alone; docs/observing.md lists them.
+put together. What is kept and what is not is decided by rules alone; docs/agents.md lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every place that `paths` knows is in the table of docs/forgetting.md: a new one must say what becomes of it."""
+"""Every place that `paths` knows is in the table of docs/upkeep.md: a new one must say what becomes of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from commonplace.base import paths
 
-PAGE = (Path(__file__).parents[3] / "docs" / "forgetting.md").read_text("utf-8")
-TABLE = PAGE.split("## Where it is removed")[1].split("\n## ")[0]
+PAGE = (Path(__file__).parents[3] / "docs" / "upkeep.md").read_text("utf-8")
+TABLE = PAGE.split("### Where it is removed")[1].split("\n### ")[0]
 NAMED = " ".join(
     re.findall(r"`([^`]+)`", " ".join(row.split("|")[1] for row in TABLE.splitlines() if "|" in row))
 )
@@ -42,7 +42,7 @@ def test_places_of_a_workspace_are_in_the_table() -> None:
     named = NAMED.split()
     for name, place in places.items():
         shown = place.relative_to("/w").as_posix()
-        assert shown in named or f"{shown}/" in named, f"say in docs/forgetting.md what becomes of {name}"
+        assert shown in named or f"{shown}/" in named, f"say in docs/upkeep.md what becomes of {name}"
 
 
 def test_places_of_a_user_are_in_the_table() -> None:
@@ -52,7 +52,7 @@ def test_places_of_a_user_are_in_the_table() -> None:
         if inspect.isfunction(value) and value.__module__ == paths.__name__
         and str(inspect.signature(value).return_annotation) == "Path"
     }  # fmt: skip
-    assert returned == FUNCTIONS.keys(), "say in docs/forgetting.md what becomes of it"
+    assert returned == FUNCTIONS.keys(), "say in docs/upkeep.md what becomes of it"
     for name, place in FUNCTIONS.items():
         assert place is None or place in NAMED, name
 
