@@ -37,7 +37,9 @@ def test_every_row_of_the_table_leads_to_a_function() -> None:
 
 
 def test_each_row_is_on_the_page() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8").split("\n## Language models")[1]
+    page = (
+        (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8").split("\n## Language models")[1]
+    )
     for row in LLMS.rows.values():
         line = next(line for line in page.splitlines() if line.startswith(f"| `{row.name}` |"))
         assert all(f"`{key}`" in line for key in row.keys)

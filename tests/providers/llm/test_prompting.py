@@ -30,7 +30,9 @@ def test_what_ships_can_be_filled_in() -> None:
 
 
 def test_each_prompt_is_on_the_page() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8").split("\n## Language models")[1]
+    page = (
+        (Path(__file__).parents[3] / "docs" / "models.md").read_text("utf-8").split("\n## Language models")[1]
+    )
     for name in prompting.names():
         prompt = prompting.load(name)
         row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
