@@ -26,17 +26,7 @@ from commonplace.edit.forget.targets import Block, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
-from commonplace.markdown import (
-    annotations,
-    comments,
-    edit,
-    names,
-    references,
-    statements,
-    struck,
-    structure,
-    turns,
-)
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.notes import files, layout
 from commonplace.providers import refusals
@@ -199,7 +189,7 @@ def _strike(text: str) -> object:
 
 def _beside(text: str) -> object:
     stated = statements.read(_note(text))
-    return edit.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
+    return statements.beside(stated[0], text[:20_000], since="2026-02-13") if stated else None
 
 
 def _matched(text: str) -> object:
@@ -354,7 +344,7 @@ def _read_document(text: str) -> object:
 
 
 def _labels(text: str) -> object:
-    said = annotations.Annotations(_note(text))
+    said = comments.Annotations(_note(text))
     count = min(text.count("\n"), 50_000)
     return [said.still(number, number) for number in range(1, count)], [
         said.differ(n, n + 1) for n in range(1, count)
@@ -444,14 +434,14 @@ PARSERS: dict[str, Parser] = {
     "markdown.document.Document": _document,
     "markdown.document.insert": _insert,
     "notes.files.insert_all": _insert_many,
-    "markdown.names.date_of": names.date_of,
-    "markdown.edit.bullet": edit.bullet,
+    "markdown.metadata.date_of": metadata.date_of,
+    "markdown.statements.bullet": statements.bullet,
     "notes.layout.own_words": lambda text: layout.own_words(text, Provenance("owner"), False),
     # Cutting.
     "markdown.structure.sections": lambda text: structure.sections(_note(text)),
     "chunking.passages.split": _passages(ChunkSettings()),
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
-    "markdown.annotations.Annotations": _labels,
+    "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
     "markdown.struck.rest_of_text": struck.rest_of_text,
     "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
@@ -464,7 +454,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.lead": lambda text: (struck.lead(text, turn=True), _each(lambda line: struck.lead(line, turn=True))(text)),
     "markdown.struck.escapes": struck.escapes,
     "markdown.struck.unescaped": struck.unescaped,
-    "markdown.turns.speaker": lambda text: (turns.speaker(text), turns.share(text.split("\n"))),
+    "markdown.structure.speaker": lambda text: (structure.speaker(text), structure.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
     "chunking.outline.closes": _outline,
     # Searching.

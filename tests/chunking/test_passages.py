@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.chunking import breakpoints, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.markdown import turns
+from commonplace.markdown import structure
 from commonplace.markdown.document import parse
 
 LINES = st.sampled_from(
@@ -107,12 +107,12 @@ def test_pieces_are_the_line(line: str, limit: int) -> None:
 
 def test_what_is_a_conversation() -> None:
     talk = ["- Ann: hello there", "- Bob: hi", "- Ann: how are you?", "- Bob: fine"]
-    assert turns.share(talk) == 1.0
-    assert turns.share([*talk, *["a fact"] * 4]) == 0.0
-    assert turns.share(["name: x", "size: y", "colour: z", "place: w"]) == 0.0
-    assert turns.speaker("**User:** hello") == "user"
-    assert turns.speaker("- 14:05 小王：好") == "小王"
-    assert turns.speaker("see http://example.com: fine") is None
+    assert structure.share(talk) == 1.0
+    assert structure.share([*talk, *["a fact"] * 4]) == 0.0
+    assert structure.share(["name: x", "size: y", "colour: z", "place: w"]) == 0.0
+    assert structure.speaker("**User:** hello") == "user"
+    assert structure.speaker("- 14:05 小王：好") == "小王"
+    assert structure.speaker("see http://example.com: fine") is None
 
 
 @pytest.mark.parametrize("lines", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.chunking import passages
-from commonplace.markdown.annotations import Annotations
+from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import parse
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import references
-from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown.document import Document, Strike, decode, parse
 
 FOLDER = Path(__file__).parents[1] / "golden"
 NOTES = sorted([*FOLDER.glob("*.md"), *(FOLDER / "struck").glob("*.md")])
@@ -97,17 +97,27 @@ def test_an_insertion_moves_lines_and_changes_none(text: str, heading: str | Non
 
 @given(TEXTS, st.data())
 def test_striking_many_is_striking_one_after_the_other(text: str, data: st.DataObject) -> None:
+    """Also those that are within each other, whatever the order."""
     document = again = Document.of(text, "memory/2026-02-13.md")
-    outermost = [
-        one
-        for one in document.statements
-        if not any(o.first < one.first <= o.end for o in document.statements)
-    ]
-    for statement in data.draw(st.permutations(outermost)):
-        document = document.strike(statement, until="2026-03-02").document
+    chosen = data.draw(st.permutations(document.statements))
+    document = document.strike_all([Strike(statement, "2026-03-02") for statement in chosen]).document
+    for statement in chosen:
         again = Document.of(again.text, again.path).strike(statement, until="2026-03-02").document
     assert document.data == again.data
     assert len(document.lines) == len(Document.of(text).lines)
+
+
+@given(st.lists(st.sampled_from(["a\r", "b\n", "c\r\n", "\n", "\r", "\r\n"])), st.sets(st.integers(1, 9)))
+def test_a_deletion_among_mixed_line_ends(lines: list[str], gone: set[int]) -> None:
+    """A lone carriage return that meets a newline ends one line with it, for the map as for every reader."""
+    document = Document.of("".join(lines))
+    edit = document.delete(gone)
+    again = Document.read(edit.document.data)
+    assert again.lines == edit.document.lines
+    for number, line in enumerate(document.lines, 1):
+        place = edit.moved(number)
+        assert (place is None) == (number in gone)
+        assert place is None or line in again.lines[place - 1]
 
 
 @given(TEXTS, st.data())

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import ConfigError, OutsideRoots
 from commonplace.base.paths import Workspace
-from commonplace.markdown.edit import bullet
-from commonplace.markdown.names import date_of, kind_of
+from commonplace.markdown.metadata import date_of, kind_of
+from commonplace.markdown.statements import bullet
 from commonplace.notes import layout
 from commonplace.notes.layout import init, remember
 from commonplace.types import Written

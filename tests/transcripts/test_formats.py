@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.config import settings
-from commonplace.markdown import turns as speakers
+from commonplace.markdown import structure as speakers
 from commonplace.transcripts import formats
 from commonplace.types import Note
 from tests.notes.test_planting import SECRETS

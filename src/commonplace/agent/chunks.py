@@ -21,9 +21,9 @@ from commonplace.config import loading
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.language import dates
 from commonplace.markdown import struck, structure
-from commonplace.markdown.annotations import Annotations
+from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import decode, parse
-from commonplace.markdown.names import kind_of
+from commonplace.markdown.metadata import kind_of
 from commonplace.markdown.structure import ITEM
 from commonplace.memory import Memory, sources
 from commonplace.notes.scan import Globs

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.markdown import statements
-from commonplace.markdown.annotations import Annotations
-from commonplace.markdown.comments import STRUCK
+from commonplace.markdown.comments import STRUCK, Annotations
 from commonplace.markdown.struck import Strikes, without
 from commonplace.types import Note, Statement
 

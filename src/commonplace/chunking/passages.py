@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.markdown import struck, structure, turns
+from commonplace.markdown import struck, structure
 from commonplace.types import Note, Passage, Section
 
 if TYPE_CHECKING:
-    from commonplace.markdown.annotations import Annotations
+    from commonplace.markdown.comments import Annotations
     from commonplace.markdown.struck import Strikes
 
 Unit = tuple[int, int, int]  # first line, last line, size
@@ -52,7 +52,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
         else:
             parts = list(_cut(note, section, settings, said))
         if parts:
-            share = turns.share([line for _, _, text in parts for line in text.split("\n")])
+            share = structure.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
             passages.extend(Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts)
@@ -81,7 +81,7 @@ def _said(note: Note) -> Annotations | None:
     """What the note says of its lines; None where it says nothing, as nearly all do."""
     if not (note.annotations or note.metadata):
         return None
-    from commonplace.markdown.annotations import Annotations
+    from commonplace.markdown.comments import Annotations
 
     return Annotations(note) or None
 

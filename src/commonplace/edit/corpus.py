@@ -10,7 +10,7 @@ from commonplace.changes.transaction import Read
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.index.reading import content_hash
 from commonplace.language import similarity
-from commonplace.markdown import names
+from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, decode
 from commonplace.notes import scan
 from commonplace.types import Note
@@ -90,7 +90,7 @@ class Corpus:
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
-        long_term = (path for path in self.paths if names.kind_of(path) == "long-term")
+        long_term = (path for path in self.paths if metadata.kind_of(path) == "long-term")
         return [statement for path in long_term for statement in self.statements(path)]
 
     def hashed(self, start: str) -> list[str]:
@@ -99,4 +99,4 @@ class Corpus:
 
 
 def _rank(path: str) -> tuple[bool, str]:
-    return names.kind_of(path) != "long-term", path
+    return metadata.kind_of(path) != "long-term", path

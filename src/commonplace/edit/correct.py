@@ -15,7 +15,7 @@ from commonplace.edit.corpus import Corpus
 from commonplace.edit.drafts import Draft
 from commonplace.edit.resolve import Match, StatementNotFound, Words
 from commonplace.language import similarity
-from commonplace.markdown import comments, edit, names, references
+from commonplace.markdown import comments, metadata, references, statements
 from commonplace.markdown.document import Document
 from commonplace.notes import layout
 from commonplace.types.changes import About, Change, Corrected, Provenance
@@ -161,13 +161,13 @@ def _compose(corpus: Corpus, wanted: Correction, body: str, elsewhere: Sequence[
 
 def _anchor(matches: Sequence[Match]) -> Match:
     """The match that the new statement goes beside: in MEMORY.md, or in the newest note."""
-    long_term = [m for m in matches if names.kind_of(m.statement.path) == "long-term"]
+    long_term = [m for m in matches if metadata.kind_of(m.statement.path) == "long-term"]
     return long_term[0] if long_term else max(matches, key=_age)
 
 
 def _age(match: Match) -> tuple[str, str, int]:
     path = match.statement.path
-    return names.date_of(path) or "", path, match.statement.first
+    return metadata.date_of(path) or "", path, match.statement.first
 
 
 def _standing(corpus: Corpus, new: Words, matches: Sequence[Match]) -> Statement | None:
@@ -175,7 +175,7 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match]) -> Statement
 
     What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
     """
-    curated = names.kind_of(_anchor(matches).statement.path) == "long-term"
+    curated = metadata.kind_of(_anchor(matches).statement.path) == "long-term"
     for found in resolve.saying(corpus, new):
         statement = found.statement
         free = not any(
@@ -184,7 +184,7 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match]) -> Statement
         )
         plain = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
         verbatim = not found.part and resolve.is_verbatim(statement, new)
-        kept = names.kind_of(statement.path) == "long-term" or not curated
+        kept = metadata.kind_of(statement.path) == "long-term" or not curated
         if kept and free and plain and verbatim and resolve.agree(found, matches[0]):
             return statement
     return None
@@ -194,7 +194,7 @@ def _entry(anchor: Statement, body: str, day: str, wanted: Correction) -> str:
     """The lines of the new statement; an agent's says whose it is."""
     if resolve.is_verbatim(anchor, Words.of(body)):
         raise ConfigError("new", "says the same as the old one")
-    entry = "\n".join(edit.beside(anchor, body, since=day))
+    entry = "\n".join(statements.beside(anchor, body, since=day))
     if wanted.provenance is None or wanted.provenance.by == "owner":
         return entry
     return layout.marked(entry, layout.dated(wanted.provenance, wanted.now))

@@ -8,7 +8,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.edit.corpus import Corpus
 from commonplace.edit.resolve import Match
 from commonplace.markdown import references, statements, struck
-from commonplace.markdown.document import Document, Edit
+from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.types import cite
 from commonplace.types.changes import Change
 from commonplace.types.notes import Statement
@@ -21,6 +21,7 @@ class Draft:
         """Begin with the notes as they stand."""
         self.corpus = corpus
         self._edits: dict[str, list[Callable[[Document], Edit]]] = {}
+        self._strikes: dict[str, list[Strike]] = {}
         self._inserted: dict[str, tuple[Statement, str, Edit]] = {}
         self._struck: dict[str, list[Match]] = {}
         self._shortened: set[tuple[str, int]] = set()
@@ -32,12 +33,9 @@ class Draft:
 
     def strike(self, match: Match, *, until: str, by: str, agent: str, to: str = "") -> None:
         """Strike a statement, or the part of it that is meant."""
-
-        def strike(document: Document) -> Edit:
-            return document.strike(match.statement, until=until, by=by, agent=agent, to=to, only=match.part)
-
         path = match.statement.path
-        self._edits.setdefault(path, []).append(strike)
+        self._edits.setdefault(path, [])
+        self._strikes.setdefault(path, []).append(Strike(match.statement, until, by, agent, to, match.part))
         self._struck.setdefault(path, []).append(match)
 
     def insert(self, statement: Statement, entry: str) -> str:
@@ -75,6 +73,7 @@ class Draft:
                 self.corpus.unreadable.append(str(error))
                 continue
             if path in self._edits:
+                document = document.strike_all(self._strikes.get(path, ())).document
                 for edit in self._edits[path]:
                     document = edit(document).document
                 if path in self._inserted:

@@ -18,7 +18,7 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.progress import Progress
 from commonplace.index.rows import Entry
 from commonplace.index.sqlite import Key, Known
-from commonplace.markdown import front_matter
+from commonplace.markdown import metadata
 from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.types import FileFailure, Note
@@ -135,7 +135,7 @@ class Reader:
     def _look_at_front_matter(self, note: Note) -> None:
         if note.front_matter and not note.metadata:
             first, last = note.front_matter
-            if why := front_matter.excess(note.lines[first : last - 1]):
+            if why := metadata.excess(note.lines[first : last - 1]):
                 told = f"{shown(note.path)}: its front matter is {why}, so it is read as text; shorten it"
                 self.unsettled.append(told)
 

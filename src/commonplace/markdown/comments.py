@@ -1,19 +1,27 @@
 """What notes say of themselves: inline metadata in comments, and keys of the same names in front matter.
 
 Only what means something is metadata; any other comment or key (`status: done`, `source: a book`) stays the
-ordinary text it is.
+ordinary text it is. `Annotations` brings it to the lines that it is about: front matter is about the whole
+note; a comment on a heading, or on a line of its own directly below one, about all that stands under the
+heading; any other comment about its entry. What stands nearer wins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.markdown import structure
+from commonplace.types import Note
 
 if TYPE_CHECKING:
     from commonplace.types import Provenance
 
-Annotations = Mapping[str, str]
+Values = Mapping[str, str]
 
 STATUSES = ("tentative", "superseded")
 PINNED = "pinned"
@@ -45,6 +53,13 @@ _GUESS = re.compile(
     r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(?:\[[ xX]\][ \t]+)?(?:(?:[01]?\d|2[0-3]):[0-5]\d[ \t]+)?"
     r"(?:\*\*|__)?(?:[Tt]entative(?:\*\*|__)?(?::(?:\*\*|__)?(?:[ \t]|$)|：)|(?:暂定|待证)(?:\*\*|__)?[:：])"
 )
+_LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
+# Lines that differ in one of these are not put into one passage: it would be trusted, or not, as a whole.
+_STANDING = (
+    "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "pinned",
+)  # fmt: skip
+# What is said of struck text alone, not of what is left of its line.
+_OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _OPENING = re.compile(r"<!(?=--)")
 _ANY = re.compile(r"<!--.*?-->", re.DOTALL)
 _ANY_AND_BLANKS = re.compile(r"(?<![ \t])[ \t]*+<!--.*?-->", re.DOTALL)
@@ -203,3 +218,190 @@ def _read(key: str, value: object) -> Iterator[tuple[str, str]]:
         yield "status", text.lower() if key == "status" else key
     elif key in ("by", "source", "provenance") and text.lower() in WRITERS:
         yield "by", text.lower()
+
+
+# --- brought to lines ---------------------------------------------------------------------------------------
+
+
+class Annotations:
+    """What is said of each line of a note."""
+
+    def __init__(self, note: Note) -> None:
+        """Read the note's front matter and comments; both are nearly always empty."""
+        self._note = _valid(of_front_matter(note.metadata)) if note.metadata else {}
+        self._lines: dict[int, Values] = {}
+        self._facts: dict[int, int] = {}  # the line that says since when a line holds, unless a heading does
+        comments_of = {line: own for line in note.annotations if (own := _valid(note.annotations[line]))}
+        if comments_of:
+            ranges = [one for one in _ranges(note) if one.line in comments_of]
+            ranges.sort(key=lambda one: (not one.section, one.first))  # entries last: nearest
+            self._fill(ranges, comments_of)
+
+    def _fill(self, ranges: Sequence[_Range], comments_of: Mapping[int, Values]) -> None:
+        """Say of each line what the ranges around it do, the last of them above all; one pass over the lines.
+
+        What is said grows and shrinks by the ranges that begin and end, which are within each other: as a
+        rule only the last one changes.
+        """
+        begin: dict[int, list[int]] = {}
+        end: dict[int, list[int]] = {}
+        for rank, one in enumerate(ranges):
+            begin.setdefault(one.first, []).append(rank)
+            end.setdefault(one.last + 1, []).append(rank)
+        around: list[int] = []  # ranks of the ranges around a line, in order
+        said: list[tuple[Values, int]] = [(self._note, 0)]  # without any, with the first …
+        for place, after in pairwise(sorted(begin.keys() | end.keys())):
+            kept = len(around)
+            if gone := set(end.get(place, ())):
+                kept = bisect_left(around, min(gone))
+                around[kept:] = [rank for rank in around[kept:] if rank not in gone]
+            for rank in begin.get(place, ()):
+                at = bisect_left(around, rank)
+                around.insert(at, rank)
+                kept = min(kept, at)
+            del said[kept + 1 :]
+            for rank in around[kept:]:
+                (before, fact), one = said[-1], ranges[rank]
+                own = comments_of[one.line]
+                if not one.section and own.get("since", before.get("since")) != before.get("since"):
+                    fact = one.line
+                said.append(({**before, **own}, fact))
+            for number in range(place, after) if around else ():
+                self._lines[number], fact = said[-1]
+                if fact:
+                    self._facts[number] = fact
+
+    def __bool__(self) -> bool:
+        return bool(self._note or self._lines)
+
+    def of(self, first: int, last: int) -> Values | None:
+        """Return what is said of some lines: the greatest importance, every trigger, else the first."""
+        return self._all(first, last, lambda own: own)
+
+    def still(self, first: int, last: int) -> Values | None:
+        """Return what is said of what is not struck in some lines."""
+        return self._all(first, last, _still)
+
+    def _all(self, first: int, last: int, read: Callable[[Values], Values]) -> Values | None:
+        said: dict[str, str] = {}
+        for number in range(first, last + 1):
+            for key, value in read(self._lines.get(number, self._note)).items():
+                if key not in said:
+                    said[key] = value
+                elif key == "importance":
+                    said[key] = str(max(int(said[key]), int(value)))
+                elif key == "trigger" and value not in said[key]:
+                    said[key] += f", {value}"
+        return said or None
+
+    def differ(self, line: int, other: int) -> bool:
+        """Tell whether two lines may not share a passage.
+
+        An entry that says since when it holds is a fact of its own: beside others it would be found for their
+        words, and be taken for a newer word on what they say. One of the day that its heading names is not,
+        as in the note of a month.
+        """
+        if not self._lines:
+            return False
+        if self._facts.get(line) != self._facts.get(other):
+            return True
+        one, two = (_still(self._lines.get(number, self._note)) for number in (line, other))
+        return any(one.get(key) != two.get(key) for key in _STANDING)
+
+
+def _still(own: Values) -> Values:
+    """What is said of a line without what is said of its struck parts alone."""
+    if "until" not in own and "struck-by" not in own:
+        return own
+    return {key: value for key, value in own.items() if key not in _OF_STRUCK}
+
+
+def _valid(said: Values) -> dict[str, str]:
+    """Leave out what is empty, no number or no day; an importance is kept within 1 to 10."""
+    kept = {key: value for key, value in said.items() if value}
+    importance = kept.pop("importance", "")
+    if importance.isascii() and importance.isdigit():
+        kept["importance"] = str(min(10, max(1, int(importance))))
+    for key in kept.keys() & {"valid-until", "since", "until"}:
+        try:
+            if date.fromisoformat(kept[key]).isoformat() != kept[key]:
+                del kept[key]
+        except ValueError:
+            del kept[key]
+    return kept
+
+
+class _Range(NamedTuple):
+    """Lines that a comment is about, whether they are a section, and the comment's line."""
+
+    first: int
+    last: int
+    section: bool
+    line: int
+
+
+def _ranges(note: Note) -> Iterator[_Range]:
+    """Yield the lines that each comment of a note is about."""
+    lines, total = note.lines, len(note.lines)
+    headings = {heading.line for heading in note.headings}
+    sections = structure.extents(note.headings, total)
+    for first, lines_below in list(sections.items()):  # an underline stands for its heading
+        if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):
+            sections.setdefault(first + 1, lines_below)
+    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    above: dict[int, int] = {}  # what stands directly above a comment on its own line
+    for line in (line for line in sorted(note.annotations) if line > 1 and not lines[line - 1].strip()):
+        above[line] = above.get(line - 1, line - 1)
+    ends: Sequence[int] = ()  # what only guesses need
+    entries: dict[int, tuple[int, int]] = {}  # by a line of theirs
+    for line in note.annotations:
+        at = above.get(line, line)
+        if section := sections.get(at):
+            yield _Range(*section, True, line)
+            continue
+        if not lines[at - 1].strip():  # nothing stands above: the comment is about what is below
+            below = bisect_left(filled, line)
+            if below == len(filled):
+                continue
+            at = filled[below]
+        if at not in entries:
+            if not ends and is_guess(lines[at - 1]):
+                ends = _paragraph_ends(note, headings)
+            entries[at] = _entry(note, at, headings, ends)
+        yield _Range(*entries[at], False, line)
+
+
+def _entry(note: Note, line: int, headings: set[int], ends: Sequence[int]) -> tuple[int, int]:
+    """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
+    lines, start = note.lines, line
+    while start > max(1, line - _LONGEST_ENTRY) and not _begins(lines[start - 1]):
+        above = start - 1
+        if not lines[above - 1].strip() or above in headings or above in note.annotations:
+            break
+        start = above
+    end = line
+    if structure.ITEM.match(lines[start - 1]):
+        deep = structure.indent(lines[start - 1])
+        # Items at the margin do not overlap, so what is said in their first line holds to the end.
+        limit = len(lines) if start == line and not deep else min(len(lines), line + _LONGEST_ENTRY)
+        for number in range(line, limit):
+            if lines[number].strip():
+                if structure.indent(lines[number]) <= deep:
+                    break
+                end = number + 1
+    return start, max(end, ends[line]) if ends and is_guess(lines[line - 1]) else end
+
+
+def _paragraph_ends(note: Note, headings: set[int]) -> Sequence[int]:
+    """The last line that goes on with what each line says, by its number."""
+    passed = headings | {first for first, _ in note.fences}
+    found = list(range(len(note.lines) + 1))
+    for number in range(len(note.lines) - 1, 0, -1):
+        line = note.lines[number]
+        if line.strip() and number + 1 not in passed and not _begins(line):
+            found[number] = found[number + 1]
+    return found
+
+
+def _begins(line: str) -> bool:
+    return structure.ITEM.match(line) is not None or structure.speaker(line) is not None

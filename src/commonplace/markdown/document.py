@@ -17,6 +17,7 @@ Put an entry at the end of a section, and strike one; all other bytes stay:
     edit.lines                                  # (7, 7): where the entry stands
     edit = edit.document.strike(statement, until="2026-03-02", by="owner")
     edit.document.data                          # the bytes to write
+    document.strike_all([Strike(one, "2026-03-02") for one in document.statements])
 
 Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
 
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
@@ -38,8 +39,7 @@ from typing import NamedTuple, Self
 
 from commonplace.base import filetypes, paths
 from commonplace.base.errors import NoteUnreadable
-from commonplace.markdown import comments, edit, front_matter, names, statements, structure
-from commonplace.markdown.edit import Shown
+from commonplace.markdown import comments, metadata, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
 from commonplace.types import Heading, Note, Section, cite
@@ -51,6 +51,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ROW = re.compile(r"\s*\|")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
+_HOUR = re.compile(r"[ \t]*\d\d:\d\d (?=\S)")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
 # What must not lose one of its ends: what is behind it would be shown, or swallowed.
 _CLOSED = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
@@ -83,15 +84,15 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     if is_code:
         return note
     front = note.front_matter
-    metadata = front_matter.read(note.lines[1 : front[1] - 1]) if front else {}
-    named = metadata.get("title")
+    settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
+    named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
     title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
-    day = names.date_of(path)
-    for key in ("date", "created") if metadata and not day else ():
-        match = _ISO_DAY.match(str(metadata.get(key, "")))
-        day = day or (names.date_of(match[0]) if match else None)
-    return replace(note, title=title, date=day, kind=names.kind_of(path), metadata=metadata)
+    day = metadata.date_of(path)
+    for key in ("date", "created") if settings and not day else ():
+        match = _ISO_DAY.match(str(settings.get(key, "")))
+        day = day or (metadata.date_of(match[0]) if match else None)
+    return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
 
 
 def _blocks(text: str, path: str, *, is_code: bool) -> Note:
@@ -101,7 +102,7 @@ def _blocks(text: str, path: str, *, is_code: bool) -> Note:
         lines.pop()
     if is_code:
         return Note(path, basename(path), None, "note", tuple(lines))
-    front = front_matter.span(lines)
+    front = metadata.front_matter(lines)
     said = comments.take(lines) if "<!--" in text else {}
     headings, fences = structure.read(lines, front[1] if front else 0)
     if guesses := comments.guessed(text, lines):
@@ -143,6 +144,32 @@ class Edit(NamedTuple):
         return citation
 
 
+class Strike(NamedTuple):
+    """A statement to strike with all that is nested in it, or of its text the stretch `only`.
+
+    `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is the
+    next entry.
+    """
+
+    statement: Statement
+    until: str
+    by: str = "owner"
+    agent: str = ""
+    to: str = ""
+    only: str = ""
+
+
+class Shown(NamedTuple):
+    """What is shown of a line: its characters, their places in the line, and whether its end is hidden."""
+
+    text: str
+    places: tuple[int, ...]
+    open_end: bool
+
+
+Show = Callable[[int], Shown]  # by line, from 0
+
+
 class _Codec(NamedTuple):
     """How the bytes of a file are text: its mark, its encoding, and an odd last byte of damaged UTF-16."""
 
@@ -155,13 +182,9 @@ class _Codec(NamedTuple):
 class Document:
     """A Markdown file: `bare` are its lines, `ends` their ends; made by `read` and `of`, changed by edits."""
 
-    def __init__(self, path: str, lines: Sequence[str], codec: _Codec, base: Document | None = None) -> None:
-        """Take lines with their ends; `base` is a document of as many lines whose reading is still right.
-
-        An edit that keeps the number of lines hands its document on, so that a thousand statements are
-        struck with one reading.
-        """
-        self.path, self.lines, self._codec, self._base = path, lines, codec, base
+    def __init__(self, path: str, lines: Sequence[str], codec: _Codec) -> None:
+        """Take lines with their ends."""
+        self.path, self.lines, self._codec = path, lines, codec
 
     @classmethod
     def read(cls, data: bytes, path: str = "note.md") -> Self:
@@ -260,21 +283,41 @@ class Document:
         """Return the number of the line that holds a place of `text`."""
         return bisect_right(self.starts, place)
 
-    @cached_property
-    def private(self) -> Sequence[tuple[int, int]]:
-        """The places of private parts in the lines joined by single newlines."""
-        return [(start, end) for start, end, _ in private_parts("\n".join(self.bare))]
-
     def shown_line(self, index: int) -> Shown:
         """Return what is shown of a line (from 0): all but private parts and comments, secrets included."""
         if index not in self._shown:
-            hidden = edit.hidden_in(self.private, self._bare_starts[index], len(self.bare[index]))
-            self._shown[index] = edit.shown_line(self.bare[index], [*hidden])
+            self._shown[index] = self._show(index)
         return self._shown[index]
+
+    def _show(self, index: int) -> Shown:
+        line, offset = self.bare[index], self._bare_starts[index]
+        spans, text, places = self._private, list[str](), list[int]()
+        done, is_inside = 0, False
+        place = bisect_right(spans, offset, key=lambda span: span[1])
+        while place < len(spans) and (start := spans[place][0] - offset) <= len(line):
+            end = spans[place][1] - offset
+            text.append(line[done : max(start, done)])
+            places += range(done, start)
+            done = max(done, end)
+            is_inside = is_inside or len(line) < end
+            place += 1
+        places += range(done, len(line))
+        public = "".join([*text, line[done:]])
+        at, text, kept = 0, [], list[int]()
+        for comment in comments.each(public):
+            text.append(public[at : comment.start()])
+            kept += places[at : comment.start()]
+            at = comment.end()
+        return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
 
     @cached_property
     def _shown(self) -> dict[int, Shown]:
         return {}
+
+    @cached_property
+    def _private(self) -> Sequence[tuple[int, int]]:
+        """The places of private parts in the lines joined by single newlines."""
+        return [(start, end) for start, end, _ in private_parts("\n".join(self.bare))]
 
     @cached_property
     def _bare_starts(self) -> Sequence[int]:
@@ -431,13 +474,18 @@ class Document:
         return Edit(Document(self.path, lines, self._codec), places, entry)
 
     def delete(self, lines: Collection[int]) -> Edit:
-        """Take lines out."""
-        gone = sorted(set(lines))
-        places = [
-            None if number in lines else number - bisect_left(gone, number)
-            for number in range(1, len(self.lines) + 1)
-        ]
-        kept = [line for line, place in zip(self.lines, places, strict=True) if place]
+        """Take lines out; a lone `\\r` that then meets a `\\n` is one end with it, and two lines are one."""
+        kept: list[str] = []
+        places: list[int | None] = []
+        for number, line in enumerate(self.lines, 1):
+            if number in lines:
+                places.append(None)
+                continue
+            if line == "\n" and kept and kept[-1].endswith("\r"):
+                kept[-1] += line
+            else:
+                kept.append(line)
+            places.append(len(kept))
         return Edit(Document(self.path, kept, self._codec), places)
 
     def strike(
@@ -450,39 +498,61 @@ class Document:
         to: str = "",
         only: str = "",
     ) -> Edit:
-        """Strike a statement and what is nested in it; a comment says so.
+        """Strike a statement and what is nested in it; a comment says so. See `Strike`."""
+        return self.strike_all([Strike(statement, until, by, agent, to, only)])
 
-        `until` is the day, `by` and `agent` who strikes it, `to` where the replacement stands unless it is
-        the next entry. With `only` that stretch of the statement's text alone is struck, of each line its
-        part. Lines without words, and what is struck already, stay as they are.
+    def strike_all(self, strikes: Iterable[Strike]) -> Edit:
+        """Strike statements of this document in one reading of it; only those within each other need more.
+
+        Lines without words, and what is struck already, stay as they are.
         """
-        mark = comments.of_marks(until=until, by=by, agent=agent, to=to)
-        base = self._base or self
-        changed = edit.strike(base, statement, mark, only)
-        if any(self.lines[number] != base.lines[number] for number in changed):
-            base = self
-            changed = edit.strike(self, statement, mark, only)
-        return Edit(self._changed(changed, base), range(1, len(self.lines) + 1))
+        document: Document = self
+        done: dict[int, str] = {}
+        for strike in strikes:
+            changed = _strike(document, strike)
+            if not done.keys().isdisjoint(changed):
+                document, done = document._changed(done), {}
+                changed = _strike(document, strike)
+            done |= changed
+        return Edit(document._changed(done), range(1, len(self.lines) + 1))
 
     def unmark(self, statement: Statement, comment: re.Pattern[str], prefix: re.Pattern[str]) -> Edit:
-        """Take some comments of its own, and a prefix, off a statement; see `edit.unmark`."""
-        return Edit(
-            self._changed(edit.unmark(self, statement, comment, prefix), None), range(1, len(self.lines) + 1)
-        )
+        """Take some comments of its own, and a prefix, off a statement.
+
+        Comments count on its lines and on those directly below that hold nothing else; private parts stay.
+        """
+        bare, shown = self.bare, self.shown_line
+        below = statement.end
+        numbers = [
+            number
+            for number in range(statement.first - 1, min(len(bare), below))
+            if number < statement.last or not shown(number).text.strip()
+        ]
+        while below < len(bare) and not shown(below).text.strip() and comment.search(bare[below]):
+            numbers.append(below)
+            below += 1
+        done = {number: comment.sub("", bare[number]) for number in numbers}
+        first = statement.first - 1
+        words = _words(statement, shown, turn=False).get(first)
+        if words and (match := prefix.match(shown(first).text, words[0])):
+            places = shown(first).places
+            start, end = (places[n] for n in (match.start(), min(match.end(), words[1] - 1)))
+            done[first] = comment.sub("", bare[first][:start] + bare[first][end:])
+        return Edit(self._changed(done), range(1, len(self.lines) + 1))
 
     def change(self, lines: Mapping[int, str]) -> Document:
         """Put other text, without ends, into some lines; all keep their numbers and ends."""
-        return self._changed({number - 1: line for number, line in lines.items()}, None)
+        return self._changed({number - 1: line for number, line in lines.items()})
 
     def with_text(self, text: str) -> Document:
         """Return a document of another text in the encoding of this one."""
         return Document(self.path, _LINE.findall(text), self._codec)
 
-    def _changed(self, changed: Mapping[int, str], base: Document | None) -> Document:
+    def _changed(self, changed: Mapping[int, str]) -> Document:
         lines = list(self.lines)
         for index, line in changed.items():
             lines[index] = line + self.end(index + 1)
-        return Document(self.path, lines, self._codec, base)
+        return Document(self.path, lines, self._codec)
 
     def _content(self, heading: str | None) -> tuple[int, int] | None:
         """Where the content of a heading's section, before any other heading, starts and ends; None without.
@@ -512,3 +582,102 @@ def _in_list(line: str) -> bool:
     """Whether a line is an item that says something, or indented below one."""
     item = structure.ITEM.match(line)
     return item[0][-1].isspace() if item else line.startswith(("  ", "\t")) and line.strip() != ""
+
+
+# --- what is struck -----------------------------------------------------------------------------------------
+#
+# Marks go around what is shown; what is hidden stays byte for byte where it is.
+
+
+def _strike(document: Document, strike: Strike) -> dict[int, str]:
+    """The lines (from 0) of a statement and what is nested in it as they are struck, with a comment."""
+    statement, show = strike.statement, document.shown_line
+    done: dict[int, str] = {}
+    stated = document.statements
+    place = bisect_left(stated, statement.first, key=lambda one: one.first)
+    while place < len(stated) and stated[place].first <= statement.end:
+        spans = _words(stated[place], show)
+        if strike.only:
+            spans = _within(spans, show, strike.only)
+        for number, (start, end) in spans.items():
+            done[number] = _struck(document.bare[number], show(number), start, end)
+        if strike.only:
+            break
+        place += 1
+    first = statement.first - 1
+    before, shown = document.bare[first], show(first)
+    line = done.get(first, before)
+    at = len(line.rstrip())
+    if shown.open_end and shown.places:  # the comment goes behind what is shown
+        last = max(n for n, character in enumerate(shown.text) if not character.isspace() or not n)
+        at = len(line) - (len(before) - shown.places[last] - 1)
+    mark = comments.of_marks(until=strike.until, by=strike.by, agent=strike.agent, to=strike.to)
+    return done | {first: f"{line[:at]} {mark}{line[at:]}"}
+
+
+def _words(statement: Statement, show: Show, *, turn: bool = True) -> dict[int, tuple[int, int]]:
+    """Where the words of a statement stand in what is shown, by line from 0; of a turn behind the name."""
+    spans: dict[int, tuple[int, int]] = {}
+    for number in range(statement.first - 1, statement.last):
+        text = show(number).text
+        start = 0
+        opening = number == statement.first - 1
+        is_item = statement.item.strip() != ""
+        if opening and is_item and (item := structure.ITEM.match(text)):
+            start = item.end()
+        if opening and statement.hour and (hour := _HOUR.match(text, start)):
+            start = hour.end()
+        start += struck.lead(text[start:], turn=turn and opening and not is_item)
+        end = len(text.rstrip())
+        start += len(text[start:]) - len(text[start:].lstrip())
+        if start < end:
+            spans[number] = start, end
+    return spans
+
+
+def _within(spans: dict[int, tuple[int, int]], show: Show, only: str) -> dict[int, tuple[int, int]]:
+    """Keep of each line the part that a stretch of the text takes; nothing where it is not there as it is."""
+    joined = "\n".join(show(number).text[start:end] for number, (start, end) in spans.items())
+    first = joined.find(only)
+    last = first + len(only)
+    kept: dict[int, tuple[int, int]] = {}
+    at = 0
+    for number, (start, end) in spans.items() if first >= 0 else ():
+        size = end - start
+        low, high = max(first - at, 0), min(last - at, size)
+        if low < high:
+            kept[number] = start + low, start + high
+        at += size + 1
+    return kept
+
+
+def _struck(raw: str, shown: Shown, start: int, end: int) -> str:
+    """A line with the marks around some of what it shows, and within it the tildes escaped."""
+    parts = [(part.start(), part.end()) for part in struck.find(shown.text, start, end)]
+
+    def touches(place: int) -> bool:
+        return start <= place < end and not shown.text[place].isspace()
+
+    if any(touches(low - 1) or touches(high) for low, high in parts):
+        parts = []  # a mark touches a word beside it: all is struck as one
+    done, at, word = "", 0, start
+    for low, high in [*parts, (end, end)]:
+        words = shown.text[word:low]
+        if words.strip():  # it is not struck yet
+            first = word + len(words) - len(words.lstrip())
+            last = word + len(words.rstrip())
+            done += f"{raw[at : shown.places[first]]}~~{_inside(raw, shown, first, last)}~~"
+            at = shown.places[last - 1] + 1
+        word = high
+    return done + raw[at:]
+
+
+def _inside(raw: str, shown: Shown, low: int, high: int) -> str:
+    """The raw characters of a stretch; what is shown of it without marks of its own and with escapes."""
+    marks: set[int] = set()
+    for part in struck.find(shown.text, low, high):
+        marks |= {part.start(), part.start() + 1, part.end() - 2, part.end() - 1}
+    kept = [n for n in range(low, high) if n not in marks]
+    written = dict(zip(kept, struck.escapes("".join(shown.text[n] for n in kept)), strict=True))
+    places = {shown.places[n]: written.get(n, "") for n in range(low, high)}
+    return "".join(places.get(n, raw[n]) for n in range(shown.places[low], shown.places[high - 1] + 1))

@@ -1,4 +1,4 @@
-"""A note taken apart into what it states: list items one by one, turns, paragraphs.
+"""A note taken apart into what it states (list items one by one, turns, paragraphs), and new entries written.
 
 Fences, tables, headings, rules and front matter state nothing that could be struck or refined by itself.
 """
@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from commonplace.markdown import comments, struck, structure, turns
-from commonplace.markdown.annotations import Annotations
+from commonplace.markdown import comments, struck, structure
+from commonplace.markdown.comments import Annotations
 from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
+_BOX = re.compile(r"\[[ xX]\][ \t]+")
+_NUMBER = re.compile(r"\d{1,9}")
+# What would be more than words at the start of a paragraph.
+_BLOCK = re.compile(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
 class Place:
@@ -93,7 +97,7 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         silent = code or start == "|" or (start in "-*_" and _RULE.match(line) is not None)
         may_be_item = not silent and (start in "-*+" or start.isdigit())
         is_item = may_be_item and structure.ITEM.match(line) is not None
-        begins = gap or is_item or turns.speaker(line) is not None
+        begins = gap or is_item or structure.speaker(line) is not None
         if not inside and (begins or silent):
             depth = structure.indent(line)
             while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
@@ -148,3 +152,45 @@ def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:
 def is_pinned(said: Mapping[str, str]) -> bool:
     """Tell whether nothing generated may touch what is said so of."""
     return "pinned" in said
+
+
+# --- entries ----------------------------------------------------------------------------------------------
+
+
+def bullet(text: str, time: str | None = None) -> str:
+    """Format text as one list item: further lines are indented so that they stay inside it."""
+    lines = text.strip("\n").rstrip().split("\n")
+    if fence := structure.open_fence(lines):  # it would swallow the entries after it
+        lines.append(structure.fence_mark(lines[fence - 1]))
+    if structure.fence_mark(lines[0]):
+        lines.insert(0, "")  # a fence must start its own line
+    first, *rest = lines
+    lead = f"- {time} " if time else "- "
+    return "\n".join([(lead + first.strip()).rstrip(), *(f"  {line}".rstrip() for line in rest)])
+
+
+def commented(entry: str, comment: str) -> str:
+    """Put a comment at the end of an entry's first line."""
+    first, *rest = entry.split("\n", 1)
+    return "\n".join([f"{first} {comment}", *rest])
+
+
+def beside(statement: Statement, text: str, *, since: str, from_: Sequence[str] = ()) -> list[str]:
+    """Return the lines of a new entry in the manner of an old one: its mark, its depth, the box of a task.
+
+    `since` is the day it holds from, `from_` what it rests on. A paragraph stays one where the text is a line
+    of plain words; anything else becomes a list item.
+    """
+    text = text.strip()
+    if not statement.item.strip() and "\n" not in text and not _BLOCK.match(text):
+        entry = [f"{statement.item}{text}"]
+    else:
+        item = statement.item if statement.item.strip() else f"{statement.item}- "
+        item = _NUMBER.sub(lambda match: str(int(match[0]) + 1), item, count=1)
+        box = _BOX.match(statement.text)
+        text = box[0] + text if box and not _BOX.match(text) else text
+        first, *rest = bullet(text).split("\n")
+        indent = re.sub(r"\S", " ", item)
+        entry = [item + first.removeprefix("-").lstrip(), *((indent + line[2:]).rstrip() for line in rest)]
+    mark = comments.of_marks(since=since, from_=comments.of_sources(from_)) if since or from_ else ""
+    return [f"{entry[0]} {mark}".rstrip(), *entry[1:]]

@@ -20,7 +20,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from commonplace.base import filetypes
-from commonplace.markdown import structure, turns
+from commonplace.markdown import structure
 from commonplace.types import Note
 
 MARK = "~~"
@@ -62,7 +62,7 @@ def lead(line: str, *, turn: bool) -> int:
     """Return where the words of a line begin: behind box and quotation marks, of a turn behind the name."""
     match = _BOX.match(line)
     end = match.end() if match else 0
-    return turns.behind(line, end) if turn else end
+    return structure.behind(line, end) if turn else end
 
 
 def read(lines: Sequence[str], *, turn: bool) -> list[str] | None:
@@ -211,7 +211,7 @@ def rest_of_text(text: str) -> str:
 def says_something(line: str) -> bool:
     """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
     words = line[_lead(line) :].strip()
-    is_label = turns.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
+    is_label = structure.speaker(words) is not None and words.rstrip("*_ ")[-1:] in ":："
     return not is_label and _WORD.search(words) is not None
 
 
@@ -226,7 +226,7 @@ def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple
     for number, line in enumerate(lines, 1):
         skipped = number in passed or not line or line.isspace()
         row = line.lstrip().startswith("|") or lines[number - 2].lstrip().startswith("|")
-        if first and (skipped or row or structure.ITEM.match(line) or turns.speaker(line) is not None):
+        if first and (skipped or row or structure.ITEM.match(line) or structure.speaker(line) is not None):
             yield first, number - 1
             first = 0
         if not first and not skipped:

@@ -62,7 +62,7 @@ def remember(
     or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
-    from commonplace.markdown.edit import bullet, commented
+    from commonplace.markdown.statements import bullet, commented
     from commonplace.notes import files, writes
     from commonplace.redaction.redact import strip_private
 
@@ -127,7 +127,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
-    from commonplace.markdown.edit import bullet
+    from commonplace.markdown.statements import bullet
 
     at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
     provenance = dated(entry.provenance, at)
@@ -165,7 +165,7 @@ def marked(entry: str, provenance: Provenance | None) -> str:
     if provenance is None:
         return entry
     from commonplace.markdown import comments
-    from commonplace.markdown.edit import commented
+    from commonplace.markdown.statements import commented
 
     return commented(entry, comments.of_provenance(provenance))
 

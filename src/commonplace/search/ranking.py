@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.index.sqlite import Candidate
 from commonplace.language import lexicon
-from commonplace.markdown import turns
+from commonplace.markdown import structure
 from commonplace.search import factors, fusion
 from commonplace.search.query import Query
 from commonplace.search.terms import Terms
@@ -245,7 +245,7 @@ def speakers(candidate: Candidate) -> list[str]:
     """The labels of a passage's lines."""
     if ":" not in candidate.text and "：" not in candidate.text:
         return []
-    return [label for line in candidate.text.split("\n") if (label := turns.speaker(line)) is not None]
+    return [label for line in candidate.text.split("\n") if (label := structure.speaker(line)) is not None]
 
 
 def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from commonplace import language
 from commonplace.language import lexicon, stopwords
-from commonplace.markdown import turns
+from commonplace.markdown import structure
 from commonplace.search import factors
 from commonplace.search.query import Query
 from commonplace.search.ranking import OWNER, Ranked
@@ -127,7 +127,7 @@ def lift(ranked: Sequence[Ranked], query: Query, days: Mapping[int, str | None])
 
 def _statements(head: Sequence[Ranked], days: Mapping[int, str | None]) -> list[_Statement]:
     """What is said in the head by those whose word counts, in its order."""
-    labels = {item.candidate.id: turns.speaker(item.candidate.text) for item in head}
+    labels = {item.candidate.id: structure.speaker(item.candidate.text) for item in head}
     spoken = any(label in OWNER for label in labels.values())
     if not spoken and sum(item.candidate.turns > 0 for item in head) > len(head) / 2:
         return []  # people among themselves: none of them speaks for the others

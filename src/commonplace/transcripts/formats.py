@@ -19,7 +19,7 @@ from typing import IO, NamedTuple, cast
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import shown
-from commonplace.markdown.names import date_of
+from commonplace.markdown.metadata import date_of
 from commonplace.redaction.redact import redact
 from commonplace.transcripts import (
     chatgpt,

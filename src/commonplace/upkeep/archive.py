@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
-from commonplace.markdown import comments, names, references
+from commonplace.markdown import comments, metadata, references
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.months.planning import ARCHIVE, own_notes
@@ -52,7 +52,7 @@ def found(memory: Memory, month: str = "") -> list[Originals]:
     months: dict[str, dict[str, str]] = {}
     changed: dict[str, list[str]] = {}
     for path in sorted({*written, *_pointed_at(memory)}):
-        own = (names.date_of(path) or "")[:7]
+        own = (metadata.date_of(path) or "")[:7]
         if not own or (month and own != month) or (data := _data(memory, path)) is None:
             continue
         digest = runs.digest(data)

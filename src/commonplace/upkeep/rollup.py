@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.changes import diffs, transaction
-from commonplace.markdown import names
+from commonplace.markdown import metadata
 from commonplace.types.changes import About, Change, Run
 from commonplace.upkeep.months import planning
 from commonplace.upkeep.months.planning import LeftOut, NotRolledUp, Old, Plan
@@ -97,7 +97,7 @@ def _months(memory: Memory, today: date, days: int) -> list[Old]:
     """The months that are old enough, with their daily notes."""
     found: dict[str, list[tuple[str, str]]] = {}
     for path in planning.own_notes(memory):
-        day = names.date_of(path) if names.kind_of(path) == "daily" else None
+        day = metadata.date_of(path) if metadata.kind_of(path) == "daily" else None
         if day and _last_day(day) < today - timedelta(days):
             found.setdefault(day[:7], []).append((path, day))
     return [

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
-from commonplace.markdown import comments, edit, references, structure
-from commonplace.markdown.document import Document, Edit
+from commonplace.markdown import comments, references, statements, structure
+from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.upkeep.consolidation import page as pages
 from commonplace.upkeep.consolidation.checks import Accepted
 from commonplace.upkeep.consolidation.page import Entry, Page
@@ -128,7 +128,7 @@ def _with_moves(memory: str, moves: Mapping[int, Mapping[str, str]]) -> str:
 
 def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
     """Strike what is replaced, merged or over, and put what takes its place right below it."""
-    document = Document.of(draft.memory, draft.path)
+    strikes: list[Strike] = []
     added: dict[int, list[str]] = {}  # below which line of before
     places: dict[str, int] = {}
     for number, item in enumerate(accepted):
@@ -137,18 +137,17 @@ def _replace(draft: Draft, accepted: Sequence[Accepted], today: date) -> None:
         first = item.targets[0].statement
         for target in item.targets:
             to = f"{_PENDING}{number}" if target is not item.targets[0] else ""
-            document = document.strike(
-                target.statement, until=today.isoformat(), by="agent", agent=AGENT, to=to
-            ).document
+            strikes.append(Strike(target.statement, today.isoformat(), "agent", AGENT, to))
         if item.operation.op != "expire":
-            added[first.end] = edit.beside(
+            added[first.end] = statements.beside(
                 first, item.text, since=_since(item), from_=_references(item, draft.path)
             )
             added[first.end][0] += _until(item)
             if not structure.ITEM.match(added[first.end][0]):
                 added[first.end].insert(0, "")  # or both were one paragraph
             places[f"{_PENDING}{number}"] = first.end
-    _insert(draft, document.lines, added, places)
+    struck = Document.of(draft.memory, draft.path).strike_all(strikes).document
+    _insert(draft, struck.lines, added, places)
 
 
 def _insert(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.language import rules
-from commonplace.markdown import comments, names, references, statements, turns
+from commonplace.markdown import comments, metadata, references, statements, structure
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
@@ -142,8 +142,8 @@ def _notes(memory: Memory, first: date, last: date) -> Iterator[tuple[str, date,
     from commonplace.memory import sources
     from commonplace.notes import scan
 
-    days = {state.path: names.date_of(state.path) for state in scan.scan(sources(memory)[:1])
-            if names.kind_of(state.path) == "daily"}  # fmt: skip
+    days = {state.path: metadata.date_of(state.path) for state in scan.scan(sources(memory)[:1])
+            if metadata.kind_of(state.path) == "daily"}  # fmt: skip
     told = [(date.fromisoformat(day), path) for path, day in days.items() if day]
     for day, path in sorted(pair for pair in told if first <= pair[0] <= last):
         try:
@@ -181,7 +181,7 @@ def of_note(
     note = parse(decode(data), path)
     lines = (often or {}).get(path, ())
     stated = statements.read(note)
-    labels = Counter(turns.speaker(statement.text) for statement in stated)
+    labels = Counter(structure.speaker(statement.text) for statement in stated)
     people = rules.words("people") | {label for label, count in labels.items() if label and count >= _SPEAKS}
     answers = _answers(note, stated)
     if strange is not None:
@@ -191,7 +191,7 @@ def of_note(
         if statement.first in answers or not _is_eligible(statement, today):
             continue
         text = _KEPT_LABELS.sub("", " ".join(statement.text.split()), count=1)
-        speaker = turns.speaker(text) or ""
+        speaker = structure.speaker(text) or ""
         if speaker in rules.words("people"):
             text = _TURN.sub("", text, count=1)
         if not grounding.weight(text):
@@ -220,12 +220,12 @@ def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
             level = levels.get(number, level)
             line = note.lines[number - 1]
             # Who speaks, in bold, in a line that states nothing: a block of code left open may hide it.
-            label = turns.speaker(line) if "**" in line else None
+            label = structure.speaker(line) if "**" in line else None
             if number in levels and level <= inside:
                 answers = False
             elif label in machines or label in people:
                 answers, inside = label in machines, level
-        if (label := turns.speaker(statement.text)) in machines:
+        if (label := structure.speaker(statement.text)) in machines:
             answers, inside = True, level
         elif label in people:
             answers = False
@@ -312,7 +312,7 @@ def _where(
     note = known[place.path] = known[place.path] if place.path in known else stated(place.path, read)
     if not note:
         return "", "is gone"
-    day = names.date_of(place.path) or entry.since
+    day = metadata.date_of(place.path) or entry.since
     there = [s for s in note if s.first <= place.first <= s.last]
     if any(s.struck and _stands(s) for s in there):
         return reference, ""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from commonplace.markdown import comments
 from commonplace.markdown.document import parse
-from commonplace.markdown.names import date_of
+from commonplace.markdown.metadata import date_of
 from commonplace.markdown.structure import fence_mark
 from commonplace.redaction.redact import strip_private
 from commonplace.types import Note

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.markdown import front_matter
+from commonplace.markdown import metadata
 from commonplace.markdown.document import parse
 from commonplace.memory import Memory
 from commonplace.types import Note
@@ -191,7 +191,7 @@ def test_any_front_matter_is_read(yaml: str) -> None:
     ],
 )
 def test_beyond_the_bounds_it_is_text(yaml: str, why: str) -> None:
-    assert front_matter.excess(yaml.split("\n")) == why
+    assert metadata.excess(yaml.split("\n")) == why
     assert bool(note(yaml).metadata) == (not why)
 
 

@@ -1,13 +1,19 @@
-"""Front matter: which lines of a note are settings, and what they say, within bounds; never an error.
+"""What the path of a note says (its kind, its day), and its front matter, read within bounds; never an error.
 
-What is larger, deeper or refers to itself more often than any settings do is text, and nothing more.
+Front matter that is larger, deeper or refers to itself more often than any settings do is text, and nothing
+more.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from functools import cache
+from posixpath import basename
 from typing import Any
+
+from commonplace.types import NoteKind
 
 MOST_LINES = 500  # more than this is a document that starts with a rule
 MOST_BYTES = 64 << 10
@@ -15,9 +21,40 @@ DEEPEST = 50  # collections within each other: libyaml builds them by recursion;
 MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
 _OPENERS = "[{-?:"  # every collection begins with one of these
+_DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
+_LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
+# 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
+_DAY = re.compile(
+    r"(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})"
+    r"(?:[T_ -]?(?:[01]\d|2[0-3])[-_.:]?[0-5]\d(?:[-_.:]?[0-5]\d)?)?(?!\d)"
+)
+_CHINESE_DAY = re.compile(r"(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日")
+_YEARS = range(1900, 2200)  # other eight-digit runs are numbers
 
 
-def span(lines: Sequence[str]) -> tuple[int, int] | None:
+def kind_of(path: str) -> NoteKind:
+    """Tell what a note is from its posix path, relative to the workspace."""
+    if path in _LONG_TERM:
+        return "long-term"
+    daily = _DAILY.fullmatch(path) if path.startswith("memory/") else None
+    return "daily" if daily and date_of(path) == daily[1] else "note"
+
+
+def date_of(path: str) -> str | None:
+    """Return the first real day in a file's name as YYYY-MM-DD, or None; a month alone is not a day."""
+    name = basename(path)
+    days = [match.group(1, 3, 4) for match in _DAY.finditer(name)]
+    for parts in [*days, *_CHINESE_DAY.findall(name)]:
+        try:
+            day = date(*map(int, parts))
+        except ValueError:
+            continue
+        if day.year in _YEARS:
+            return day.isoformat()
+    return None
+
+
+def front_matter(lines: Sequence[str]) -> tuple[int, int] | None:
     """Return the first and last line (1-based) of a YAML block that opens a note."""
     if not lines or lines[0].rstrip() != "---":
         return None
@@ -81,37 +118,33 @@ def _loader() -> Any:  # noqa: ANN401 - PyYAML's loaders share no type
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     loader: Any = type("_Loader", (base,), {"flatten_mapping": lambda self, node: None})
+
+    def short(construct: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
+        def number(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
+            text = loader.construct_scalar(node)
+            return construct(loader, node) if len(text) <= _LONGEST_NUMBER else text
+
+        return number
+
     loader.add_constructor("tag:yaml.org,2002:merge", base.construct_yaml_str)
-    loader.add_constructor("tag:yaml.org,2002:int", _number(base.construct_yaml_int))
-    loader.add_constructor("tag:yaml.org,2002:float", _number(base.construct_yaml_float))
+    loader.add_constructor("tag:yaml.org,2002:int", short(base.construct_yaml_int))
+    loader.add_constructor("tag:yaml.org,2002:float", short(base.construct_yaml_float))
     return loader
 
 
-def _number(construct: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
-    def construct_short(loader: Any, node: Any) -> object:  # noqa: ANN401 - as above
-        text = loader.construct_scalar(node)
-        return construct(loader, node) if len(text) <= _LONGEST_NUMBER else text
-
-    return construct_short
-
-
-def _plain(value: object) -> object:
-    """Reduce a YAML value to text, numbers, booleans and flat lists of text."""
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, set):  # has another order in every process
-        value = sorted(value, key=str)
-    if isinstance(value, list | tuple):
-        some = [item for item in value[:100] if item is not None]
-        return [item if isinstance(item, str) else _told(item) for item in some]
-    return _told(value)
-
-
-def _told(value: object) -> str:
-    """Return a value as text; of what is nested only the beginning: a few aliases stand for gigabytes."""
+def _plain(value: object, *, deep: bool = False) -> object:
+    """Reduce a YAML value to text, numbers, booleans and flat lists of text; of the nested the beginning."""
+    if not deep:
+        if value is None or isinstance(value, str | int | float):
+            return value
+        if isinstance(value, set):  # has another order in every process
+            value = sorted(value, key=str)
+        if isinstance(value, list | tuple):
+            items = [item for item in value[:100] if item is not None]
+            return [item if isinstance(item, str) else _plain(item, deep=True) for item in items]
     if not isinstance(value, list | tuple | set | dict):
         return str(value)[:1000]
-    from reprlib import Repr
+    from reprlib import Repr  # a few aliases stand for gigabytes
 
     short = Repr()
     short.maxlevel, short.maxlist, short.maxtuple, short.maxset, short.maxdict = 3, 20, 20, 20, 20

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.markdown import edit, statements, struck
+from commonplace.markdown import statements, struck
 from commonplace.markdown.document import Document, parse
 from commonplace.types import Statement
 
@@ -160,11 +160,11 @@ def test_a_secret_stays_in_the_file_and_out_of_sight(secret: str) -> None:
 )
 def test_a_new_entry_in_the_manner_of_the_old(old: str, new: str, wanted: list[str]) -> None:
     one = read(f"- above\n{old}\n" if old.startswith("  ") else f"{old}\n")[-1]
-    assert edit.beside(one, new, since="2026-03-02") == wanted
+    assert statements.beside(one, new, since="2026-03-02") == wanted
 
 
 def test_what_a_new_entry_rests_on() -> None:
     (one,) = read("- Old.\n")
-    (line,) = edit.beside(one, "New.", since="2026-03-02", from_=["memory/a b.md#L1", "MEMORY.md#L2"])
+    (line,) = statements.beside(one, "New.", since="2026-03-02", from_=["memory/a b.md#L1", "MEMORY.md#L2"])
     (back,) = read(line)
     assert back.said["from"] == "memory/a b.md#L1,MEMORY.md#L2"
