@@ -27,7 +27,7 @@ from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
-from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import files, layout
 from commonplace.providers import refusals
 from commonplace.providers.llm import schemas
@@ -175,16 +175,12 @@ def _document(text: str) -> object:
 
 def _strike(text: str) -> object:
     """Strike the statements of a note, as `correct` does with those that say one thing."""
-    document = Document.of(_decoded(text), PATH)
-    stated = statements.read(_note(text))
-    if not stated:
-        return None
-    end = 0
-    for statement in stated:
+    end, strikes = 0, []
+    for statement in statements.read(_note(text)):
         if statement.first > end:
-            document = document.strike(statement, until="2026-02-13").document
+            strikes.append(Strike(statement, "2026-02-13"))
             end = statement.end
-    return document.data
+    return Document.of(_decoded(text), PATH).strike_all(strikes).document.data
 
 
 def _beside(text: str) -> object:
