@@ -15,7 +15,7 @@ from commonplace.agent import calling, chunks, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import diffs
-from commonplace.chunking import breakpoints, outline, passages
+from commonplace.chunking import breakpoints, code, passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
 from commonplace.config import loading as config_collections
@@ -391,7 +391,7 @@ def _wordings(text: str) -> object:
 
 
 def _outline(text: str) -> Iterator[bool]:
-    return iter([outline.closes(line) for line in text.split("\n")])
+    return iter([code.closes(line) for line in text.split("\n")])
 
 
 def _find_name(text: str) -> object:
@@ -452,7 +452,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.unescaped": struck.unescaped,
     "markdown.structure.speaker": lambda text: (structure.speaker(text), structure.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
-    "chunking.outline.closes": _outline,
+    "chunking.code.closes": _outline,
     # Searching.
     "search.wording.read": compare.read,
     "search.wording.same": _wordings,
