@@ -95,15 +95,18 @@ def test_every_package_is_on_the_map() -> None:
     assert [name for name in sorted(packages) if f"`{name}`" not in text] == []
 
 
-def test_the_map_names_modules_that_exist() -> None:
-    text = (DOCS / "architecture.md").read_text("utf-8")
-    for path in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
-        assert (ROOT / path).exists() or (ROOT / "src" / "commonplace" / path).exists(), path
-
-
-def test_the_map_names_tests_that_exist() -> None:
-    for path in re.findall(r"`(tests/[\w/.]+)`", (DOCS / "architecture.md").read_text("utf-8")):
-        assert (ROOT / path).exists(), path
+def test_files_that_pages_name_exist() -> None:
+    """Modules on the map, tests anywhere, and whatever lies below `src/`."""
+    missing = []
+    for page in PAGES:
+        text = page.read_text("utf-8") if page.parent == DOCS or page.name == "README.md" else ""
+        named_files = re.findall(r"`(src/commonplace/[\w/.]+|tests/[\w/.]+|tools/\w+\.py)`|`([\w/]*test_\w+\.py)`", text)
+        if page.stem == "architecture":
+            named_files += [(path, "") for path in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text)]
+        for path in {one or other for one, other in named_files}:
+            if not any((base / path).exists() for base in (ROOT, ROOT / "tests", ROOT / "src" / "commonplace")):
+                missing.append(f"{named(page)}: {path}")
+    assert missing == []
 
 
 def test_the_table_of_settings_is_current() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from commonplace.agent.chores import Chore
+from commonplace.agent.worker import Chore
 
 Make = Callable[..., Chore]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.agent import runner
-from commonplace.agent.hooks import EVENTS, AgentHook, HookManager, Told
-from commonplace.agent.runner import Count
+from commonplace.agent import hooks as hooking
+from commonplace.agent.hooks import EVENTS, AgentHook, Count, HookManager, Told
 from commonplace.config import load
 from commonplace.types import MessageEvent, SessionEvent, ToolExecution, Turn
 
@@ -219,7 +218,7 @@ def test_a_suspended_hook_is_tried_again_and_one_failure_suspends_it_again(
     managed: Callable[..., HookManager], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr(runner.time, "monotonic", lambda: now)
+    monkeypatch.setattr(hooking.time, "monotonic", lambda: now)
     failing = Failing(ValueError())
     manager = managed(failing, suspend_after=2, resume_after_s=60)
     for _ in range(3):
@@ -308,11 +307,11 @@ def test_a_hook_that_emits_goes_round_only_so_often(managed: Callable[..., HookM
     echo = Echo()
     manager = managed(echo)
     emit(manager, "on_session_start", EVENT)
-    for _ in range(runner.DEEPEST):
+    for _ in range(hooking.DEEPEST):
         assert deepest.acquire(timeout=30)
     manager.close(30.0)
-    assert len(echo.heard) == runner.DEEPEST
-    assert manager.counts["Echo", "on_session_start"] == Count(told=runner.DEEPEST, dropped=1)
+    assert len(echo.heard) == hooking.DEEPEST
+    assert manager.counts["Echo", "on_session_start"] == Count(told=hooking.DEEPEST, dropped=1)
 
 
 def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
@@ -322,7 +321,7 @@ def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
 
     class Flood(AgentHook):
         def on_session_start(self, event: SessionEvent) -> Told:
-            for _ in range(10 * runner.LONGEST_LINE):
+            for _ in range(10 * hooking.LONGEST_LINE):
                 manager.emit("on_session_end", event)
             flooded.set()
             return None
@@ -341,7 +340,7 @@ def test_a_hook_that_floods_another_fills_a_line_of_bounded_length(
     manager.emit("on_session_start", EVENT)
     assert len(set(threading.enumerate()) - threads) <= 2
     manager.close(30.0)
-    assert slow.heard in (runner.LONGEST_LINE, runner.LONGEST_LINE + 1)  # and the one that was on its way
+    assert slow.heard in (hooking.LONGEST_LINE, hooking.LONGEST_LINE + 1)  # and the one that was on its way
     assert manager.suspended == ()  # it is not the one to blame
 
 
@@ -424,7 +423,7 @@ def test_no_thread_to_be_had_is_a_failure_of_the_hook(
     listener = Listener()
     manager = managed(listener)
     with monkeypatch.context() as patched:
-        patched.setattr(runner.threading, "Thread", Refused)
+        patched.setattr(hooking.threading, "Thread", Refused)
         manager.emit("on_session_start", EVENT)
     assert manager.counts["Listener", "on_session_start"] == Count(failed=1)
     emit(manager, "on_session_start", EVENT)

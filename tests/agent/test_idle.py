@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from commonplace.agent.hooks import AgentHook, HookManager
-from commonplace.agent.idle import IdleTimer
+from commonplace.agent.lifecycle import IdleTimer
 from commonplace.types.events import SessionEvent
 
 

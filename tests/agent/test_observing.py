@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace import Memory
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.observing import ObservationHook
+from commonplace.agent.lifecycle import ObservationHook
 from commonplace.agent.worker import IndexWorker
 from commonplace.types import Entry, ToolExecution
 from tests.providers.conftest import server  # noqa: F401

@@ -10,8 +10,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.idle import IdleTimer
-from commonplace.agent.summarizing import SummaryHook
+from commonplace.agent.lifecycle import IdleTimer, SummaryHook
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel

@@ -15,7 +15,7 @@ from commonplace.agent import calling, chunks, seen
 from commonplace.base import tokens
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import diffs
-from commonplace.chunking import breakpoints, outline, passages
+from commonplace.chunking import breakpoints, code, passages
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
 from commonplace.config import loading as config_collections
@@ -27,7 +27,7 @@ from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
-from commonplace.markdown.document import Document, decode, parse
+from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import files, layout
 from commonplace.providers import refusals
 from commonplace.providers.llm import schemas
@@ -175,16 +175,12 @@ def _document(text: str) -> object:
 
 def _strike(text: str) -> object:
     """Strike the statements of a note, as `correct` does with those that say one thing."""
-    document = Document.of(_decoded(text), PATH)
-    stated = statements.read(_note(text))
-    if not stated:
-        return None
-    end = 0
-    for statement in stated:
+    end, strikes = 0, []
+    for statement in statements.read(_note(text)):
         if statement.first > end:
-            document = document.strike(statement, until="2026-02-13").document
+            strikes.append(Strike(statement, "2026-02-13"))
             end = statement.end
-    return document.data
+    return Document.of(_decoded(text), PATH).strike_all(strikes).document.data
 
 
 def _beside(text: str) -> object:
@@ -395,7 +391,7 @@ def _wordings(text: str) -> object:
 
 
 def _outline(text: str) -> Iterator[bool]:
-    return iter([outline.closes(line) for line in text.split("\n")])
+    return iter([code.closes(line) for line in text.split("\n")])
 
 
 def _find_name(text: str) -> object:
@@ -456,7 +452,7 @@ PARSERS: dict[str, Parser] = {
     "markdown.struck.unescaped": struck.unescaped,
     "markdown.structure.speaker": lambda text: (structure.speaker(text), structure.share(text.split("\n"))),
     "chunking.breakpoints.pieces": lambda text: breakpoints.pieces(text, 1200),
-    "chunking.outline.closes": _outline,
+    "chunking.code.closes": _outline,
     # Searching.
     "search.wording.read": compare.read,
     "search.wording.same": _wordings,

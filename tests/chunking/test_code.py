@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.chunking import outline, passages
+from commonplace.chunking import code, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index.progress import silent
 from commonplace.index.reading import Reader
@@ -253,7 +253,7 @@ def test_a_grammar_that_cannot_be_used_is_as_none(
     (tmp_path / "tree_sitter_python.py").write_text(says)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "tree_sitter_python", raising=False)
-    outline.trouble.cache_clear()
+    code.trouble.cache_clear()
     try:
         assert {name for name, _, _ in cut(PYTHON)} == {""}
         reader = Reader({}, DEFAULT)
@@ -264,7 +264,7 @@ def test_a_grammar_that_cannot_be_used_is_as_none(
         assert "; install its grammars anew and delete the index: " in warning
         assert "tree-sitter-python>=0.23,<1" in warning
     finally:
-        outline.trouble.cache_clear()
+        code.trouble.cache_clear()
 
 
 def test_a_comment_is_no_heading_and_a_rule_no_front_matter() -> None:

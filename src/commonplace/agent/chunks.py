@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,13 +24,13 @@ from commonplace.markdown import struck, structure
 from commonplace.markdown.comments import Annotations
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.metadata import kind_of
+from commonplace.markdown.structure import ITEM
 from commonplace.memory import Memory, sources
 from commonplace.notes.scan import Globs
 from commonplace.search import factors
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Note, Section
 
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]")
 _CLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)])?[ \t]*[(\[*`]*((?:[01]?\d|2[0-3]):[0-5]\d)\b")
 
 
@@ -145,94 +146,68 @@ class _Reader:
 
     def body(self, section: Section) -> list[int]:
         """The lines of a section below its heading; none of front matter."""
-        note = self._note
-        if note.front_matter and section.start_line == 1:
+        if self._note.front_matter and section.start_line == 1:
             return []
-        headings = structure.heading_lines(note, section)
+        headings = structure.heading_lines(self._note, section)
         return [n for n in range(section.start_line, section.end_line + 1) if n not in headings]
 
     def pieces(
         self, section: Section, lines: Sequence[int], newness: tuple[str, str, int]
     ) -> Iterator[Piece]:
         """What may be told of some lines as one piece, and one for each run of lines that may not."""
+        note = self._note
         told: list[Hit] = []
-        for hit in self._hits(section, lines):
-            if why := self._why_not(hit.labels):
+        # Blank lines belong to what is above them.
+        for labels, run in groupby((n for n in lines if note.lines[n - 1].strip()), self._labels):
+            first, *rest = run
+            last = rest[-1] if rest else first
+            hit = Hit(
+                path=note.path,
+                start_line=first,
+                end_line=last,
+                text="\n".join(line.rstrip() for line in note.lines[first - 1 : last]),
+                score=1.0,
+                title=note.title,
+                headings=section.headings,
+                date=note.date,
+                collection=WORKSPACE_COLLECTION,
+                docid="",
+                labels=labels,
+            )
+            why = next((label for label in labels if label in OUTDATED), "")
+            if not why and "tentative" in labels and not self._tentative:
+                why = "tentative"
+            if why:
                 yield Piece((hit,), newness, why)
             else:
                 told.append(hit)
         if told:
             yield Piece(tuple(told), newness, gap=lines[-1] - told[-1].end_line)
 
-    def _why_not(self, labels: Sequence[str]) -> str:
-        if outdated := next((label for label in labels if label in OUTDATED), ""):
-            return outdated
-        return "tentative" if "tentative" in labels and not self._tentative else ""
-
-    def _hits(self, section: Section, lines: Sequence[int]) -> Iterator[Hit]:
-        """A hit for each run of lines of one standing; blank lines belong to what is above them."""
-        run: list[int] = []
-        standing: tuple[str, ...] = ()
-        for number in lines:
-            if self._note.lines[number - 1].strip():
-                labels = factors.labels(self._said.still(number, number) or {}, lambda: self._today)
-                if run and labels != standing:
-                    yield self._hit(section, run, standing)
-                    run = []
-                standing = labels
-            elif not run:
-                continue
-            run.append(number)
-        if run:
-            yield self._hit(section, run, standing)
-
-    def _hit(self, section: Section, run: list[int], labels: tuple[str, ...]) -> Hit:
-        note = self._note
-        while not note.lines[run[-1] - 1].strip():
-            run.pop()
-        return Hit(
-            path=note.path,
-            start_line=run[0],
-            end_line=run[-1],
-            text="\n".join(note.lines[number - 1].rstrip() for number in run),
-            score=1.0,
-            title=note.title,
-            headings=section.headings,
-            date=note.date,
-            collection=WORKSPACE_COLLECTION,
-            docid="",
-            labels=labels,
-        )
+    def _labels(self, number: int) -> tuple[str, ...]:
+        return factors.labels(self._said.still(number, number) or {}, lambda: self._today)
 
 
 def _newest_day(lines: Sequence[str], today: date) -> str:
     """The newest day that some lines name with its year, not later than today; empty where there is none."""
-    found = (
-        span.first
-        for line in lines
-        if any(character.isdigit() for character in line)
-        for span in dates.spans(line, today)
-        if not span.relative
-    )
-    return max((day for day in found if day <= today), default=date.min).isoformat()
+    dated = (line for line in lines if any(character.isdigit() for character in line))
+    days = (span.first for line in dated for span in dates.spans(line, today) if not span.relative)
+    return max((day for day in days if day <= today), default=date.min).isoformat()
 
 
 def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
-    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows."""
+    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows.
+
+    An entry begins with a list item, or with a line behind a blank one, that is not indented.
+    """
     inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
     entry: list[int] = []
     for number in lines:
-        if entry and number not in inside and _begins(note, number):
+        line = note.lines[number - 1]
+        at_margin = entry and number not in inside and line.strip() and line[0] not in " \t"
+        if at_margin and (ITEM.match(line) or not note.lines[number - 2].strip()):
             yield entry
             entry = []
         entry.append(number)
     if any(note.lines[number - 1].strip() for number in entry):
         yield entry
-
-
-def _begins(note: Note, number: int) -> bool:
-    """Whether an entry begins with a line: a list item, or a line behind a blank one, not indented."""
-    line = note.lines[number - 1]
-    if not line.strip() or line[0] in " \t":
-        return False
-    return _ITEM.match(line) is not None or number == 1 or not note.lines[number - 2].strip()

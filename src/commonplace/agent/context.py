@@ -7,20 +7,72 @@ first three may take more than its cap, so that the recall always keeps the room
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from commonplace.agent import chunks
-from commonplace.agent.block import RECALL, Block, Context, LeftOut, Part
 from commonplace.agent.chunks import Piece
-from commonplace.agent.seen import Injected
-from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
+from commonplace.agent.seen import Injected, trimmed
+from commonplace.base import tokens as estimates
+from commonplace.base.errors import (
+    CommonplaceError,
+    ConfigError,
+    NoteNotFound,
+    NoteUnreadable,
+    UnknownCollection,
+)
 from commonplace.config.settings import Prompt
 from commonplace.memory import Memory
-from commonplace.types import Note
+from commonplace.render import count
+from commonplace.search import pack
+from commonplace.search.dedupe import Told
+from commonplace.types import Hit, Level, Recall
 
-__all__ = ["DAILY", "FILES", "LONG_TERM", "RECALL", "Context", "ContextBuilder", "LeftOut", "Part"]
-LONG_TERM, DAILY, FILES = "long-term", "daily", "files"
+LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
+GIVEN = "in this session already"
+SAID = "said above"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of one note in the block: of which part, as they stand there, and where they come from."""
+
+    name: str
+    text: str
+    tokens: int
+    citation: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What did not get into the block, why, and about how many tokens it has, where that is known."""
+
+    what: str
+    why: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A block for a prompt, empty where there is nothing (new) to say, and how it came about.
+
+    `passages` are the hits that the block is made of; `level`, `stale` and `warnings` are those of the
+    recall, `level` None where none was made.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    parts: tuple[Part, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    session: str = ""
+    passages: tuple[Hit, ...] = ()
+    level: Level | None = None
+    stale: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class ContextBuilder:
@@ -64,15 +116,32 @@ class ContextBuilder:
         budget: int | None = None,
     ) -> Context:
         """Compose the block without noting that it was given: for whoever may not use it."""
-        settings = self.settings
+        settings, workspace = self.settings, self.memory.workspace
         today = now.date() if isinstance(now, datetime) else now or date.today()
         block = Block(self.memory, self.injected, session, settings.budget if budget is None else budget)
-        files = settings.files if files is None else files
-        share = self._share(block.budget, files)
-        block.take(LONG_TERM, self._long_term(block, today), int(settings.long_term * share))
-        block.take(DAILY, self._daily(block, today), int(settings.daily * share))
-        if files:
-            block.take(FILES, self._files(block, today), int(settings.file_tokens * share))
+        with_files = settings.files if files is None else files
+        # Where the budget has no room for all parts, each may use the same share of its cap.
+        caps = settings.long_term + settings.daily + (settings.file_tokens if with_files else 0)
+        share = min(1.0, block.budget / max(1, caps + self.memory.settings.recall.budget))
+        read = partial(self._read, block, today)
+
+        path = workspace.memory_file.relative_to(workspace.root).as_posix()
+        block.take(LONG_TERM, read(path, chunks.of_sections), int(settings.long_term * share))
+        entries: list[Piece] = []
+        try:
+            days = [today - timedelta(days=back) for back in range(settings.days)]
+            for note in [path for day in days for path in chunks.daily_notes(self.memory, day)]:
+                entries += read(note, chunks.of_entries)
+        except NoteUnreadable as error:
+            block.left_out.append(LeftOut(DAILY, str(error)))
+        newest_first = sorted(entries, key=lambda piece: piece.newness, reverse=True)
+        block.take(DAILY, newest_first, int(settings.daily * share))
+        if with_files:
+            pieces: list[Piece] = []
+            for name in settings.file_names:
+                sections = read(name, chunks.of_sections, missing_ok=True)
+                pieces += sorted(sections, key=lambda piece: piece.hits[0].start_line)
+            block.take(FILES, pieces, int(settings.file_tokens * share))
         if message.strip():
             block.recall(message, today)
         return block.context()
@@ -85,49 +154,140 @@ class ContextBuilder:
         """Let a session be given everything again, as after its conversation was shortened."""
         self.injected.forget(session)
 
-    def _share(self, budget: int, files: bool) -> float:
-        """What share of its cap a part may use where the budget has no room for all of them."""
-        settings = self.settings
-        caps = settings.long_term + settings.daily + (settings.file_tokens if files else 0)
-        return min(1.0, budget / max(1, caps + self.memory.settings.recall.budget))
-
-    def _long_term(self, block: Block, today: date) -> list[Piece]:
-        workspace = self.memory.workspace
-        path = workspace.memory_file.relative_to(workspace.root).as_posix()
-        return self._read(block, path, chunks.of_sections, today)
-
-    def _daily(self, block: Block, today: date) -> list[Piece]:
-        found: list[Piece] = []
-        try:
-            days = [today - timedelta(days=back) for back in range(self.settings.days)]
-            paths = [path for day in days for path in chunks.daily_notes(self.memory, day)]
-        except NoteUnreadable as error:
-            block.left_out.append(LeftOut(DAILY, str(error)))
-            return found
-        for path in paths:
-            found += self._read(block, path, chunks.of_entries, today)
-        return sorted(found, key=lambda piece: piece.newness, reverse=True)
-
-    def _files(self, block: Block, today: date) -> list[Piece]:
-        found: list[Piece] = []
-        for path in self.settings.file_names:
-            read = self._read(block, path, chunks.of_sections, today, missing_ok=True)
-            found += sorted(read, key=lambda piece: piece.hits[0].start_line)
-        return found
-
     def _read(
         self,
         block: Block,
+        today: date,
         path: str,
         cut: Callable[..., list[Piece]],
-        today: date,
         missing_ok: bool = False,
     ) -> list[Piece]:
         """The pieces of a note; none, and a line in the report, where it cannot be read."""
         try:
-            note: Note = chunks.read(self.memory, path)
+            note = chunks.read(self.memory, path)
         except CommonplaceError as error:
             if not (missing_ok and isinstance(error, NoteNotFound)):
                 block.left_out.append(LeftOut(path, str(error).removeprefix(f"{path}: ")))
             return []
         return cut(note, today, tentative=self.memory.settings.recall.tentative)
+
+
+class Block:
+    """A block while it is put together: what fits, what is said above; sizes are in quarters of a token."""
+
+    def __init__(self, memory: Memory, injected: Injected, session: str, budget: int) -> None:
+        self.budget = budget
+        self.left_out: list[LeftOut] = []
+        self._memory, self._injected, self._session = memory, injected, session
+        self._told = Told()
+        self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
+        self._parts: list[Part] = []
+        self._passages: list[Hit] = []
+        self._recall: Recall | None = None
+        self._used = 0
+
+    def take(self, name: str, pieces: Iterable[Piece], cap: int) -> None:
+        """Take the first pieces that fit into the cap of a part; what does not is passed over."""
+        room = min(4 * cap, 4 * self.budget - estimates.quarters(pack.enclosed([])) - self._used)
+        chosen: list[Piece] = []
+        size = 0
+        for piece in pieces:
+            told = [] if piece.why else [self._told.rest(hit) for hit in piece.hits]
+            hits = tuple(hit for hit in told if hit is not None)
+            if not hits:
+                self._leave(piece, piece.why or SAID)
+                continue
+            rest = piece._replace(hits=hits)
+            # What touches nothing that is chosen is cited by itself: then the rest is not composed again.
+            apart = not any(_touch(hit, other) for one in chosen for other in one.hits for hit in hits)
+            grown = size + _size([rest]) if apart else _size([*chosen, rest])
+            if grown > room:
+                self._leave(piece, f"no room in the {cap} tokens of this part")
+                continue
+            chosen.append(rest)
+            size = grown
+            for hit in hits:
+                self._told.add(hit)
+                self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
+        self._used += _size(chosen)
+        news = iter(self._injected.new(self._session, [hit for piece in chosen for hit in piece.hits]))
+        fresh: list[Piece] = []
+        for piece in chosen:
+            if True in [next(news) for _ in piece.hits]:
+                fresh.append(piece)
+            else:
+                self._leave(piece, GIVEN)
+        self._show(name, chunks.joined(fresh))
+
+    def recall(self, message: str, today: date) -> None:
+        """Add the recall for a message, without what stands in the block."""
+        budget = min((4 * self.budget - self._used) // 4, self._memory.settings.recall.budget)
+        # What stands in the block already may be all that is found at first.
+        ask = partial(self._memory.recall, budget=budget + -(-self._used // 4), layer="full", now=today)
+        try:
+            try:
+                recall = ask(message)
+            except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
+                recall = ask(" ".join(re.findall(r"\w+", message)))
+        except (CommonplaceError, OSError) as error:
+            self.left_out.append(LeftOut(RECALL, str(error)))
+            return
+        self._recall = recall
+        unsaid: list[Hit] = []
+        for hit in recall.hits:
+            rest = trimmed(hit, lambda line, path=hit.path: (path, line.strip()) in self._lines)  # type: ignore[misc]
+            if (rest := self._told.rest(rest) if rest is not None else None) is not None:
+                unsaid.append(rest)
+            else:
+                self._leave(Piece((hit,)), SAID)
+        composed = pack.compose(unsaid, budget)
+        if unfit := recall.left_out + composed.left_out:
+            lost = max(0, _tokens(unsaid) - _tokens(composed.hits))
+            why = f"no room in the {budget} tokens of this part"
+            self.left_out.append(LeftOut(f"{count(unfit, 'passage')} of the recall", why, lost))
+        rests = self._injected.rest(self._session, composed.hits)
+        for hit, new in zip(composed.hits, rests, strict=True):
+            if new is None:
+                self._leave(Piece((hit,)), GIVEN)
+        self._show(RECALL, [new for new in rests if new is not None])
+
+    def context(self) -> Context:
+        """The block as it stands now."""
+        text = pack.enclosed(part.text for part in self._parts) if self._parts else ""
+        recall, trouble = self._recall, self._injected.trouble
+        warnings = (*(recall.warnings if recall else ()), *self._memory.settings.warnings)
+        return Context(
+            text=text,
+            tokens=estimates.about(text),
+            budget=self.budget,
+            parts=tuple(self._parts),
+            left_out=tuple(self.left_out),
+            session=self._session,
+            passages=tuple(self._passages),
+            level=recall.level if recall else None,
+            stale=recall.stale if recall else 0,
+            warnings=(*warnings, trouble) if trouble else warnings,
+        )
+
+    def _leave(self, piece: Piece, why: str) -> None:
+        self.left_out.append(LeftOut(piece.citation, why, _tokens(piece.hits)))
+
+    def _show(self, name: str, hits: Sequence[Hit]) -> None:
+        self._passages += hits
+        for joined, text in pack.blocks(hits):
+            self._parts.append(Part(name, text, estimates.about(text), joined.citation))
+
+
+def _size(chosen: Sequence[Piece]) -> int:
+    """What pieces take in the block, their line ends included."""
+    return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(chunks.joined(chosen)))
+
+
+def _touch(hit: Hit, other: Hit) -> bool:
+    """Whether lines of two hits lie in each other or side by side."""
+    touches = hit.start_line <= other.end_line + 1 and other.start_line <= hit.end_line + 1
+    return touches and hit.path == other.path
+
+
+def _tokens(hits: Sequence[Hit]) -> int:
+    return sum(estimates.about(hit.text) for hit in hits)

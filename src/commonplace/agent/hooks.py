@@ -1,20 +1,21 @@
-"""What a host tells whoever wants to know: a message came, a tool ran, an answer is about to go out."""
+"""Hooks: a host tells whoever wants to know that a message came, a tool ran, an answer is about to go out."""
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import os
 import threading
 import time
 import weakref
-from collections.abc import Awaitable, Iterable
-from functools import partial
-from typing import TYPE_CHECKING, Self
-
-from commonplace.agent.runner import Count, Lane, Limits
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    import asyncio
 
     from commonplace.config.settings import Hooks as Settings
     from commonplace.types import CompactionEvent, MessageEvent, SessionEvent, ToolExecution
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 Told = Awaitable[None] | None
 GROUP = "commonplace.hooks"  # the entry points of other packages
 DEADLINE_S, SUSPEND_AFTER, RESUME_AFTER_S = 5.0, 3, 300.0
+LONGEST_LINE = 100  # events in the line of one hook that nobody waits for
+LONGEST_S = threading.TIMEOUT_MAX  # what a thread can wait at most
+DEEPEST = 3  # an event told from inside a hook told from inside a hook: further down it only goes round
+_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth of hooks", default=0)
 logger = logging.getLogger("commonplace.hooks")
 
 
@@ -80,7 +85,7 @@ class HookManager:
         self._limits = Limits(deadline_s, suspend_after, resume_after_s)
         self._disabled = tuple(disabled)
         self._lanes: list[Lane] = []
-        self._wanted = entry_points
+        self._looks_up = entry_points
         self._lock = threading.Lock()
         self._unknown: set[str] = set()
         for hook in hooks:
@@ -101,8 +106,8 @@ class HookManager:
 
     def add(self, hook: object) -> None:
         """Take one more hook, which is told after the others."""
-        lane = Lane(self._free(type(hook).__name__), lambda: hook, self._limits, EVENTS)
-        lane.take(hook, AgentHook)
+        lane = self._lane(type(hook).__name__, lambda: hook)
+        lane.take(hook)
         self._lanes = [*self._lanes, lane]
 
     def emit(self, name: str, event: object) -> None:
@@ -119,7 +124,7 @@ class HookManager:
         from contextlib import suppress
 
         loop = asyncio.get_running_loop()
-        lanes = await asyncio.to_thread(self._told, name) if self._wanted else self._told(name)
+        lanes = await asyncio.to_thread(self._told, name) if self._looks_up else self._told(name)
         for lane in lanes:
             done = asyncio.Event()
 
@@ -139,7 +144,7 @@ class HookManager:
     @property
     def counts(self) -> dict[tuple[str, str], Count]:
         """How the hooks fared, by name of the hook and event."""
-        return {(lane.name, event): count for lane in self._lanes for event, count in lane.counts.items()}
+        return {(lane.name, event): replace(count) for lane in self._lanes for event, count in lane.counts()}
 
     @property
     def suspended(self) -> tuple[str, ...]:
@@ -152,55 +157,48 @@ class HookManager:
         for lane in self._lanes:
             lane.close(deadline)
 
-    def _free(self, name: str, more: Iterable[Lane] = ()) -> str:
-        """Return a name that no other hook has: those of one class are numbered."""
-        taken = {lane.name for lane in (*self._lanes, *more)}
-        names = (name, *(f"{name}#{number}" for number in range(2, len(taken) + 2)))
-        return next(free for free in names if free not in taken)
-
-    def _told(self, name: str) -> list[Lane]:
-        """Return the lanes of an event, of hooks whose entry points are looked up now if they were not."""
-        if self._wanted:
-            with self._lock:
-                if self._wanted:
-                    self._lanes = [*self._lanes, *self._installed()]
-                    self._wanted = False
-        if name not in EVENTS and name not in self._unknown:
-            self._unknown.add(name)
-            logger.warning("no hook is told of %s; the events are %s", name, ", ".join(EVENTS))
-        return [lane for lane in self._lanes if name in EVENTS and lane.hears(name)]
-
-    def _installed(self) -> list[Lane]:
-        """Return a lane for each entry point; what it names is imported on the thread of its hook."""
-        from fnmatch import fnmatchcase
-        from importlib.metadata import entry_points
-
-        try:
-            points = [
-                point
-                for point in entry_points(group=GROUP)
-                if not any(fnmatchcase(point.name, glob) for glob in self._disabled)
-            ]
-        # The metadata of any package may be damaged, in any way.
-        except Exception as error:  # noqa: BLE001
-            logger.warning("the entry points of %s cannot be listed: %s", GROUP, type(error).__name__)
-            return []
-        lanes: list[Lane] = []
-        for point in points:
-            name = self._free(point.name, lanes)
-            lanes.append(Lane(name, partial(_made, point), self._limits, EVENTS))
-        return lanes
-
     def renew(self) -> None:
         """Begin anew in a child after a fork, which has none of the threads and perhaps a lock of theirs."""
         self._lock = threading.Lock()
         for lane in self._lanes:
             lane.renew()
 
+    def _lane(self, name: str, make: Callable[[], object]) -> Lane:
+        """Return a lane for a hook, under a name that no other has: those of one class are numbered."""
+        taken = {lane.name for lane in self._lanes}
+        names = (name, *(f"{name}#{number}" for number in range(2, len(taken) + 2)))
+        return Lane(next(free for free in names if free not in taken), make, self._limits)
 
-def _made(point: EntryPoint) -> object:
-    made: object = point.load()()
-    return made
+    def _told(self, name: str) -> list[Lane]:
+        """Return the lanes of an event, of hooks whose entry points are looked up now if they were not."""
+        if self._looks_up:
+            with self._lock:
+                if self._looks_up:
+                    self._look_up()
+                    self._looks_up = False
+        if name not in EVENTS and name not in self._unknown:
+            self._unknown.add(name)
+            logger.warning("no hook is told of %s; the events are %s", name, ", ".join(EVENTS))
+        return [lane for lane in self._lanes if name in EVENTS and lane.hears(name)]
+
+    def _look_up(self) -> None:
+        """Add a lane for each entry point; what it names is imported on the thread of its hook."""
+        from fnmatch import fnmatchcase
+        from importlib.metadata import entry_points
+
+        try:
+            points = list(entry_points(group=GROUP))
+        # The metadata of any package may be damaged, in any way.
+        except Exception as error:  # noqa: BLE001
+            logger.warning("the entry points of %s cannot be listed: %s", GROUP, type(error).__name__)
+            return
+        for point in points:
+            if not any(fnmatchcase(point.name, glob) for glob in self._disabled):
+                lane = self._lane(point.name, lambda load=point.load: load()())  # type: ignore[misc]
+                self._lanes = [*self._lanes, lane]
+
+
+_managers: weakref.WeakSet[HookManager] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
@@ -208,6 +206,237 @@ def _after_fork() -> None:
         manager.renew()
 
 
-_managers: weakref.WeakSet[HookManager] = weakref.WeakSet()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+# --- one hook: the line of its events, the thread that tells it of them, and how it fares -----------------
+
+
+@dataclass(slots=True)
+class Count:
+    """How often a hook was told of an event, failed at it, was too late, and what never reached it."""
+
+    told: int = 0
+    failed: int = 0
+    late: int = 0
+    dropped: int = 0
+
+
+class Limits(NamedTuple):
+    """How long a hook may take, after how many failures in a row it rests, and for how many seconds."""
+
+    deadline_s: float
+    suspend_after: int
+    resume_after_s: float
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """One event on its way to one hook; `on_done` is called when it was told, or never will be."""
+
+    event: str
+    value: object
+    context: contextvars.Context
+    on_done: Callable[[], None]
+    late: bool = False
+    done: bool = False
+
+
+class Lane:
+    """What stands between one hook and its host: events come in order, one at a time, on one thread.
+
+    There is never a second thread, so a hook that hangs costs one, whatever it is told afterwards.
+    """
+
+    def __init__(self, name: str, make: Callable[[], object], limits: Limits) -> None:
+        """Name a hook and what makes it; that is called on its thread, with the first event."""
+        self.name, self._make, self._limits = name, make, limits
+        self.deadline_s = min(limits.deadline_s, LONGEST_S)  # unless the hook wishes for another
+        self._hook: object = None
+        self._heard: frozenset[str] | None = None  # None: not loaded yet
+        self._counts: defaultdict[str, Count] = defaultdict(Count)
+        self._in_a_row, self._rests_until = 0, 0.0
+        self._closed = False
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin with an empty line and no thread: new, or in a child after a fork."""
+        self._changed = threading.Condition()
+        self._line: deque[Call] = deque()
+        self._thread: threading.Thread | None = None
+        self._overrun = 0  # calls past their deadline that are not done
+        self._runner: asyncio.Runner | None = None
+        self._troubles: list[str] = []
+
+    def take(self, hook: object) -> None:
+        """Bind to a hook that is there; what it did not override of `AgentHook` it is never told."""
+        limit_s = getattr(hook, "deadline_s", None)
+        if isinstance(limit_s, int | float):
+            self.deadline_s = min(float(limit_s), LONGEST_S)
+        methods = {name: getattr(hook, name, None) for name in EVENTS}
+        self._hook = hook
+        self._heard = frozenset(
+            name
+            for name, method in methods.items()
+            if callable(method) and getattr(method, "__func__", method) is not getattr(AgentHook, name)
+        )
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the hook rests after repeated failures."""
+        with self._changed:
+            return self._in_a_row >= self._limits.suspend_after and (
+                time.monotonic() < self._rests_until or self._overrun > 0
+            )
+
+    def counts(self) -> list[tuple[str, Count]]:
+        """Return how the hook fared, by event."""
+        with self._changed:
+            return list(self._counts.items())
+
+    def hears(self, event: str) -> bool:
+        """Tell whether the hook has a method for an event; one that is not loaded yet may have."""
+        return self._heard is None or event in self._heard
+
+    def offer(self, event: str, value: object, on_done: Callable[[], None]) -> Call | None:
+        """Put an event in line; return the call to wait for, or None where nobody is to wait.
+
+        Nobody waits for a hook that rests or is behind already, nor from inside a hook.
+        """
+        depth = _depth.get()
+        with self._noting():
+            waited = depth == 0 and not self._overrun
+            if self._closed:
+                return None
+            if self.suspended or depth >= DEEPEST or (not waited and len(self._line) >= LONGEST_LINE):
+                self._counts[event].dropped += 1
+                return None
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name=f"hook {self.name}", daemon=True)
+                try:
+                    self._thread.start()
+                except RuntimeError as error:  # no more threads, or the interpreter is about to end
+                    self._thread = None
+                    self._counts[event].failed += 1
+                    self._fail(event, f"no thread for it: {error}")
+                    return None
+            call = Call(event, value, contextvars.copy_context(), on_done)
+            self._line.append(call)
+            self._changed.notify_all()
+            if self._overrun:
+                self._miss(call)
+        return call if waited else None
+
+    def give_up(self, call: Call) -> None:
+        """Leave a call behind whose deadline is over."""
+        with self._noting():
+            if not call.done:
+                self._miss(call)
+
+    def close(self, deadline: float) -> None:
+        """Take no more events, and wait until `deadline` (monotonic) for those in line."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _run(self) -> None:
+        """Tell the hook of what is in line, on its thread, until the lane is closed."""
+        while call := self._next():
+            error: BaseException | None = None
+            try:
+                call.context.run(self._tell, call)
+            # Whatever a hook raises ends here, sys.exit() too: it is not the hook's to end its host.
+            except BaseException as raised:  # noqa: BLE001
+                error = raised
+            with self._noting():
+                call.done = True
+                if call.late:  # counted already; that it came to an end after all mends nothing
+                    self._overrun -= 1
+                elif error is None:
+                    self._in_a_row = 0
+                else:
+                    self._counts[call.event].failed += 1
+                    self._fail(call.event, f"failed: {_place(error)}")
+            call.on_done()
+        if self._runner is not None:
+            self._runner.close()
+
+    def _next(self) -> Call | None:
+        with self._changed:
+            while not self._line:
+                if self._closed:
+                    return None
+                self._changed.wait()
+            self._counts[self._line[0].event].told += 1
+            return self._line.popleft()
+
+    def _tell(self, call: Call) -> None:
+        """Call the method of the hook, which may be loaded first; a coroutine runs to its deadline."""
+        import inspect
+
+        _depth.set(_depth.get() + 1)
+        if self._heard is None:
+            try:
+                self.take(self._make())
+            except BaseException:
+                self._heard = frozenset()  # it is not tried again
+                raise
+        if not self.hears(call.event):
+            return
+        told = getattr(self._hook, call.event)(call.value)
+        if inspect.isawaitable(told):
+            import asyncio
+
+            async def bounded() -> None:
+                async with asyncio.timeout(self.deadline_s):
+                    await told
+
+            if self._runner is None:
+                self._runner = asyncio.Runner()  # a loop of the hook's own, the same for all of its events
+            self._runner.run(bounded(), context=contextvars.copy_context())
+
+    # --- how it fares; the lock is held -------------------------------------------------------------
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Hold the lock, and log what went wrong once it is free: who handles records may tell hooks, too."""
+        with self._changed:
+            yield
+            troubles, self._troubles = self._troubles, []
+        for trouble in troubles:
+            logger.warning("%s", trouble)
+
+    def _miss(self, call: Call) -> None:
+        call.late = True
+        self._overrun += 1
+        self._counts[call.event].late += 1
+        self._fail(call.event, f"took longer than {self.deadline_s:g} s and was left behind")
+
+    def _fail(self, event: str, how: str) -> None:
+        """Note a failure; after some in a row the hook rests, and what is in line is dropped."""
+        self._in_a_row += 1
+        trouble = f"hook {self.name}, {event}: {how}"
+        if self._in_a_row >= self._limits.suspend_after:
+            self._rests_until = time.monotonic() + self._limits.resume_after_s
+            line, self._line = self._line, deque()
+            for call in line:
+                call.done = True
+                self._overrun -= call.late
+                self._counts[call.event].dropped += 1
+                call.on_done()
+            rest = f"suspended for {self._limits.resume_after_s:g} s"
+            trouble += f"; {rest} after {self._in_a_row} failures in a row"
+        self._troubles.append(trouble)
+
+
+def _place(error: BaseException) -> str:
+    """Say what was raised and where: the message is left out, since it may hold what was said or a key."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    return f"{type(error).__name__}{where}"

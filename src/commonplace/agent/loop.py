@@ -18,12 +18,10 @@ from commonplace.agent.calling import Approve, Toolbox
 from commonplace.agent.context import Context, ContextBuilder
 from commonplace.agent.files import READ_FILE
 from commonplace.agent.hooks import HookManager
-from commonplace.agent.idle import IdleTimer
-from commonplace.agent.observing import ObservationHook
+from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
 from commonplace.agent.pairing import paired
 from commonplace.agent.replies import Reply as Reply
 from commonplace.agent.store import prefetch
-from commonplace.agent.summarizing import SummaryHook
 from commonplace.agent.tools import TOOLS, Tool
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.errors import CommonplaceError

@@ -12,8 +12,9 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +53,7 @@ class Injected:
 
     def new(self, session: str, hits: Sequence[Hit]) -> list[bool]:
         """Tell of each hit whether it says something that the session was not given; all do without one."""
-        if not session:
-            return [True] * len(hits)
-        with self._lock:
-            given = self._given(session)
-            return [any(digest not in given for digest in _digests(hit)) for hit in hits]
+        return [rest is not None for rest in self.rest(session, hits)]
 
     def rest(self, session: str, hits: Sequence[Hit]) -> list[Hit | None]:
         """Return each hit without the lines at its ends that the session was given; None where all were."""
@@ -64,85 +61,73 @@ class Injected:
             return list(hits)
         with self._lock:
             given = self._given(session)
-            return [_rest(hit, given) for hit in hits]
+
+            def known(path: str, text: str) -> bool:
+                return all(digest in given for digest in _digests(path, text))
+
+            return [
+                None if known(hit.path, hit.text) else trimmed(hit, partial(known, hit.path)) for hit in hits
+            ]
 
     def add(self, session: str, hits: Iterable[Hit]) -> None:
         """Note what a session was given."""
-        found = [digest for hit in hits for digest in _digests(hit)] if session else []
-        if not found:
+        digests = [digest for hit in hits for digest in _digests(hit.path, hit.text)] if session else []
+        if not digests:
             return
         with self._lock:
-            _put(self._given(session), found)
+            _put(self._given(session), digests)
             if self._workspace is not None:
-                self._write(session, found)
+                self._write(self._workspace, session, digests)
 
     def forget(self, session: str) -> None:
         """Let everything be given to a session again: its conversation was shortened, or is over."""
         with self._lock:
             self._sessions.pop(session, None)
             if self._workspace is not None:
-                self._delete(session)
+                with suppress(OSError):
+                    self._workspace.files.unlink(_file(self._workspace, session))
 
     def _given(self, session: str) -> OrderedDict[str, None]:
         given = self._sessions.setdefault(session, OrderedDict())
         self._sessions.move_to_end(session)
         while len(self._sessions) > MAX_SESSIONS:
             self._sessions.popitem(last=False)
-        if self._workspace is not None:
-            given.clear()  # another process may have added to it, or forgotten it
-            _put(given, self._read(session))
+        if self._workspace is None:
+            return given
+        given.clear()  # another process may have added to it, or forgotten it
+        path = _file(self._workspace, session)
+        try:
+            _put(given, _parsed(records.read(self._workspace.files, path, KIND, limit=_LARGEST)))
+        except (FileNotFoundError, ValueError):
+            pass
+        except (OSError, CommonplaceError) as error:
+            reason = records.trouble(error) if isinstance(error, OSError) else error
+            self.trouble = f"what this session was given cannot be read: {reason}"
         return given
 
-    # --- the file of a session ----------------------------------------------------------------------
+    def _write(self, workspace: paths.Workspace, session: str, digests: Sequence[str]) -> None:
+        """Add to the file of a session, and delete those of sessions that are long over."""
+        path, files = _file(workspace, session), workspace.files
 
-    def _path(self, session: str) -> Path:
-        assert self._workspace is not None
-        return self._workspace.derived / KIND / f"{_stem(session)}.json"
-
-    def _read(self, session: str) -> list[str]:
-        assert self._workspace is not None
-        try:
-            return _parsed(records.read(self._workspace.files, self._path(session), KIND, limit=_LARGEST))
-        except (FileNotFoundError, ValueError):
-            return []
-        except OSError as error:
-            self.trouble = f"what this session was given cannot be read: {records.trouble(error)}"
-        except CommonplaceError as error:
-            self.trouble = f"what this session was given cannot be read: {error}"
-        return []
-
-    def _write(self, session: str, found: Sequence[str]) -> None:
-        assert self._workspace is not None
-        path, files = self._path(session), self._workspace.files
-
-        def changed(known: dict[str, Any] | None) -> Mapping[str, Any]:
-            given = OrderedDict.fromkeys(_parsed(known or {}))
-            _put(given, found)
+        def changed(record: dict[str, Any] | None) -> Mapping[str, Any]:
+            given = OrderedDict.fromkeys(_parsed(record or {}))
+            _put(given, digests)
             return {"given": list(given)}
 
         try:
-            paths.prepare_derived(self._workspace, path.parent)
-            with atomic.locked(paths.lock_file(self._workspace, KIND), LOCK_WAIT_S):
+            paths.prepare_derived(workspace, path.parent)
+            with atomic.locked(paths.lock_file(workspace, KIND), LOCK_WAIT_S):
                 records.update(files, path, KIND, changed, limit=_LARGEST)
-            self._sweep()
-            self.trouble = ""
         except CommonplaceError as error:
             self.trouble = f"what this session was given is not kept: {error}"
-
-    def _delete(self, session: str) -> None:
-        assert self._workspace is not None
+            return
+        self.trouble = ""
+        oldest = time.time() - KEPT_S
         with suppress(OSError):
-            self._workspace.files.unlink(self._path(session))
-
-    def _sweep(self) -> None:
-        """Delete the files of sessions that are long over."""
-        assert self._workspace is not None
-        files, folder, oldest = self._workspace.files, self._workspace.derived / KIND, time.time() - KEPT_S
-        with suppress(OSError):
-            for name in files.names(folder):
+            for name in files.names(path.parent):
                 with suppress(OSError):
-                    if files.stat(folder / name).st_mtime < oldest:
-                        files.unlink(folder / name)
+                    if files.stat(path.parent / name).st_mtime < oldest:
+                        files.unlink(path.parent / name)
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -153,38 +138,33 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """
     from commonplace.types.changes import Erased
 
-    files, stems = site.workspace.files, set(map(_stem, targets.sessions))
+    files, own = site.workspace.files, {_file(site.workspace, one) for one in targets.sessions}
     erased = []
     for path in records.listed(files, site.workspace.derived / KIND, ".json"):
-        if not targets.only_sessions or path.stem in stems:
+        if not targets.only_sessions or path in own:
             erased.append(Erased("marks", site.shown(path)))
             if change:
                 records.remove(files, path)
     return erased
 
 
-def _stem(session: str) -> str:
-    return hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+def _file(workspace: paths.Workspace, session: str) -> Path:
+    stem = hashlib.sha256(session.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    return workspace.derived / KIND / f"{stem}.json"
 
 
-def _put(given: OrderedDict[str, None], found: Iterable[str]) -> None:
-    for digest in found:
+def _put(given: OrderedDict[str, None], digests: Iterable[str]) -> None:
+    for digest in digests:
         given[digest] = None
         given.move_to_end(digest)
     while len(given) > MAX_STATEMENTS:
         given.popitem(last=False)
 
 
-def _parsed(told: Mapping[str, Any]) -> list[str]:
+def _parsed(record: Mapping[str, Any]) -> list[str]:
     """The hashes of a record; what is none is passed over."""
-    given = told.get("given")
-    return [one for one in given if isinstance(one, str) and _DIGEST.fullmatch(one)] if given else []
-
-
-def _rest(hit: Hit, given: Container[str]) -> Hit | None:
-    if all(digest in given for digest in _digests(hit)):
-        return None
-    return trimmed(hit, lambda line: all(digest in given for digest in _of(hit.path, _statements(line))))
+    digests = record.get("given") or ()
+    return [digest for digest in digests if isinstance(digest, str) and _DIGEST.fullmatch(digest)]
 
 
 def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
@@ -198,19 +178,13 @@ def trimmed(hit: Hit, known: Callable[[str], bool]) -> Hit | None:
     )
 
 
-def _digests(hit: Hit) -> list[str]:
-    return list(_of(hit.path, _statements(hit.text)))
-
-
-def _of(path: str, statements: Iterable[str]) -> Iterator[str]:
-    for said in statements:
-        yield hashlib.sha256(f"{path}\0{said}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
-
-
-def _statements(text: str) -> Iterator[str]:
-    """The sentences of a text without their blanks; headings say nothing where anything else does."""
-    found = [
+def _digests(path: str, text: str) -> list[str]:
+    """A hash of each sentence of a note, blanks left out; headings say nothing where anything else does."""
+    sentences = [
         " ".join(part[0].split()).lstrip(f"{screen.ELLIPSIS} ") for part in dedupe.SENTENCE.finditer(text)
     ]
-    told = [said for said in found if said and not said.startswith("#")]
-    yield from told or filter(None, found)
+    said = [sentence for sentence in sentences if sentence and not sentence.startswith("#")]
+    return [
+        hashlib.sha256(f"{path}\0{sentence}".encode("utf-8", "surrogateescape")).hexdigest()[:_HEX]
+        for sentence in said or filter(None, sentences)
+    ]

@@ -9,16 +9,16 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import queue
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from commonplace.agent.chores import Chore
 from commonplace.base.errors import CommonplaceError
 from commonplace.upkeep.spool import Spool
 
@@ -36,6 +36,101 @@ _WRITE_AFTER_S = 0.2  # a note is read and written as a whole, which many entrie
 _OTHERS_S = 5.0  # what another process is waited for that writes the same spool into notes
 _EXIT_S = 3.0  # what the end of the interpreter waits for the spool and the notes
 logger = logging.getLogger("commonplace.worker")
+
+
+class Chore:
+    """One thing to do, and the daemon thread that does it; calls for it never wait.
+
+    `work` returns whether it succeeded; after a failure it is tried again, in pauses that grow.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], bool],
+        *,
+        gather_s: float = 0.0,
+        quiet_s: float = 0.0,
+        at_most_s: float = 10.0,
+        first_pause_s: float = 0.25,
+        longest_pause_s: float = 30.0,
+    ) -> None:
+        """Name what is to be done; the thread starts with the first call.
+
+        It is done `gather_s` after a call, when no other came for `quiet_s`, or after `at_most_s`.
+        """
+        self._name, self._work = name, work
+        self._gather_s, self._quiet_s, self._at_most_s = gather_s, quiet_s, at_most_s
+        self._first_pause_s, self._longest_pause_s = first_pause_s, longest_pause_s
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin without a thread and without calls: new, or in a child after a fork."""
+        # A queue written in C: putting something in takes no lock that another thread could sleep with.
+        self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def call(self) -> None:
+        """Have it done soon, on its thread; starts that if there is none."""
+        if self._calls.empty():
+            self._calls.put(True)
+        if not self.alive:
+            self._ended.clear()
+            thread = threading.Thread(target=self._run, name=f"commonplace {self._name}", daemon=True)
+            with suppress(RuntimeError):  # no more threads, or the interpreter is about to end
+                thread.start()
+                self._thread = thread
+
+    def end(self) -> None:
+        """Have the thread do what it is called for, without pauses, and then end."""
+        if self.alive:
+            self._ended.set()
+            self._calls.put(False)
+
+    def join(self, deadline: float) -> bool:
+        """Wait for the thread to end, until `deadline` (monotonic); tell whether it has."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(max(0.0, deadline - time.monotonic()))
+        return not self.alive
+
+    def _run(self) -> None:
+        pause, called = 0.0, False
+        while True:
+            if pause:
+                self._ended.wait(pause)  # whoever calls
+                called = True
+            elif not self._ended.is_set():
+                called = self._calls.get()
+            if called:
+                # More calls come in before all of them are answered at once. Waiting for them one by one
+                # would wake this thread for each, and whoever calls might have to make room.
+                self._ended.wait(self._gather_s)
+                until = time.monotonic() + self._at_most_s
+                with suppress(queue.Empty):
+                    while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
+                        self._calls.get(timeout=self._quiet_s)
+            with suppress(queue.Empty):
+                while True:
+                    called = self._calls.get_nowait() or called
+            done = True
+            if called:
+                try:
+                    done = self._work()
+                # A thread that dies of a mistake of ours would leave all later calls unanswered.
+                except Exception as error:  # noqa: BLE001
+                    logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
+                    done = False
+                pause = 0.0 if done else min(self._longest_pause_s, max(self._first_pause_s, pause * 2))
+            if self._ended.is_set() and not (called and done):
+                return
+            called = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +156,11 @@ class IndexWorker:
         """Start on a memory, with what its spool holds; the limits are those of its settings."""
         settings = memory.settings.hooks
         self._memory = memory
-        self._enricher = _enricher(memory)
+        self._enricher: Enricher | None = None  # gives observations types and titles
+        if memory.settings.observe.enrich:
+            from commonplace.upkeep import enrichment
+
+            self._enricher = enrichment.of_memory(memory)
         self._spool = Spool(memory.workspace, max_bytes=int(settings.spool_mb * MEGABYTE))
         self._capacity = settings.capacity if capacity is None else capacity
         self._sync_after_s = settings.sync_after_s if sync_after_s is None else sync_after_s
@@ -111,23 +210,7 @@ class IndexWorker:
 
         What does not stays in the spool. A worker that is given something afterwards starts again.
         """
-        return self._end(time.monotonic() + deadline_s)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def leave(self) -> None:
-        """Bring what is submitted to disk: the interpreter ends, and nobody called `stop`."""
-        self._leaving = True
-        self._end(time.monotonic() + _EXIT_S)
-
-    def _end(self, deadline: float) -> bool:
-        self._deadline = deadline
+        self._deadline = deadline = time.monotonic() + deadline_s
         # One after the other: what the first still does is work for the next.
         for chore in (self._spooling, self._writing, self._syncing):
             chore.end()
@@ -137,6 +220,17 @@ class IndexWorker:
         if not self._syncing.alive:
             self._deadline = float("inf")
         return not (self._queue or self._held or self._lost) and self._settled == self._put
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def leave(self) -> None:
+        """Bring what is submitted to disk: the interpreter ends, and nobody called `stop`."""
+        self._leaving = True
+        self.stop(_EXIT_S)
 
     def renew(self) -> None:
         """Begin anew in a child after a fork: it only fills the spool, which its parent writes down.
@@ -217,15 +311,6 @@ class IndexWorker:
             logger.warning("%s: %s; nothing is lost, it is tried again", part, trouble)
         elif was and not trouble:
             logger.info("%s: works again", part)
-
-
-def _enricher(memory: Memory) -> Enricher | None:
-    """Who gives observations types and titles, where the settings ask for it."""
-    if not memory.settings.observe.enrich:
-        return None
-    from commonplace.upkeep import enrichment
-
-    return enrichment.of_memory(memory)
 
 
 def _at_exit() -> None:

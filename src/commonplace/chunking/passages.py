@@ -4,15 +4,20 @@ A passage is a few consecutive lines of one section, packed up to a target size.
 stands alone; only one of several thousand characters is cut, at sentence ends, into passages that share its
 line number. Measured, neither paragraphs nor bullets nor fences make better borders than lines do at this
 size; at the larger sizes of other systems, `window` and `fence` look for them.
+
+What once stood in a note, lines with struck text, makes passages of its own. They are told apart by their
+annotations: `struck` in all of them, `replaced-by` with the lines of what stands in their place, or `beside`
+where the next entry may do so or may not. A trigger of theirs is gone.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
@@ -23,8 +28,18 @@ from commonplace.types import Note, Passage, Section
 if TYPE_CHECKING:
     from commonplace.markdown.comments import Annotations
     from commonplace.markdown.struck import Strikes
+    from commonplace.types import Statement
 
-Unit = tuple[int, int, int]  # first line, last line, size
+REPLACED_BY, BESIDE = "replaced-by", "beside"
+Stretch = tuple[int, int, str]  # first line, last line, text
+
+
+class _Unit(NamedTuple):
+    """A line, or a fence that stays whole: first and last line, and the size."""
+
+    first: int
+    last: int
+    size: int
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
@@ -32,67 +47,54 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
     Together the passages cover every non-blank line but the headings of sections that hold more than their
     heading; those stand in the sections' heading paths. What is struck is in none of them but the last, which
-    say so (`former`). Code is cut by `code`, along its syntax.
+    say so. Code is cut by `code`, along its syntax.
     """
     if filetypes.of(note.path) is not None:
         from commonplace.chunking import code
 
         return code.split(note, settings)
+    said: Annotations | None = None
+    if note.annotations or note.metadata:  # nearly all notes say nothing of their lines
+        from commonplace.markdown.comments import Annotations
+
+        said = Annotations(note) or None
     strikes = struck.of_note(note)
-    whole_note, note = note, struck.rest(note, strikes) if strikes else note
+    standing = struck.rest(note, strikes) if strikes else note
+    headings = structure.heading_lines(note) if settings.by_heading else set[int]()
+    around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
     found: list[Section] = []
     passages: list[Passage] = []
-    whole = [Section((), 1, len(note.lines))] if note.lines else []
-    said = _said(whole_note)  # lines that are gone had comments of their own
-    headings = structure.heading_lines(note) if settings.by_heading else set[int]()
-    for section in structure.sections(note) if settings.by_heading else whole:
+    for section in around if note.lines else ():
         first, last = section.start_line, section.end_line
         if first in headings and (first == last or (first + 1 == last and last in headings)):
-            parts = [(first, last, "\n".join(note.lines[first - 1 : last]))]  # nothing stands below it
+            parts = [(first, last, "\n".join(standing.lines[first - 1 : last]))]  # nothing stands below it
         else:
-            parts = list(_cut(note, section, settings, said))
+            parts = list(_cut(standing, section, settings, said))
         if parts:
             share = structure.share([line for _, _, text in parts for line in text.split("\n")])
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
-            passages.extend(Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts)
-    if strikes:
-        _add_former(whole_note, strikes, settings, found, passages)
+            passages += [Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts]
+    # What is struck stands behind all else, in sections of its own: it is beside nothing that stands.
+    starts, before = [section.start_line for section in around], -1
+    for first, last, text, own in _former(note, strikes, settings) if strikes else ():
+        place = bisect_right(starts, first) - 1
+        if place != before:
+            found.append(around[place])
+            before = place
+        passages.append(Passage(len(found) - 1, first, last, text, own))
     return found, passages
 
 
-def _add_former(
-    note: Note, strikes: Strikes, settings: ChunkSettings, found: list[Section], passages: list[Passage]
-) -> None:
-    """Add what is struck behind all else, in sections of its own: it is beside nothing that stands."""
-    from commonplace.chunking import former
-
-    around = structure.sections(note) if settings.by_heading else [Section((), 1, len(note.lines))]
-    last = -1
-    for one in former.split(note, strikes, settings):
-        place = bisect_right([section.start_line for section in around], one.first) - 1
-        if place != last:
-            found.append(around[place])
-            last = place
-        passages.append(Passage(len(found) - 1, *one))
-
-
-def _said(note: Note) -> Annotations | None:
-    """What the note says of its lines; None where it says nothing, as nearly all do."""
-    if not (note.annotations or note.metadata):
-        return None
-    from commonplace.markdown.comments import Annotations
-
-    return Annotations(note) or None
+# --- what stands --------------------------------------------------------------------------------------------
 
 
 def _cut(
-    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None = None
-) -> Iterator[tuple[int, int, str]]:
-    """Yield (first line, last line, text) of a section's passages."""
+    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None
+) -> Iterator[Stretch]:
+    """Yield first line, last line and text of a section's passages."""
     lines = note.lines
-    runs = _runs(_units(note, section, settings), settings.line)
-    for run in runs if said is None else _apart(runs, said):
+    for run in _runs(note, section, settings, said):
         first, last, size = run[0]
         if size > settings.line and first == last:
             limit = max(40, settings.piece * len(lines[first - 1]) // size)
@@ -100,82 +102,72 @@ def _cut(
                 yield first, last, piece
             continue
         for start, end in _pack(run, note, settings):
-            first, last = run[start][0], run[end - 1][1]
+            first, last = run[start].first, run[end - 1].last
             yield first, last, "\n".join(lines[first - 1 : last])
 
 
-def _runs(units: list[Unit], longest: int) -> Iterator[list[Unit]]:
-    """Set lines that are too long apart from the others, which are packed together."""
-    run: list[Unit] = []
-    for unit in units:
-        if unit[2] > longest and unit[0] == unit[1]:
-            if run:
-                yield run
-            yield [unit]
-            run = []
-        else:
-            run.append(unit)
-    if run:
-        yield run
+def _runs(
+    note: Note, section: Section, settings: ChunkSettings, said: Annotations | None
+) -> Iterator[list[_Unit]]:
+    """Yield the non-blank lines of a section in runs that may share passages.
 
-
-def _apart(runs: Iterator[list[Unit]], said: Annotations) -> Iterator[list[Unit]]:
-    """Cut runs where the note says of a line what it does not say of the one before."""
-    for run in runs:
-        start = 0
-        for place in range(1, len(run)):
-            if said.differ(run[place - 1][1], run[place][0]):
-                yield run[start:place]
-                start = place
-        yield run[start:]
-
-
-def _units(note: Note, section: Section, settings: ChunkSettings) -> list[Unit]:
-    """The non-blank lines of a section, fences that are short enough as one unit each."""
-    heading_lines = structure.heading_lines(note, section)
-    skip = heading_lines if settings.by_heading else frozenset[int]()
-    fences = _whole_fences(note, section, settings.fence)
-    wide = settings.wide
-    units: list[Unit] = []
+    A line that is too long is a run, and a run ends where the note says of a line what it does not say of the
+    one before.
+    """
+    skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
+    fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
+    run: list[_Unit] = []
+    was_long = False
     after = 0  # the last line of the fence that is being passed over
     for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
         if number <= after or not line or number in skip or line.isspace():
             continue
-        if number in fences:
-            after = fences[number][0]
-            units.append((number, *fences[number]))
-        else:
-            units.append((number, number, len(line) if line.isascii() else breakpoints.width(line, wide)))
-    if not units and skip:
-        units = [(min(skip), max(skip), 1)]
-    return units
+        unit = fences.get(number)
+        if unit is None:
+            size = len(line) if line.isascii() else breakpoints.width(line, settings.wide)
+            unit = _Unit(number, number, size)
+        after = unit.last
+        is_long = unit.size > settings.line and unit.first == unit.last
+        if run and (is_long or was_long or (said is not None and said.differ(run[-1].last, number))):
+            yield run
+            run = []
+        run.append(unit)
+        was_long = is_long
+    if not run and skip and not after:
+        run = [_Unit(min(skip), max(skip), 1)]
+    if run:
+        yield run
 
 
-def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, tuple[int, int]]:
-    """Fences of a section that stay whole: first line to last line and size."""
-    if not longest:
-        return {}
-    inside = []
-    for a, b in islice(note.fences, bisect_left(note.fences, (section.start_line, 0)), None):
-        if a > section.end_line:
+def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit]:
+    """Fences of a section that are short enough to stay whole, by their first line."""
+    found: dict[int, _Unit] = {}
+    for first, last in islice(note.fences, bisect_left(note.fences, (section.start_line, 0)), None):
+        if first > section.end_line:
             break
-        if a < b <= section.end_line:
-            inside.append((a, b))
-    sizes = {a: (b, sum(map(len, note.lines[a - 1 : b]))) for a, b in inside}
-    return {first: (last, size) for first, (last, size) in sizes.items() if size <= longest}
+        size = sum(map(len, note.lines[first - 1 : last]))
+        if first < last <= section.end_line and size <= longest:
+            found[first] = _Unit(first, last, size)
+    return found
 
 
-def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
+def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
     """Yield index ranges (start, end) of units packed up to the target size."""
-    sizes = [unit[2] for unit in units]
-    scores = _Scores(units, note)
-    target = settings.target
+    sizes = [unit.size for unit in units]
+    score = cache(lambda place: breakpoints.score(note, units[place].first))  # windows overlap
     start = index = size = 0
     while index < len(sizes):
-        if index > start and size + sizes[index] + index - start > target:
-            end = _end(sizes, settings, start, index, scores)
+        if index > start and size + sizes[index] + index - start > settings.target:
+            end = index
+            if settings.window:
+                end = breakpoints.choose(sizes[start:index], score, start, index, settings.window)
             yield start, end
-            start = _step_back(sizes, start, end, settings.overlap) if settings.overlap else end
+            # The next begins here, or earlier by whole units within the overlap.
+            begin, repeated = end, 0
+            while begin - 1 > start and repeated + sizes[begin - 1] <= settings.overlap:
+                begin -= 1
+                repeated += sizes[begin]
+            start = begin
             size = sum(sizes[start:index])
             continue
         size += sizes[index]
@@ -184,29 +176,70 @@ def _pack(units: Sequence[Unit], note: Note, settings: ChunkSettings) -> Iterato
         yield start, len(sizes)
 
 
-class _Scores(dict[int, float]):
-    """How good a cut before each unit is, looked at once: windows overlap."""
-
-    def __init__(self, units: Sequence[Unit], note: Note) -> None:
-        super().__init__()
-        self._units, self._note = units, note
-
-    def __missing__(self, place: int) -> float:
-        self[place] = score = breakpoints.score(self._note, self._units[place][0])
-        return score
+# --- what is struck -----------------------------------------------------------------------------------------
 
 
-def _end(sizes: Sequence[int], settings: ChunkSettings, start: int, index: int, scores: _Scores) -> int:
-    """Where the passage that is full at `index` ends: there, or at a better place within the window."""
-    if not settings.window:
-        return index
-    return breakpoints.choose(sizes[start:index], scores.__getitem__, start, index, settings.window)
+def _former(
+    note: Note, strikes: Strikes, settings: ChunkSettings
+) -> Iterator[tuple[int, int, str, Mapping[str, str]]]:
+    """Yield the lines that hold struck text, as they stand, and what is said of them.
+
+    Lines one after the other of one statement share a passage, as many as it holds.
+    """
+    from commonplace.markdown import comments, statements
+
+    said = comments.Annotations(note)
+    stated = statements.read(note)
+    owners = {n: at for at, one in enumerate(stated) for n in range(one.first, one.last + 1)}
+    runs: list[list[int]] = []
+    size = 0
+    for number in sorted(strikes):
+        width = breakpoints.width(note.lines[number - 1], settings.wide)
+        run = runs[-1] if runs else [0]
+        joins = number == run[-1] + 1 and owners.get(number, -1) == owners.get(run[0], -2)
+        if joins and size + width < settings.target:
+            run.append(number)
+            size += width + 1
+        else:
+            runs.append([number])
+            size = width + 1
+    for run in runs:
+        own = dict(said.of(run[0], run[-1]) or {})
+        own.pop("trigger", None)
+        own[comments.STRUCK] = "true"
+        if run[0] in owners and "superseded-by" not in own:
+            own |= _replacement(stated, owners[run[0]], own.get("until", ""), note, strikes)
+        text = "\n".join(note.lines[run[0] - 1 : run[-1]])
+        for piece in [text] if len(text) <= settings.line else breakpoints.pieces(text, settings.piece):
+            yield run[0], run[-1], piece, own
 
 
-def _step_back(sizes: Sequence[int], start: int, end: int, overlap: int) -> int:
-    """Where the next passage begins: `end`, or earlier by whole units within the overlap."""
-    begin, repeated = end, 0
-    while begin - 1 > start and repeated + sizes[begin - 1] <= overlap:
-        begin -= 1
-        repeated += sizes[begin]
-    return begin
+def _replacement(
+    stated: Sequence[Statement], at: int, until: str, note: Note, strikes: Strikes
+) -> dict[str, str]:
+    """Where what stands in the place of a statement is to be found: its lines, and how sure that is.
+
+    It is the very next entry at the same level in the same list; a nested statement that is the last of its
+    own goes with what it is nested in.
+    """
+    own = stated[at]
+    place = bisect_right(stated, own.end, key=lambda one: one.first)
+    following = stated[place] if place < len(stated) else None
+    if following and following.headings == own.headings and _level(following) == _level(own):
+        since = following.said.get("since", "")
+        key = REPLACED_BY if since and since >= until else BESIDE
+        return {key: f"{following.first}-{following.last}"}
+    outer = next((n for n in range(at - 1, -1, -1) if stated[n].end >= own.end), None)
+    if outer is None:
+        return {}
+    numbers = range(stated[outer].first, stated[outer].last + 1)
+    is_gone = all(
+        n in strikes and not struck.without(note.lines[n - 1], strikes[n])
+        for n in numbers
+        if note.lines[n - 1].strip()
+    )
+    return _replacement(stated, outer, until, note, strikes) if is_gone else {}
+
+
+def _level(statement: Statement) -> tuple[int, bool]:
+    return structure.indent(statement.item), bool(statement.item.strip())

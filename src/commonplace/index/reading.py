@@ -146,9 +146,9 @@ class Reader:
         if not filetypes.installed(grammar):
             self.plain += 1
             return
-        from commonplace.chunking import outline
+        from commonplace.chunking import code
 
-        if trouble := outline.trouble(grammar):
+        if trouble := code.trouble(grammar):
             self.broken.append(trouble)
 
 

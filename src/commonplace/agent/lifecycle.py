@@ -1,0 +1,190 @@
+"""Hooks that keep a session in memory: tools are observed, what was said is summed up when it rests."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.agent.hooks import AgentHook
+from commonplace.base.errors import CommonplaceError
+from commonplace.types.events import MessageEvent, SessionEvent
+from commonplace.upkeep.observations import Observer
+
+if TYPE_CHECKING:
+    from commonplace.agent.hooks import HookManager
+    from commonplace.agent.worker import IndexWorker
+    from commonplace.config import Settings
+    from commonplace.types import ToolExecution
+    from commonplace.upkeep.summaries import Summarizer
+
+IDLE_S = 600.0
+_CLOSING_S = 1.0  # that closing an idle timer waits for its thread
+_LATER_S = 2.0  # what a manager of hooks waits for summaries longer than the hook itself does
+logger = logging.getLogger("commonplace.summaries")
+
+
+class ObservationHook(AgentHook):
+    """Turns tools that ran into entries; what they hold is redacted before it is handed on."""
+
+    def __init__(self, worker: IndexWorker, settings: Settings, root: Path | None = None) -> None:
+        """Take what writes entries into notes, the settings, and the folder that paths are relative to."""
+        self._worker, self._observer = worker, Observer(settings, root)
+
+    def on_tool_executed(self, execution: ToolExecution) -> None:
+        """Submit what is worth keeping of a tool that ran."""
+        entry = self._observer.observe(execution)
+        if entry is not None:
+            self._worker.submit(entry)
+
+
+class SummaryHook(AgentHook):
+    """Opens sessions, sums them up when they rest or end, and what earlier runs left behind first.
+
+    No host waits for a summary, but for the end of a session, and there no longer than told: what is not
+    done by then is done at the next start.
+    """
+
+    def __init__(self, summarizer: Summarizer, *, wait_s: float | None = None) -> None:
+        """Bind to what writes summaries; `wait_s` is how long the end of a session waits (settings)."""
+        self._summarizer = summarizer
+        self._wait_s = summarizer.settings.wait_s if wait_s is None else wait_s
+        self.deadline_s = self._wait_s + _LATER_S
+        self._enabled = summarizer.settings.enabled
+        self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def on_session_start(self, event: SessionEvent | MessageEvent) -> None:
+        """Take the session as one that is alive, and see to what earlier ones left."""
+        if not self._enabled or self._summarizer.pending.is_open(event.session):
+            return
+        if self._thread is None:
+            self._put(self._run_pending)
+        if not self._summarizer.pending.open(event.session, event.agent):
+            logger.info("session %s: another process has it open", event.session)
+
+    on_message_received = on_session_start  # where nobody said that it began
+
+    def on_session_idle(self, event: SessionEvent) -> None:
+        """Sum up what is new, without anybody waiting."""
+        if self._enabled:
+            self._put(lambda: self._summarizer.summarize(event.session, agent=event.agent))
+
+    def on_session_end(self, event: SessionEvent) -> None:
+        """Sum up what is new and let go of the session; wait for it as long as told."""
+        if not self._enabled:
+            return
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                self._summarizer.summarize(event.session, agent=event.agent)
+            finally:  # what failed is anybody's to do again
+                try:
+                    self._summarizer.pending.close(event.session)
+                finally:
+                    done.set()
+
+        if self._put(work) and not done.wait(self._wait_s):
+            logger.info("session %s: its summary is still under way", event.session)
+
+    def close(self, deadline_s: float = 0.0) -> bool:
+        """Take nothing more, and tell whether all was done by the deadline; the rest stays pending."""
+        with self._lock:
+            self._closed = True
+            self._work.put(None)
+            thread = self._thread
+        if thread is not None:
+            thread.join(deadline_s)
+        return thread is None or not thread.is_alive()
+
+    def _run_pending(self) -> None:
+        """See to what was left behind, as long as nothing newer is to be done; then go on behind that."""
+        for outcome in self._summarizer.run_pending(lambda: not self._work.empty()):
+            if outcome.error:
+                logger.warning("session %s: not summed up (%s)", outcome.session, outcome.error)
+        if not self._work.empty():
+            self._put(self._run_pending)
+
+    def _put(self, work: Callable[[], object]) -> bool:
+        with self._lock:
+            if self._closed:
+                return False
+            self._work.put(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="commonplace-summaries", daemon=True)
+                self._thread.start()
+        return True
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            try:
+                work()
+            except CommonplaceError as error:
+                logger.warning("not summed up, to be tried again: %s", error)
+            # The thread is there for all the other sessions as well, whatever happens to this one.
+            except Exception as error:  # noqa: BLE001
+                logger.warning("not summed up, to be tried again: %s", type(error).__name__)
+
+
+class IdleTimer:
+    """Tells hooks `on_session_idle` when a session was not touched for a while; any thread may use it."""
+
+    def __init__(self, manager: HookManager, idle_s: float = IDLE_S) -> None:
+        """Bind to who is told, and after how many seconds; the thread starts with the first session."""
+        self._manager, self._idle_s = manager, idle_s
+        self._changed = threading.Condition()
+        self._rests: dict[str, tuple[float, str]] = {}  # when each session will rest, and its agent
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def touch(self, session: str, agent: str = "") -> None:
+        """Something was said: a session rests that much later."""
+        with self._changed:
+            if self._closed:
+                return
+            self._rests.pop(session, None)  # so that they stand in the order in which they will rest
+            self._rests[session] = (time.monotonic() + self._idle_s, agent)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="commonplace-idle", daemon=True)
+                self._thread.start()
+            elif len(self._rests) == 1:
+                self._changed.notify()
+
+    def end(self, session: str) -> None:
+        """A session is over and will not rest any more."""
+        with self._changed:
+            self._rests.pop(session, None)
+
+    def close(self) -> None:
+        """Tell nobody anything any more, and let the thread go."""
+        with self._changed:
+            self._closed = True
+            self._rests.clear()
+            self._changed.notify()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_CLOSING_S)
+
+    def _run(self) -> None:
+        while (event := self._next()) is not None:
+            self._manager.emit("on_session_idle", event)
+
+    def _next(self) -> SessionEvent | None:
+        """Wait for a session that rests; None once the timer is closed."""
+        with self._changed:
+            while not self._closed:
+                session, (due, agent) = next(iter(self._rests.items()), ("", (0.0, "")))
+                if not self._rests:
+                    self._changed.wait()
+                elif (left := due - time.monotonic()) > 0:
+                    self._changed.wait(left)
+                else:
+                    del self._rests[session]
+                    return SessionEvent(session, agent)
+        return None
