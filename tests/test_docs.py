@@ -100,11 +100,15 @@ def test_files_that_pages_name_exist() -> None:
     missing = []
     for page in PAGES:
         text = page.read_text("utf-8") if page.parent == DOCS or page.name == "README.md" else ""
-        named_files = re.findall(r"`(src/commonplace/[\w/.]+|tests/[\w/.]+|tools/\w+\.py)`|`([\w/]*test_\w+\.py)`", text)
+        named_files = re.findall(
+            r"`(src/commonplace/[\w/.]+|tests/[\w/.]+|tools/\w+\.py)`|`([\w/]*test_\w+\.py)`", text
+        )
         if page.stem == "architecture":
             named_files += [(path, "") for path in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text)]
         for path in {one or other for one, other in named_files}:
-            if not any((base / path).exists() for base in (ROOT, ROOT / "tests", ROOT / "src" / "commonplace")):
+            if not any(
+                (base / path).exists() for base in (ROOT, ROOT / "tests", ROOT / "src" / "commonplace")
+            ):
                 missing.append(f"{named(page)}: {path}")
     assert missing == []
 

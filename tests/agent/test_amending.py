@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory, config
-from commonplace.agent import amending, confirmations
+from commonplace.agent import confirmations, tools
 from commonplace.agent.tools import Answer, call
 from tests.lifetime.generated import tree
 
@@ -300,7 +300,7 @@ def test_the_kind_is_told_from_the_words() -> None:
         "at 10:30": "text",
         DAY: "note",
     }
-    assert {what: amending._selection({"what": what}).kind for what in told} == told
+    assert {what: tools.selection_of({"what": what}).kind for what in told} == told
 
 
 def test_one_line_is_that_line_alone(memory: Memory, root: Path) -> None:

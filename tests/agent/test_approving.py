@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.agent import amending, calling, confirmations
+from commonplace.agent import calling, confirmations, tools
 from commonplace.agent.tools import Tool
 from commonplace.edit.forget import requests
 from commonplace.types import Erasure
@@ -56,7 +56,7 @@ def test_a_model_that_calls_twice_by_itself_erases_nothing(begin: Begin, model: 
     loop = begin()
     reply = loop.respond("What is the weather?")
     assert "the owner has to approve" in reply.executions[0].result
-    assert amending.STALE in reply.executions[1].error
+    assert tools.STALE in reply.executions[1].error
     assert diary.read_bytes() == before
     assert [one.selection.value for one in requests.listed(loop.memory.workspace)] == ["diary"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.agent import files
+from commonplace.agent import tools
 from commonplace.agent.tools import Answer, Caller
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.memory import Memory
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def read(root: Path, path: str, **given: int) -> Answer:
-    return files.read(Memory.open(root), {"path": path, **given}, Caller())
+    return tools._read_file(Memory.open(root), {"path": path, **given}, Caller())
 
 
 def test_a_file_is_shown_without_secrets_and_private_parts(root: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_may_not_be_read(root: Path) -> None:
     os.symlink(root.parent / "outside.md", root / "link.md")
     os.symlink(root.parent, root / "linked")
     os.symlink(root / ".hidden" / "secret.md", root / "shown.md")
-    (root / "large.md").write_bytes(b"x" * (files.MOST_BYTES + 1))
+    (root / "large.md").write_bytes(b"x" * (tools.MOST_BYTES + 1))
     for path, error in [
         ("../outside.md", OutsideRoots),
         ("link.md", OutsideRoots),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.agent.pairing import INTERRUPTED, NOT_KEPT, paired
+from commonplace.agent.calling import INTERRUPTED, NOT_KEPT, paired
 from commonplace.types.events import Call, Turn
 
 ONE, TWO = Call("one", "memory_search", "{}"), Call("two", "memory_get", "{}")

@@ -48,7 +48,8 @@ def test_hits_come_best_first_and_only_the_best_is_cut_but_for_what_overlaps(
         origins = [one for one in hits if one.path == cut.path and cut.text in one.text and within(cut, one)]
         others = [one for one in chosen if one is not cut]
         assert any(
-            (chosen[0] is cut and one.text.startswith(cut.text)) or any(meet(one, other) or shared(one, other) for other in others)
+            (chosen[0] is cut and one.text.startswith(cut.text))
+            or any(meet(one, other) or shared(one, other) for other in others)
             for one in origins
         )
 
@@ -74,7 +75,8 @@ def test_with_room_for_everything_all_that_differs_is_there(hits: list[Hit]) -> 
     assert all(
         any(one.text in kept.text for kept in chosen)
         or " ".join(one.text.split()) in {" ".join(k.text.split()) for k in chosen}
-        or {line for line in one.text.split("\n") if len(line) > 3} <= lines  # of two that overlap all but stop words
+        or {line for line in one.text.split("\n") if len(line) > 3}
+        <= lines  # of two that overlap all but stop words
         for one in hits
         if any(character.isalnum() for character in one.text)  # a bare mark of a heading says nothing
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from commonplace.agent import answers, tools
-from commonplace.agent.amending import FORGETS
+from commonplace.agent.tools import FORGETS
 from commonplace.base.deadline import Deadline
 from commonplace.types.events import Call, ToolExecution, Turn
 
@@ -24,6 +24,8 @@ MOST_CALLS = 16  # of one answer that are run; a model that asks for more has lo
 UNTOLD = '{"what": "not kept"}'  # stands for what a model asked to have forgotten
 NOBODY = "not done: it needs the yes of a person, and nobody is here to give it; nothing was changed"
 DECLINED = "not done: the user said no; nothing was changed"
+INTERRUPTED = "interrupted: there is no result"
+NOT_KEPT = "the result was not kept"  # that of a search is left out of a transcript
 
 
 class Toolbox:
@@ -53,8 +55,13 @@ class Toolbox:
         Those of tools that may need a yes come first, here and one after the other: a person is asked about
         them, who may take longer than a tool.
         """
-        done: list[ToolExecution | None] = [None] * len(calls)
-        self._ask_about(calls[:MOST_CALLS], done)
+        done: dict[int, ToolExecution] = {}
+        declined: set[str] = set()
+        for place, call in enumerate(calls[:MOST_CALLS]):
+            tool, arguments = self._tool(call), parsed(call.arguments)
+            if tool is not None and tool.asks is not None and arguments is not None:
+                why_not = self._why_not(tool, arguments, declined)
+                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
 
         def work(place: int, call: Call) -> None:
             done[place] = self._run(call)
@@ -62,16 +69,18 @@ class Toolbox:
         threads = [
             threading.Thread(target=work, args=(place, call), name=f"commonplace-tool-{place}", daemon=True)
             for place, call in enumerate(calls[:MOST_CALLS])
-            if done[place] is None
+            if place not in done
         ]
         for thread in threads:
             thread.start()
         deadline = Deadline(self._deadline_s)
         for thread in threads:
             thread.join(deadline.left_s())
+        late = f"no result within {self._deadline_s:g} s"
+        beyond = f"not run: only {MOST_CALLS} calls of one answer are"
         return [
-            found or self._unanswered(call, place)
-            for place, (call, found) in enumerate(zip(calls, done, strict=True))
+            done.get(place) or self.refused(call, late if place < MOST_CALLS else beyond)
+            for place, call in enumerate(calls)
         ]
 
     def refused(self, call: Call, error: str) -> ToolExecution:
@@ -80,16 +89,7 @@ class Toolbox:
         arguments = parsed(call.arguments) or {}
         return ToolExecution(by.session, call.name, arguments, error=error, at=at, agent=by.agent)
 
-    def _ask_about(self, calls: Sequence[Call], done: list[ToolExecution | None]) -> None:
-        """Run the calls of tools that may need a yes, each once it is given."""
-        declined: set[str] = set()
-        for place, call in enumerate(calls):
-            tool, arguments = self._tool(call), parsed(call.arguments)
-            if tool is not None and tool.asks is not None and arguments is not None:
-                why_not = self._asked(tool, arguments, declined)
-                done[place] = self.refused(call, f"{call.name}: {why_not}") if why_not else self._run(call)
-
-    def _asked(self, tool: tools.Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
+    def _why_not(self, tool: tools.Tool, arguments: Mapping[str, object], declined: set[str]) -> str:
         """Ask a person about what a call would do; return why it is not to run.
 
         A no holds for all calls of an answer.
@@ -108,42 +108,37 @@ class Toolbox:
         return ""
 
     def _run(self, call: Call) -> ToolExecution:
-        begun, at = time.perf_counter(), datetime.now().astimezone()
-        arguments = parsed(call.arguments)
-        answer = self._answer(call, arguments)
-        return ToolExecution(
-            self._caller.session,
-            call.name,
-            arguments or {},
-            "" if answer.is_error else answer.text,
-            answer.text if answer.is_error else "",
-            at,
-            (time.perf_counter() - begun) * 1000,
-            self._caller.agent,
-        )
-
-    def _answer(self, call: Call, arguments: Mapping[str, object] | None) -> tools.Answer:
-        tool = self._tool(call)
+        begun, at, by = time.perf_counter(), datetime.now().astimezone(), self._caller
+        tool, arguments = self._tool(call), parsed(call.arguments)
         if tool is None:
-            return answers.failed(
-                f"unknown tool {call.name!r}; there are {', '.join(tool.name for tool in self.offered)}"
-            )
-        if arguments is None:
-            return answers.failed(f"{call.name}: the arguments are not a JSON object: {call.arguments[:200]}")
-        try:
-            return tools.run(tool, self._memory, arguments, self._caller)
-        except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
-            return answers.failed(f"{call.name} failed: {type(error).__name__}: {error}")
+            known = ", ".join(tool.name for tool in self.offered)
+            answer = answers.failed(f"unknown tool {call.name!r}; there are {known}")
+        elif arguments is None:
+            wrong = f"the arguments are not a JSON object: {call.arguments[:200]}"
+            answer = answers.failed(f"{call.name}: {wrong}")
+        else:
+            try:
+                answer = tools.run(tool, self._memory, arguments, by)
+            except Exception as error:  # noqa: BLE001 - a tool may be anybody's; the model is told
+                answer = answers.failed(f"{call.name} failed: {type(error).__name__}: {error}")
+        result, wrong = ("", answer.text) if answer.is_error else (answer.text, "")
+        took_ms = (time.perf_counter() - begun) * 1000
+        return ToolExecution(by.session, call.name, arguments or {}, result, wrong, at, took_ms, by.agent)
 
     def _tool(self, call: Call) -> tools.Tool | None:
         return next((tool for tool in self.offered if tool.name == call.name), None)
 
-    def _unanswered(self, call: Call, place: int) -> ToolExecution:
-        if place >= MOST_CALLS:
-            error = f"not run: only {MOST_CALLS} calls of one answer are"
-        else:
-            error = f"no result within {self._deadline_s:g} s"
-        return self.refused(call, error)
+
+def parsed(arguments: str) -> dict[str, object] | None:
+    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+# --- calls and their answers in a conversation ----------------------------------------------------------
 
 
 def answered(call: Call, execution: ToolExecution) -> Turn:
@@ -171,10 +166,27 @@ def kept(turn: Turn) -> Turn:
     return replace(turn, text=redact_personal(turn.text)[0])
 
 
-def parsed(arguments: str) -> dict[str, object] | None:
-    """Read the arguments of a call: a JSON object, empty where there are none; None for anything else."""
-    try:
-        read = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, dict) else None
+def paired(turns: Iterable[Turn]) -> list[Turn]:
+    """Return turns without answers to calls that are not there, and with one for each call that has none.
+
+    So a transcript can be gone on with that was cut, at its beginning for a budget or at its end by a crash:
+    the servers of models demand it.
+    """
+    found: list[Turn] = []
+    waiting: list[Call] = []
+
+    def interrupt() -> None:
+        found.extend(Turn("tool", INTERRUPTED, answers=call.id, tool=call.name) for call in waiting)
+
+    for turn in turns:
+        if turn.role == "tool":
+            call = next((call for call in waiting if call.id == turn.answers), None)
+            if call is not None:
+                waiting.remove(call)
+                found.append(turn if turn.text else replace(turn, text=NOT_KEPT))
+            continue
+        interrupt()
+        waiting = list(turn.calls)
+        found.append(turn)
+    interrupt()
+    return found

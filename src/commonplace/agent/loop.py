@@ -9,20 +9,17 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from commonplace.agent import calling, instructions
-from commonplace.agent.calling import Approve, Toolbox
+from commonplace.agent.calling import Approve, Toolbox, paired
 from commonplace.agent.context import Context, ContextBuilder
-from commonplace.agent.files import READ_FILE
 from commonplace.agent.hooks import HookManager
 from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
-from commonplace.agent.pairing import paired
-from commonplace.agent.replies import Reply as Reply
 from commonplace.agent.store import prefetch
-from commonplace.agent.tools import TOOLS, Tool
+from commonplace.agent.tools import READ_FILE, TOOLS, Tool
 from commonplace.agent.worker import IndexWorker
 from commonplace.base.errors import CommonplaceError
 from commonplace.providers.llm.base import Completion, Message, ToolSpec
@@ -34,8 +31,6 @@ from commonplace.upkeep.compaction import Compactor
 from commonplace.upkeep.summaries import Summarizer
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from commonplace.memory import Memory
     from commonplace.providers.llm.client import Client
 
@@ -43,6 +38,21 @@ Show = Callable[[str, str], None]  # of what kind it is (text, recall, tool, not
 PURPOSE = "chat"
 ENOUGH = "not run: tools were called often enough for one answer; answer with what is known"
 STOPPED = "not run to its end: the user stopped the answer"
+
+
+@dataclass(slots=True)
+class Reply:
+    """What became of a message: the answer, the tools that ran, the notes that went along.
+
+    `error` is the one line to show where the answer could not be had, `stopped` says that it was broken off;
+    `text` is then what had been said.
+    """
+
+    text: str = ""
+    executions: list[ToolExecution] = field(default_factory=list)
+    recalled: Context | None = None
+    error: str = ""
+    stopped: bool = False
 
 
 class AgentLoop:
@@ -123,9 +133,7 @@ class AgentLoop:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 

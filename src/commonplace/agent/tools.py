@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.agent import amending, answers
+from commonplace.agent import answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
 from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
-from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base import paths
+from commonplace.base.errors import (
+    CommonplaceError,
+    ConfigError,
+    NoteNotFound,
+    NoteUnreadable,
+    OutsideRoots,
+    PreviewOutdated,
+)
+from commonplace.base.root import Root
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from commonplace.memory import Memory
+    from commonplace.types import Excerpt
+    from commonplace.types.changes import Selection, SelectionKind
 
 MOST_HITS = 50
 MOST_AROUND = 50  # passages of a timeline on either side
 MOST_CHARACTERS = 32_000  # of one entry: more is a file, not something to remember
-_LIST = {"type": "array", "items": {"type": "string"}}
+LONGEST_REASON = 500  # characters of why something is corrected
+FORGETS = "memory_forget"
+KINDS = ("text", "lines", "note", "person", "session")
+_LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?|(?:#[0-9a-f]{6,}|\S+\.md):\d+(?:-\d*|:\d+)?")
+_NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
+NEVER = "agents may have nothing erased here (forget.by_agents); the owner does: commonplace forget"
+STALE = (
+    "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "
+    "was erased. Call again without confirm, show the new preview to the user, and ask"
+)
+SUFFIXES = (".md", ".markdown", ".txt", ".rst", ".org", ".csv")  # of files that `read_file` reads
+MOST_BYTES = 2_000_000  # of one
+_MOST_NAMES = 20  # of a folder, told where a file is not found
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +88,16 @@ def call(
 
 def run(tool: Tool, memory: Memory, arguments: Mapping[str, object], caller: Caller) -> Answer:
     """Run a tool, of this table or of somebody's own; what is wrong with the call is an answer too."""
+    from commonplace.providers.llm import schemas
+
     given = {key: value for key, value in arguments.items() if value is not None}
-    wrong = _problem(given, tool.schema)
-    if wrong:
-        return answers.failed(f"{tool.name}: {wrong}")
+    if problem := schemas.problem(given, tool.schema):
+        return answers.failed(
+            f"{tool.name}: {problem.removeprefix('$').removeprefix('.').removeprefix(': ')}"
+        )
+    for key, value in given.items():
+        if isinstance(value, float) and value.is_integer():
+            given[key] = int(value)  # JSON knows 5.0 as an integer
     try:
         return tool.run(memory, given, caller)
     except CommonplaceError as error:
@@ -81,25 +114,25 @@ def known() -> list[str]:
     return [tool.name for tool in TOOLS]
 
 
-def _problem(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> str:
-    """What does not fit a schema, in the words of whoever gave the arguments."""
-    from commonplace.providers.llm import schemas
-
-    return schemas.problem(dict(arguments), schema).removeprefix("$").removeprefix(".").removeprefix(": ")
-
-
-# --- what runs them -------------------------------------------------------------------------------------
+# --- what runs them: searches, notes, entries -----------------------------------------------------------
 
 
 def _search(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    from datetime import date
+
+    day = str(given.get("as_of", "")).strip()
+    try:
+        as_of = date.fromisoformat(day) if day else None
+    except ValueError as error:
+        raise ConfigError("as_of", f"{day!r} is no day; write it as 2026-02-13") from error
     result = memory.search(
         _filtered(given),
-        limit=_whole(given, "limit"),
+        limit=given.get("limit"),
         collections=tuple(given.get("collections", ())),
         history=given.get("history", False),
-        as_of=_day(given, "as_of"),
+        as_of=as_of,
     )
-    budget = _whole(given, "budget") or memory.settings.recall.budget
+    budget = given.get("budget") or memory.settings.recall.budget
     return answers.found(result, given["query"], given.get("layer", "full"), budget)
 
 
@@ -112,26 +145,22 @@ def _filtered(given: Mapping[str, Any]) -> str:
             raise ConfigError(name, f"{value!r} is not allowed; leave out quotation marks and line breaks")
         if value:
             filters.append(f'{name}:"{value}"')
-    if not filters:
-        return str(given["query"])
+    told, query = " ".join(filters), str(given["query"])
+    if not told:
+        return query
     from commonplace.search import query_document
 
-    told, query = " ".join(filters), str(given["query"])
     # Before a question: an open quotation mark in it would take in what follows. A document has lines.
     return f"{told} {query}" if query_document.parse(query) is None else f"{query}\nlex: {told}"
 
 
 def _get(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    return answers.read(memory.get, given["path"], _whole(given, "from"), _whole(given, "lines"))
+    return answers.read(memory.get, given["path"], given.get("from"), given.get("lines"))
 
 
 def _timeline(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
-    before, after = _whole(given, "before"), _whole(given, "after")
-    return answers.around(
-        memory.timeline(
-            given["anchor"], before=3 if before is None else before, after=3 if after is None else after
-        )
-    )
+    timeline = memory.timeline(given["anchor"], before=given.get("before", 3), after=given.get("after", 3))
+    return answers.around(timeline)
 
 
 def _write(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
@@ -151,19 +180,136 @@ def _status(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
     return answers.state(memory.status())
 
 
-def _whole(given: Mapping[str, Any], name: str) -> int | None:
-    """An integer as it was given; JSON knows 5.0 as one."""
-    return int(given[name]) if name in given else None
+# --- what takes something back --------------------------------------------------------------------------
 
 
-def _day(given: Mapping[str, Any], name: str) -> date | None:
-    from datetime import date
+def _correct(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    """Strike a statement and put the new one beside it; what cannot be done is told with the near misses."""
+    from commonplace.edit.resolve import StatementNotFound
+    from commonplace.redaction.redact import redact, strip_private
+    from commonplace.render import screen
 
-    told = str(given.get(name, "")).strip()
+    # A reason as the record may keep it: one line of words, without secrets and private parts.
+    why = screen.one_line(redact(strip_private(given.get("why", "")))[0])[:LONGEST_REASON]
+    new = given.get("new", "")
     try:
-        return date.fromisoformat(told) if told else None
-    except ValueError as error:
-        raise ConfigError(name, f"{told!r} is no day; write it as 2026-02-13") from error
+        return answers.corrected(memory.correct(given["old"], new, why=why, provenance=caller.provenance()))
+    except StatementNotFound as error:
+        return answers.uncorrected(f"memory_correct: {error}", error.near)
+
+
+def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    """Erase what a person approves of: asked now, by the code of a preview, or later on the command line."""
+    from commonplace.agent import confirmations
+
+    by_agents = memory.settings.forget.by_agents
+    if by_agents == "never":
+        return answers.failed(f"{FORGETS}: {NEVER}")
+    selection, waiting = selection_of(given), confirmations.of(memory)
+    # What was asked for, told from everything else; what of the notes that is, is the preview's to know.
+    asked = json.dumps([selection.kind, selection.value, selection.also])
+    request = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
+    code = given.get("confirm", "").strip()
+    text = waiting.shown(code) if code else ""
+    preview = waiting.redeem(code, request) if code else memory.forget(selection, dry_run=True)
+    if preview is None:
+        return answers.failed(f"{FORGETS}: {STALE}")
+    if not code:
+        if not preview.places:
+            return answers.nothing(selection, preview)
+        text = answers.preview(selection, preview)
+    if by_agents == "ask" and not caller.asks_itself:
+        if caller.ask is None:
+            from commonplace.edit.forget import requests
+
+            kept = requests.keep(
+                memory.workspace, selection, preview, agent=caller.name, session=caller.session
+            )
+            return answers.offered(selection, preview, text, kept.code, to_owner=True)
+        said = caller.ask(text, waiting.offer(request, text, preview))
+        if said != "accept":
+            return answers.refused(said)
+    elif not code:
+        return answers.offered(selection, preview, text, waiting.offer(request, text, preview))
+    try:
+        return answers.erased(memory.forget(preview, agent=caller.name, session=caller.session))
+    except PreviewOutdated as error:
+        return answers.failed(f"{FORGETS}: {error}. Call again, without confirm")
+
+
+def _awaiting(memory: Memory, given: Mapping[str, Any]) -> str:
+    """Return the preview that a call would confirm, for a person to approve of; empty for none."""
+    from commonplace.agent import confirmations
+
+    if memory.settings.forget.by_agents != "ask":
+        return ""
+    code = given.get("confirm")
+    return confirmations.of(memory).shown(code.strip()) if isinstance(code, str) else ""
+
+
+def selection_of(given: Mapping[str, Any]) -> Selection:
+    """Return what is to be forgotten; without a kind lines or a note where it reads as one, else words."""
+    from commonplace.types.changes import Selection
+
+    what = given["what"].strip()
+    kind: SelectionKind = "note" if _NOTE.fullmatch(what) else "text"
+    return Selection(given.get("kind") or ("lines" if _LINES.fullmatch(what) else kind), what)
+
+
+# --- text files of the workspace: contained, capped, redacted -------------------------------------------
+
+
+def _read_file(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
+    """Show lines of a text file of the workspace; raises as `excerpt` does."""
+    get = partial(excerpt, memory.workspace.root)
+    return answers.read(get, given["path"], given.get("from"), given.get("lines"))
+
+
+def excerpt(folder: Path, reference: str) -> Excerpt:
+    """Read lines of a file below a folder, private parts blanked and secrets redacted.
+
+    Neither what is hidden nor what leaves the folder by its real path can be read. Raises OutsideRoots,
+    NoteNotFound with what is there, NoteUnreadable.
+    """
+    from commonplace.markdown import references
+    from commonplace.markdown.document import decode, parse
+
+    wanted = references.parse_reference(reference)
+    if not wanted.path:
+        reason = "name a file by its path; memory_get takes what hits are cited by"
+        raise NoteNotFound(reference, reason=reason)
+    shown = paths.shown(wanted.path)
+    try:
+        real = paths.contain(Path(wanted.path), [folder])
+    except NoteNotFound as error:
+        raise NoteNotFound(shown, _beside(Root(folder), wanted.path), "no such file") from error
+    inside = real.relative_to(os.path.realpath(folder))
+    if any(part.startswith(".") for part in inside.parts):
+        raise OutsideRoots(shown, "hidden files are not read")
+    if real.suffix.lower() not in SUFFIXES:
+        raise NoteUnreadable(shown, f"only text files are read: {', '.join(SUFFIXES)}")
+    try:
+        size = Root(folder).stat(real).st_size
+    except OSError as error:
+        raise NoteUnreadable(shown, paths.reason(error)) from error
+    if size > MOST_BYTES:
+        raise NoteUnreadable(shown, f"{size:,} bytes; only files of up to {MOST_BYTES:,} are read")
+    note = parse(decode(paths.read_contained(real, [folder])), wanted.path)
+    return references.cut(note, wanted.path, "", wanted)
+
+
+def _beside(files: Root, path: str) -> list[str]:
+    """What stands where a file was looked for, as far as it may be read."""
+    try:
+        inside = os.path.relpath(files.resolve(os.path.dirname(path)), files.path)
+        names = files.names(inside)
+    except OSError:  # one that may not be read, or a link that leads out
+        names = []
+    if not names:
+        inside, names = "", files.names()
+    found = [os.path.join(inside, name) for name in names if not name.startswith(".")]
+    found = [name for name in found if name.endswith(SUFFIXES) or files.is_folder(name)]
+    return [os.path.normpath(name) for name in found[:_MOST_NAMES]]
 
 
 # --- the table ------------------------------------------------------------------------------------------
@@ -174,21 +320,16 @@ def _takes(required: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
     return {**schema, "required": required.split()} if required else schema
 
 
-def _text(about: str = "", **more: object) -> dict[str, Any]:
-    return {"type": "string", **_about(about), **more}
+def _value(kind: str, about: str = "", **more: object) -> dict[str, Any]:
+    """An argument; what its name says already is not said again, since every conversation pays for it."""
+    return {"type": kind, **({"description": about} if about else {}), **more}
+
+
+_text, _flag = partial(_value, "string"), partial(_value, "boolean")
 
 
 def _number(low: int, high: int, about: str = "") -> dict[str, Any]:
-    return {"type": "integer", "minimum": low, "maximum": high, **_about(about)}
-
-
-def _flag(about: str) -> dict[str, Any]:
-    return {"type": "boolean", **_about(about)}
-
-
-def _about(told: str) -> dict[str, str]:
-    """What is said of an argument, where its name does not: every conversation pays for it."""
-    return {"description": told} if told else {}
+    return {"type": "integer", "minimum": low, "maximum": high, **({"description": about} if about else {})}
 
 
 TOOLS: tuple[Tool, ...] = (
@@ -202,7 +343,7 @@ TOOLS: tuple[Tool, ...] = (
             limit=_number(1, MOST_HITS),
             layer=_text("Default full", enum=["full", "snippet", "index"]),
             budget=_number(100, 100_000, "Tokens"),
-            collections=_LIST,
+            collections={"type": "array", "items": {"type": "string"}},
             after=_text("Noted since: 2026-02-13, 2026-02, last week"),
             before=_text("Noted up to"),
             path=_text("Path or glob"),
@@ -257,23 +398,23 @@ TOOLS: tuple[Tool, ...] = (
             new=_text("Empty: only strike"),
             why=_text(),
         ),
-        amending.correct,
+        _correct,
         read_only=False,
     ),
     Tool(
-        "memory_forget",
+        FORGETS,
         "Erase for good, only if the user asks. A person approves of what would go. Given a code, show the "
         "preview, ask, and call again with it.",
         _takes(
             "what",
             what=_text("Words, citation, path, name, session"),
-            kind=_text(enum=list(amending.KINDS)),
+            kind=_text(enum=list(KINDS)),
             confirm=_text("Code of the preview"),
         ),
-        amending.forget,
+        _forget,
         read_only=False,
         destructive=True,
-        asks=amending.awaiting,
+        asks=_awaiting,
     ),
     Tool(
         "memory_status",
@@ -281,4 +422,17 @@ TOOLS: tuple[Tool, ...] = (
         _takes(""),
         _status,
     ),
+)
+
+READ_FILE = Tool(
+    "read_file",
+    "Read a text file of the workspace, such as a draft or AGENTS.md. Read on from nextFrom while "
+    "the answer has one.",
+    _takes(
+        "path",
+        path=_text("Relative to the workspace"),
+        **{"from": _value("integer", "First line", minimum=1)},
+        lines=_value("integer", "How many", minimum=1),
+    ),
+    _read_file,
 )

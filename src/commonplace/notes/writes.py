@@ -22,7 +22,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
@@ -230,28 +230,17 @@ def key_of(note: str) -> str:
     return hashlib.sha256(note.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-class CopyStore:
-    """Forgets in copies of what editors overwrote, and in what is kept of our own last writes."""
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the copies and records that hold any of it, or are about a note that goes.
 
-    def __init__(self, site: Site) -> None:
-        self._workspace = site.workspace
+    To `change` it is cut out of copies as out of notes, and the records are removed.
+    """
+    from commonplace.types.changes import Erased
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the copies and records that hold any of it, or are about a note that goes."""
-        return self._sweep(targets, change=False)
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Cut it out of copies as out of notes; remove the records."""
-        with locked(paths.lock_file(self._workspace, "notes")):
-            return self._sweep(targets, change=True)
-
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
-
-        door = self._workspace.files
-        erased: list[Erased] = []
-        names = [f"{where}/{name}" for where in (FOLDER, COPIES) for name in listed(self._workspace, where)]
-        for path in names:
+    workspace, door = site.workspace, site.workspace.files
+    erased: list[Erased] = []
+    with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
+        for path in [f"{where}/{name}" for where in (FOLDER, COPIES) for name in listed(workspace, where)]:
             try:
                 data = door.read(path)
                 rest = _without(path, data, targets)
@@ -266,7 +255,7 @@ class CopyStore:
                 continue
             except OSError as error:
                 raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-        return erased
+    return erased
 
 
 def _without(path: str, data: bytes, targets: Targets) -> bytes:
