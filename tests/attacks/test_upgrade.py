@@ -153,7 +153,7 @@ def test_it_is_done_once(workspace: Path, use: Rules, monkeypatch: pytest.Monkey
     with Memory.open(workspace, embedder=FakeEmbedder()) as memory:
         memory.sync()
         assert not redaction.is_due(memory.workspace)
-        monkeypatch.setattr(stores, "renewed", lambda site: pytest.fail("again"))
+        monkeypatch.setattr(stores, "forget", lambda *_: pytest.fail("again"))
         assert memory.sync().warnings == ()
 
 
@@ -162,15 +162,19 @@ def test_one_that_was_killed_is_done_again(
 ) -> None:
     use("today")
 
-    class Killed:
-        def forget(self, targets: object) -> list[object]:
-            raise KeyboardInterrupt
-
-    every = stores.renewed
+    forget = stores.forget
     with Memory.open(workspace, embedder=FakeEmbedder()) as memory:
         for place in range(1, 5):
             with monkeypatch.context() as patch:
-                patch.setattr(stores, "renewed", lambda site, place=place: [*every(site)[:place], Killed()])
+                done: list[str] = []
+
+                def killed(site, name, targets, place=place, done=done):
+                    if len(done) > place:  # the spool, which is the first, and some of the others
+                        raise KeyboardInterrupt
+                    done.append(name)
+                    return forget(site, name, targets)
+
+                patch.setattr(stores, "forget", killed)
                 with pytest.raises(KeyboardInterrupt):
                     memory.sync()
             assert redaction.is_due(memory.workspace)

@@ -240,7 +240,7 @@ def test_ctrl_c_says_what_is_unfinished(run: Run, workspace: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(stores.LogStore, "forget", stopped)
+        patched.setattr(stores, "sweep_logs", stopped)
         result = run("forget", "--person", "Lin", "--yes")
     told = "interrupted; not all forgotten yet: Lin; carry on with: commonplace forget --resume"
     assert (result.exit_code, told in result.stderr) == (130, True)

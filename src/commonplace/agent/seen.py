@@ -130,30 +130,22 @@ class Injected:
                         files.unlink(path.parent / name)
 
 
-class SeenStore:
-    """Forgets what sessions were given: hashes, which say whether a session has seen a statement."""
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name what the forgotten sessions were given, or all; remove it to `change`.
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    All where anything else is forgotten: these are hashes, which say whether a session
+    has seen a statement. A passage may be given once more.
+    """
+    from commonplace.types.changes import Erased
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the files of forgotten sessions; all where anything else is forgotten."""
-        from commonplace.types.changes import Erased
-
-        return [Erased("marks", self._site.shown(path)) for path in self._files(targets)]
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Remove them: a passage may be given once more."""
-        erased = self.find(targets)
-        for path in self._files(targets):
-            records.remove(self._site.workspace.files, path)
-        return erased
-
-    def _files(self, targets: Targets) -> list[Path]:
-        workspace = self._site.workspace
-        every = records.listed(workspace.files, workspace.derived / KIND, ".json")
-        own = {_file(workspace, session).name for session in targets.sessions}
-        return [path for path in every if not targets.only_sessions or path.name in own]
+    files, own = site.workspace.files, {_file(site.workspace, one) for one in targets.sessions}
+    erased = []
+    for path in records.listed(files, site.workspace.derived / KIND, ".json"):
+        if not targets.only_sessions or path in own:
+            erased.append(Erased("marks", site.shown(path)))
+            if change:
+                records.remove(files, path)
+    return erased
 
 
 def _file(workspace: paths.Workspace, session: str) -> Path:

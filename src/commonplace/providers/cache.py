@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from commonplace.base.errors import NoteUnreadable
 
 if TYPE_CHECKING:
     from commonplace.providers.llm.base import Completion, Request
-    from commonplace.types.changes import Erased
+    from commonplace.types.changes import Erased, Where
     from commonplace.types.store import Site, Targets
 
 MAX_VECTORS = 50_000  # at 384 dimensions 20 MB, at 3,072 some 150
@@ -282,58 +282,43 @@ class ScoreCache:
             self._scores.clear()
 
 
-class AnswerStore:
-    """Forgets in the answers of language models."""
+def sweep_answers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Count the answers of language models that hold any of it; delete them to `change`.
 
-    def __init__(self, site: Site) -> None:
-        pass  # one file serves all workspaces of a user
+    One file serves all workspaces of a user.
+    """
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return how many answers hold any of it."""
-        return self._sweep(targets, change=False)
+    def find(connection: Any) -> list[bytes]:  # noqa: ANN401
+        rows = connection.execute("SELECT key, answer FROM answers")
+        return [key for key, answer in rows if targets.matches(str(answer))]
 
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Delete these answers, and write the file anew."""
-        return self._sweep(targets, change=True)
-
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
-
-        def find(connection: Any) -> list[bytes]:  # noqa: ANN401
-            rows = connection.execute("SELECT key, answer FROM answers")
-            return [key for key, answer in rows if targets.matches(str(answer))]
-
-        path = paths.user_cache_dir() / "answers.sqlite"
-        count = prune(path, "answers", find, change=change)
-        return [Erased("answers", paths.shown(path), count=count)] if count else []
+    return _pruned(paths.user_cache_dir() / "answers.sqlite", "answers", find, change=change)
 
 
-class VectorStore:
-    """Forgets in the cache of vectors, which holds no text: a text can be guessed from its vector."""
+def sweep_vectors(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Count the vectors with one of the keys; delete them to `change`.
 
-    def __init__(self, site: Site) -> None:
-        pass  # one file serves all workspaces of a user
+    They hold no text, but one can be guessed from its vector.
+    """
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return how many vectors have one of the keys."""
-        return self._sweep(targets, change=False)
+    def find(connection: Any) -> Iterator[bytes]:  # noqa: ANN401
+        for at in range(0, len(targets.vectors), _AT_ONCE):
+            keys = [bytes.fromhex(one) for one in targets.vectors[at : at + _AT_ONCE]]
+            marks = ", ".join("?" * len(keys))
+            yield from (
+                row[0] for row in connection.execute(f"SELECT key FROM vectors WHERE key IN ({marks})", keys)
+            )
 
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Delete these vectors, and write the file anew."""
-        return self._sweep(targets, change=True)
+    return _pruned(vectors_file(), "vectors", find, change=change)
 
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
 
-        def find(connection: Any) -> Iterator[bytes]:  # noqa: ANN401
-            for at in range(0, len(targets.vectors), _AT_ONCE):
-                keys = [bytes.fromhex(one) for one in targets.vectors[at : at + _AT_ONCE]]
-                marks = ", ".join("?" * len(keys))
-                rows = connection.execute(f"SELECT key FROM vectors WHERE key IN ({marks})", keys)
-                yield from (row[0] for row in rows)
+def _pruned(
+    path: Path, table: Where, find: Callable[[Any], Iterable[bytes]], *, change: bool
+) -> list[Erased]:
+    from commonplace.types.changes import Erased
 
-        count = prune(vectors_file(), "vectors", find, change=change)
-        return [Erased("vectors", paths.shown(vectors_file()), count=count)] if count else []
+    count = prune(path, table, find, change=change)
+    return [Erased(table, paths.shown(path), count=count)] if count else []
 
 
 def vectors_file() -> Path:

@@ -213,32 +213,21 @@ class Journal:
             return self._database
 
 
-class UsageStore:
-    """Forgets in the record of use, and in the one that served while the workspace was read-only."""
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Count the questions that hold any of it and the rows about notes that go; delete them to `change`.
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    The record that served while the workspace was read-only is looked through as well.
+    """
+    from commonplace.types.changes import Erased
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return how many questions hold any of it, and how many rows point at notes that go."""
-        return self._sweep(targets, change=False)
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Delete these rows, and write the file anew."""
-        return self._sweep(targets, change=True)
-
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
-
-        fallback = paths.fallback_index(self._site.workspace.root).with_name(self._site.workspace.usage.name)
-        erased = []
-        for file in dict.fromkeys((self._site.usage, fallback)):
-            if not _is_there(file):
-                continue
+    fallback = paths.fallback_index(site.workspace.root).with_name(site.workspace.usage.name)
+    erased = []
+    for file in dict.fromkeys((site.usage, fallback)):
+        if _is_there(file):
             with patient(file) as database:
                 if count := _forget(database, targets, change=change):
-                    erased.append(Erased("usage", self._site.shown(file), count=count))
-        return erased
+                    erased.append(Erased("usage", site.shown(file), count=count))
+    return erased
 
 
 def _forget(database: Database, targets: Targets, *, change: bool) -> int:

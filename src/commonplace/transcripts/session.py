@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -179,37 +179,27 @@ def stem_of(session: str) -> str:
     return f"{plain or 'session'}-{digest}"
 
 
-class TranscriptStore:
-    """Forgets in transcripts; those of forgotten sessions go whole."""
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the messages that hold any of it; transcripts of forgotten sessions go whole.
 
-    def __init__(self, site: Site) -> None:
-        self._site, self._root = site, site.workspace.files
+    To `change` it is removed from messages, whose ids stay so that calls keep their answers.
+    """
+    from commonplace.types.changes import Erased
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the messages that hold any of it."""
-        return self._sweep(targets, change=False)
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Remove it from messages, whose ids stay so that calls keep their answers."""
-        with locked(paths.lock_file(self._site.workspace, FOLDER)):
-            return self._sweep(targets, change=True)
-
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
-
-        stems = set(map(stem_of, targets.sessions))
-        erased: list[Erased] = []
-        for path in records.listed(self._root, folder(self._site.workspace), ENDING):
-            shown = self._site.shown(path)
+    root, stems = site.workspace.files, set(map(stem_of, targets.sessions))
+    erased: list[Erased] = []
+    with locked(paths.lock_file(site.workspace, FOLDER)) if change else nullcontext():
+        for path in records.listed(root, folder(site.workspace), ENDING):
+            shown = site.shown(path)
             if path.stem in stems or targets.owns(shown):
-                count = len(records.lines(records.load(self._root, path)))
+                count = len(records.lines(records.load(root, path)))
                 erased.append(Erased("transcripts", shown, count=count))
                 if change:
-                    records.remove(self._root, path)
-                continue
-            dirty = records.clean_lines(self._root, path, lambda raw: without(raw, targets), change=change)
-            erased += [Erased("transcripts", shown, n, n, line) for n, line in dirty]
-        return erased
+                    records.remove(root, path)
+            else:
+                dirty = records.clean_lines(root, path, lambda raw: without(raw, targets), change=change)
+                erased += [Erased("transcripts", shown, n, n, line) for n, line in dirty]
+    return erased
 
 
 def without(raw: bytes, targets: Targets) -> bytes:

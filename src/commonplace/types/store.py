@@ -1,13 +1,12 @@
 """Stores: whatever keeps words of notes, questions or conversations, and forgets them itself.
 
-Each implementation of `Store` stands beside the code that writes its files. `edit.forget.stores` lists them
-all, and `base.records.PLACES` names for every file below `.commonplace/` the store that it belongs to.
+Each is a function, `Sweep`, beside the code that writes its files. `edit.forget.stores` lists them all, and
+`base.records.PLACES` names for every file below `.commonplace/` the store that it belongs to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from contextlib import AbstractContextManager
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -94,24 +93,8 @@ class Site:
         return [self.index, paths.fallback_index(self.workspace.root)]
 
 
-class Store(Protocol):
-    """One kind of file with words in it. Both methods raise NoteUnreadable."""
+class Sweep(Protocol):
+    """A store: one kind of file with words in it. Raises NoteUnreadable."""
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the places that hold any of it, and change nothing."""
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Remove it; return the places that held it."""
-
-
-class Queue(Store, Protocol):
-    """A store whose entries are on their way into notes."""
-
-    def hold(self) -> AbstractContextManager[None]:
-        """Keep entries from being written into notes."""
-
-    def forget(self, targets: Targets, among: Set[str] | None = None) -> list[Erased]:
-        """Remove it; with `among` from these lines alone."""
-
-
-Make = Callable[[Site], Store]
+    def __call__(self, site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+        """Return the places that hold any of it; to `change` remove it from them."""

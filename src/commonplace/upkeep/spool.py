@@ -155,44 +155,33 @@ class Spool:
             append(self.workspace.files, self.refusals, b"." * count, whole_lines=False)
 
 
-class SpoolStore:
-    """Forgets in entries that wait, whoever has claimed them."""
+def hold(workspace: paths.Workspace) -> AbstractContextManager[None]:
+    """Keep entries from being written into notes. Raises NoteUnreadable."""
+    is_there = workspace.files.is_folder(workspace.spool)
+    return locked(paths.lock_file(workspace, "drain")) if is_there else nullcontext()
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
 
-    def hold(self) -> AbstractContextManager[None]:
-        """Keep entries from being written into notes. Raises NoteUnreadable."""
-        workspace = self._site.workspace
-        is_there = workspace.files.is_folder(workspace.spool)
-        return locked(paths.lock_file(workspace, "drain")) if is_there else nullcontext()
+def sweep(site: Site, targets: Targets, *, change: bool, among: Set[str] | None = None) -> list[Erased]:
+    """Name the entries that hold any of it, whoever has claimed them.
 
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the entries that hold any of it."""
-        return self._sweep(targets, None, change=False)
+    To `change` it is blanked in them, with `among` in these alone; called within `hold`.
+    """
+    from commonplace.types.changes import Erased
 
-    def forget(self, targets: Targets, among: Set[str] | None = None) -> list[Erased]:
-        """Blank it in entries, with `among` in these alone. Called within `hold`."""
-        return self._sweep(targets, among, change=True)
+    files, folder = site.workspace.files, site.workspace.spool
 
-    def _sweep(self, targets: Targets, among: Set[str] | None, *, change: bool) -> list[Erased]:
-        from commonplace.types.changes import Erased
+    def cleaned(line: bytes) -> bytes:
+        if among is not None and line.decode("utf-8", "replace") not in among:
+            return line
+        return without(line, targets)
 
-        workspace = self._site.workspace
-
-        def cleaned(line: bytes) -> bytes:
-            if among is not None and line.decode("utf-8", "replace") not in among:
-                return line
-            return without(line, targets)
-
-        erased: list[Erased] = []
-        change = change and bool(records.listed(workspace.files, workspace.spool, ".jsonl"))
-        with locked(paths.lock_file(workspace, "spool")) if change else nullcontext():
-            for path in records.listed(workspace.files, workspace.spool, ".jsonl"):
-                shown = self._site.shown(path)
-                dirty = records.clean_lines(workspace.files, path, cleaned, change=change)
-                erased += [Erased("spool", shown, n, n, line) for n, line in dirty]
-        return erased
+    erased: list[Erased] = []
+    change = change and bool(records.listed(files, folder, ".jsonl"))
+    with locked(paths.lock_file(site.workspace, "spool")) if change else nullcontext():
+        for path in records.listed(files, folder, ".jsonl"):
+            dirty = records.clean_lines(files, path, cleaned, change=change)
+            erased += [Erased("spool", site.shown(path), n, n, line) for n, line in dirty]
+    return erased
 
 
 def without(raw: bytes, targets: Targets) -> bytes:

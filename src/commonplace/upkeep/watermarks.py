@@ -190,33 +190,19 @@ class Pending:
                     self._files.unlink(file.with_suffix(ending))
 
 
-class MarkStore:
-    """Forgets the marks of forgotten sessions."""
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the marks of forgotten sessions, and what lies beside them; remove them to `change`."""
+    from commonplace.types.changes import Erased
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the marks, and what lies beside them."""
-        from commonplace.types.changes import Erased
-
-        return [Erased("marks", self._site.shown(path)) for path in self._files(targets)]
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Remove them."""
-        erased = self.find(targets)
-        for path in self._files(targets):
-            records.remove(self._site.workspace.files, path)
-        return erased
-
-    def _files(self, targets: Targets) -> list[Path]:
-        workspace = self._site.workspace
-        every = [
-            workspace.pending / f"{stem}{ending}"
-            for stem in sorted(set(map(transcript.stem_of, targets.sessions)))
-            for ending in (ENDING, ".lock", ".queue")
-        ]
-        return [path for path in every if workspace.files.is_file(path)]
+    files, erased = site.workspace.files, []
+    for stem in sorted(set(map(transcript.stem_of, targets.sessions))):
+        for ending in (ENDING, ".lock", ".queue"):
+            path = site.workspace.pending / f"{stem}{ending}"
+            if files.is_file(path):
+                erased.append(Erased("marks", site.shown(path)))
+                if change:
+                    records.remove(files, path)
+    return erased
 
 
 def _parsed(found: Mapping[str, Any]) -> Mark | None:

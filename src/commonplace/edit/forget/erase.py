@@ -50,7 +50,7 @@ def forget(
             choice = _choose(context, what)
             targets = replace(choice.targets, agent=agent, session=session)
             if targets.shown is not None:
-                waiting = stores.spool(context).find(targets)
+                waiting = stores.find(context, "spool", targets)
                 journal.check(context, targets, choice.composed, waiting)
             targets = _complete(context, choice, targets)
             remarks = selection.remarks(context, choice)
@@ -75,16 +75,12 @@ def forget(
 def preview(context: Context, choice: Choice) -> Erasure:
     """Say what would go, and change nothing."""
     targets = _complete(context, choice, choice.targets)
-    waiting = stores.spool(context).find(targets)
+    waiting = stores.find(context, "spool", targets)
     basis = journal.basis(choice.targets, [*waiting, *choice.composed.places])
     places = [*waiting, *choice.composed.shown]
     places += notes.links(context, replace(targets, known=choice.composed.known), change=False)
-    for store in (
-        stores.load(context, "copies"),
-        *stores.after_notes(context),
-        stores.load(context, "vectors"),
-    ):
-        places += store.find(targets)
+    for name in ("copies", *stores.after_notes(), "vectors"):
+        places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
     closed = [
         Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
@@ -109,7 +105,7 @@ def _complete(context: Context, choice: Choice, targets: Targets) -> Targets:
 
     def changed() -> Iterator[str]:
         yield from choice.composed.cuts
-        yield from _transcripts(stores.load(context, "transcripts").find(targets))
+        yield from _transcripts(stores.find(context, "transcripts", targets))
 
     keys = index.vector_keys(context, changed(), (*targets.texts, *targets.people))
     return replace(targets.with_vectors(keys), requests=selection.requested(context, choice))
@@ -150,20 +146,19 @@ def _erase(
     Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
     """
     work = _Work(context, path, targets)
-    copies = stores.load(context, "copies")
-    before = copies.find(targets)
+    before = stores.find(context, "copies", targets)
     work.entries_and_notes(now)
     work.do(lambda: notes.links(context, work.targets, change=True))
 
     def clean_copies() -> list[Erased]:
-        copies.forget(work.targets)
+        stores.forget(context, "copies", work.targets)
         return before  # changing the notes has made copies, too, which are no places
 
     work.do(clean_copies)
-    for store in stores.after_notes(context):
-        work.do(lambda store=store: store.forget(work.targets))  # type: ignore[misc]
+    for name in stores.after_notes():
+        work.do(lambda name=name: stores.forget(context, name, work.targets))  # type: ignore[misc]
     work.do(work.index)
-    work.do(lambda: stores.load(context, "vectors").forget(work.stale()))
+    work.do(lambda: stores.forget(context, "vectors", work.stale()))
     work.do(lambda: work.record(now))
     if not work.troubles:
         work.do(lambda: journal.end(path))
@@ -209,11 +204,10 @@ class _Work:
         Raises PreviewOutdated, and of what was confirmed whatever keeps it from being compared, with nothing
         changed.
         """
-        spool = stores.spool(self.context)
         try:
-            with spool.hold():
+            with stores.hold_spool(self.context):
                 self.do(lambda: self.notes(now))
-                self.do(lambda: spool.forget(self.targets, self.entries))
+                self.do(lambda: stores.forget(self.context, "spool", self.targets, among=self.entries))
         except PreviewOutdated:
             raise
         except CommonplaceError as error:
@@ -245,7 +239,7 @@ class _Work:
             nonlocal composed
             composed = notes.compose(names, read, self.targets)
             if self.confirmed:
-                waiting = stores.spool(self.context).find(self.targets)
+                waiting = stores.find(self.context, "spool", self.targets)
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)
                 self.entries = {place.text for place in waiting}
             if composed.changes:

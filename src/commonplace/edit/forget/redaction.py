@@ -88,10 +88,12 @@ def renew(site: Site, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
     with atomic.locked(lock, timeout_s) if derived.is_dir() else nullcontext():
         if not is_due(site.workspace):
             return []
-        secrets, spool = Redaction(), stores.spool(site)
-        with spool.hold():
-            erased = spool.forget(secrets)
-        erased += [one for store in stores.renewed(site) for one in store.forget(secrets)]
+        secrets, erased = Redaction(), []
+        with stores.hold_spool(site):
+            erased += stores.forget(site, "spool", secrets)
+        for name, row in stores.STORES.items():
+            if row.renewed and name != "spool":
+                erased += stores.forget(site, name, secrets)
         mark = _mark(site.workspace)
         try:
             paths.root_of(mark).exchange(mark, str(rules.VERSIONS[rules.REDACTION]).encode())

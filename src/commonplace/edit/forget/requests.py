@@ -123,34 +123,20 @@ def find(workspace: paths.Workspace, name: str) -> Request:
     raise ConfigError("forget", f"nothing waits under {name!r}: commonplace forget --pending")
 
 
-class RequestStore:
-    """Forgets what agents ask to have forgotten, where a request says it or asks for some of it."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    def find(self, targets: Targets) -> list[Erased]:
-        """Return the requests that hold any of it."""
-        return self._sweep(targets, change=False)
-
-    def forget(self, targets: Targets) -> list[Erased]:
-        """Remove these requests."""
-        return self._sweep(targets, change=True)
-
-    def _sweep(self, targets: Targets, *, change: bool) -> list[Erased]:
-        workspace = self._site.workspace
-        erased = []
-        for path in records.listed(workspace.files, folder(workspace)):
-            request = read(workspace, path)
-            words = request.preview.basis.decode("utf-8", "replace") if request else ""
-            text = records.load(workspace.files, path).decode("utf-8", "replace")
-            asks = request is not None and request.goes_with(targets)
-            if asks or targets.matches(text) or targets.matches(words, escaped=True):
-                erased.append(Erased("requests", self._site.shown(path)))
-                if change:
-                    with records.translated(path):
-                        workspace.files.unlink(path, missing_ok=True)
-        return erased
+def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
+    """Name the requests of agents that hold any of it, or ask for some of it; remove them to `change`."""
+    workspace, erased = site.workspace, []
+    for path in records.listed(workspace.files, folder(workspace)):
+        request = read(workspace, path)
+        words = request.preview.basis.decode("utf-8", "replace") if request else ""
+        text = records.load(workspace.files, path).decode("utf-8", "replace")
+        asks = request is not None and request.goes_with(targets)
+        if asks or targets.matches(text) or targets.matches(words, escaped=True):
+            erased.append(Erased("requests", site.shown(path)))
+            if change:
+                with records.translated(path):
+                    workspace.files.unlink(path, missing_ok=True)
+    return erased
 
 
 def remove(workspace: paths.Workspace, request: Request) -> None:
