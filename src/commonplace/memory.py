@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from commonplace.edit.forget.notes import Context
-    from commonplace.notes.scout import Scout
+    from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Embedder
     from commonplace.types import (
         Cited,

@@ -28,7 +28,7 @@ from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, Strike, decode, parse
-from commonplace.notes import files, layout
+from commonplace.notes import layout
 from commonplace.providers import refusals
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import Completion
@@ -162,7 +162,7 @@ def _insert(text: str) -> object:
 
 def _insert_many(text: str) -> object:
     entries = [(line, None) for line in text.split("\n")[:2000]]
-    return files.insert_all(Document.of(_decoded(text)), [*entries, ("- a new entry", "Notes")], "# Title")
+    return layout.insert_all(Document.of(_decoded(text)), [*entries, ("- a new entry", "Notes")], "# Title")
 
 
 def _document(text: str) -> object:
@@ -429,7 +429,7 @@ PARSERS: dict[str, Parser] = {
     "notes.recalled.strip_blocks": recalled.strip_blocks,
     "markdown.document.Document": _document,
     "markdown.document.insert": _insert,
-    "notes.files.insert_all": _insert_many,
+    "notes.layout.insert_all": _insert_many,
     "markdown.metadata.date_of": metadata.date_of,
     "markdown.statements.bullet": statements.bullet,
     "notes.layout.own_words": lambda text: layout.own_words(text, Provenance("owner"), False),

@@ -18,13 +18,14 @@ from commonplace.base import atomic, swap
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.markdown.document import Document
-from commonplace.notes.files import append, replace
+from commonplace.notes.layout import append
+from commonplace.notes.writes import replace
 
 PROCESSES, APPENDS = 3, 40
 APPENDER = """
 import sys
 from pathlib import Path
-from commonplace.notes.files import append
+from commonplace.notes.layout import append
 note, lock, name, count = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 print("ready", flush=True)
 for number in range(count):
@@ -118,7 +119,7 @@ def test_file_size_limit_leaves_the_old_file(note: Path, lock: Path) -> None:
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); from pathlib import Path;"
-        "from commonplace.base.errors import NoteUnreadable; from commonplace.notes.files import append\n"
+        "from commonplace.base.errors import NoteUnreadable; from commonplace.notes.layout import append\n"
         "try:\n    append(Path(sys.argv[1]), '- y', lock=Path(sys.argv[2]))\n"
         "except NoteUnreadable as error:\n    print(error)"
     )

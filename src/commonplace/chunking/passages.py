@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
-from commonplace.chunking.settings import DEFAULT, ChunkSettings
+from commonplace.chunking.settings import BESIDE, DEFAULT, REPLACED_BY, STRUCK, ChunkSettings
 from commonplace.markdown import struck, structure
 from commonplace.types import Note, Passage, Section
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from commonplace.markdown.struck import Strikes
     from commonplace.types import Statement
 
-REPLACED_BY, BESIDE = "replaced-by", "beside"
 Stretch = tuple[int, int, str]  # first line, last line, text
 
 
@@ -206,7 +205,7 @@ def _former(
     for run in runs:
         own = dict(said.of(run[0], run[-1]) or {})
         own.pop("trigger", None)
-        own[comments.STRUCK] = "true"
+        own[STRUCK] = "true"
         if run[0] in owners and "superseded-by" not in own:
             own |= _replacement(stated, owners[run[0]], own.get("until", ""), note, strikes)
         text = "\n".join(note.lines[run[0] - 1 : run[-1]])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# What passages with struck text are annotated with, beside what comments say (see `passages`).
+STRUCK, REPLACED_BY, BESIDE = "struck", "replaced-by", "beside"
+
 
 class ChunkSettings(NamedTuple):
     """How notes are cut; sizes in characters, where a wide (CJK) character counts as `wide`.

@@ -18,7 +18,7 @@ from commonplace.render import count, reports, screen, to_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from commonplace.notes.copies import Copy
+    from commonplace.notes.writes import Copy
     from commonplace.types import Confirmed, Corrected, Provenance, Run
 
 _Outcome = TypeVar("_Outcome", "Corrected", "Confirmed")
@@ -296,10 +296,10 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     copy of each such line is kept. Without NAME the copies are listed. A line that stands in its note again
     is not written twice.
     """
-    from commonplace.notes import copies
+    from commonplace.notes import writes
 
     workspace = session.workspace_of(ctx)
-    listed = {copy.name: copy for copy in copies.listed(workspace)}
+    listed = {copy.name: copy for copy in writes.copies(workspace)}
     if unknown := [name for name in names if name not in listed]:
         problem = f"there is no copy {screen.one_line(unknown[0])}; `commonplace restore` lists them"
         raise ConfigError("restore", problem)
@@ -312,10 +312,10 @@ def restore(ctx: click.Context, names: tuple[str, ...], discard: bool) -> None:
     for name in names or tuple(listed):
         copy = listed[name]
         if discard:
-            copies.discard(workspace, copy)
+            writes.discard(workspace, copy)
             session.write(f"deleted {screen.one_line(name)}")
         else:
-            number = copies.restore(workspace, copy)
+            number = writes.restore(workspace, copy)
             session.write(f"{screen.one_line(copy.note)}: {count(number, 'line')} put back")
 
 

@@ -40,9 +40,9 @@ def memory_to_search(folder: str | None, agent: str | None = None) -> Memory:
     if settings.index.sync_on_search:
         index = paths.Workspace(root).index
         if os.path.exists(index) and os.path.getsize(index) >= SCOUTED_BYTES:
-            from commonplace.notes import scan, scout
+            from commonplace.notes import scan
 
-            sent = scout.send(scan.sources(os.fspath(root), settings)) if scout.can_help() else None
+            sent = scan.send_scout(scan.sources(os.fspath(root), settings)) if scan.can_scout() else None
     from commonplace.memory import Memory
 
     return Memory(root, settings, scout=sent, agent=agent)

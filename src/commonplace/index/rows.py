@@ -9,8 +9,8 @@ from typing import Any
 
 import apsw
 
+from commonplace.chunking.settings import STRUCK
 from commonplace.language import lexicon
-from commonplace.markdown.comments import STRUCK
 from commonplace.notes.scan import FileState
 from commonplace.types import Note, Passage, Section
 

@@ -23,7 +23,7 @@ from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, s
 
 if TYPE_CHECKING:
     from commonplace.index.growth import Patience
-    from commonplace.notes.scout import Scout
+    from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
 

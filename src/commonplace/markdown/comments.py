@@ -11,21 +11,18 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.markdown import structure
-from commonplace.types import Note
 
 if TYPE_CHECKING:
-    from commonplace.types import Provenance
+    from commonplace.types import Note, Provenance
 
 Values = Mapping[str, str]
 
 STATUSES = ("tentative", "superseded")
 PINNED = "pinned"
-STRUCK = "struck"  # what the chunker says of passages with struck text; no comment does
 WRITERS = ("owner", "agent", "tool", "untrusted")
 # Keys with a value of their own, and the most characters of it that are kept.
 _LONGEST = {"importance": 4, "trigger": 500, "project": 100, "superseded-by": 300, "valid-until": 10}
@@ -323,6 +320,8 @@ def _valid(said: Values) -> dict[str, str]:
     if importance.isascii() and importance.isdigit():
         kept["importance"] = str(min(10, max(1, int(importance))))
     for key in kept.keys() & {"valid-until", "since", "until"}:
+        from datetime import date  # a search reads no days
+
         try:
             if date.fromisoformat(kept[key]).isoformat() != kept[key]:
                 del kept[key]

@@ -11,9 +11,10 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.types import Heading, Note, Section
+if TYPE_CHECKING:
+    from commonplace.types import Heading, Note, Section
 
 ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)")
 # A line can only be structure if it starts with one of these; testing one character first keeps
@@ -95,6 +96,8 @@ def read(  # noqa: C901 - one pass over the lines
     lines: Sequence[str], skip: int = 0
 ) -> tuple[list[Heading], list[tuple[int, int]]]:
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
+    from commonplace.types import Heading  # a search knows who says a line, and reads no note
+
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
@@ -191,6 +194,8 @@ def sections(note: Note) -> list[Section]:
 
     Front matter, and the lines before the first heading, form sections without headings.
     """
+    from commonplace.types import Section
+
     last = len(note.lines)
     found: list[Section] = []
     first = 1

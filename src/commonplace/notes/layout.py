@@ -1,4 +1,4 @@
-"""Where notes lie and what entries hold: MEMORY.md, daily notes, `remember`."""
+"""Where notes lie and what entries hold: MEMORY.md, daily notes, `remember`; entries appended to them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.locks import LOCK_WAIT_S
+from commonplace.notes import writes
 from commonplace.types import Written
 
 if TYPE_CHECKING:
+    from commonplace.markdown.document import Document
     from commonplace.types import Entry, Provenance
+
+Lines = tuple[int, int]  # first and last line of an entry, 1-based
+Placed = tuple[str, str | None]  # the lines of an entry, and the heading they go under, if any
 
 DEFAULT_SECTION = "Notes"
 MEMORY_TITLE = "# Memory"
@@ -63,7 +69,6 @@ def remember(
     NoteUnreadable.
     """
     from commonplace.markdown.statements import bullet, commented
-    from commonplace.notes import files, writes
     from commonplace.redaction.redact import strip_private
 
     _check_heading(section, heading, long_term)
@@ -79,7 +84,7 @@ def remember(
     note = workspace.memory_file if long_term else workspace.daily(now.date())
     paths.contain(note, [workspace.root], missing_ok=True)
     entry = bullet(body, f"{now:%H:%M}" if times and not long_term else None)
-    start, end = files.append(
+    start, end = append(
         note,
         marked(commented(entry, "<!-- tentative -->") if tentative else entry, provenance),
         title=MEMORY_TITLE if long_term else f"# {now:%Y-%m-%d}",
@@ -99,7 +104,6 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
     stands in its note already, to the character, is not written again. Raises OutsideRoots, NoteUnreadable;
     the days before the one that fails are written.
     """
-    from commonplace.notes import files
 
     days: dict[date, list[int]] = {}
     ready = [_ready(entry, times) for entry in entries]
@@ -112,7 +116,7 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
             continue
         note = workspace.daily(day)
         paths.contain(note, [workspace.root], missing_ok=True)
-        lines = files.append_all(
+        lines = append_all(
             note,
             [ready[number][:2] for number in numbers],
             title=f"# {day:%Y-%m-%d}",
@@ -208,3 +212,100 @@ def _clean(text: str, redacted: bool, *, personal: bool = False) -> tuple[str, t
         public, more = redact_personal(public)
         kinds += more
     return public, kinds
+
+
+# --- entries put into notes ---------------------------------------------------------------------------------
+
+
+def append(
+    path: Path,
+    entry: str,
+    *,
+    lock: Path,
+    heading: str | None = None,
+    title: str | None = None,
+    timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
+) -> Lines:
+    """Append an entry to a note, under a heading if one is given; return its first and last line, 1-based.
+
+    `title` opens a note that is new or blank. Raises NoteUnreadable, LockTimeout.
+    """
+    lines = (0, 0)
+
+    def compose(document: Document) -> Document:
+        nonlocal lines
+        edit = _titled(document, title).insert(entry, heading=heading)
+        lines = edit.lines
+        return edit.document
+
+    writes.replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
+    return lines
+
+
+def append_all(
+    path: Path,
+    entries: Sequence[Placed],
+    *,
+    lock: Path,
+    title: str | None = None,
+    timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
+) -> list[Lines]:
+    """Append entries, each under its heading if it has one, in one write; return the lines of each.
+
+    What stands there already, character for character, is not written again: who died between writing and
+    saying so may come with the same entries once more. Raises as `append` does.
+    """
+    places: list[Lines] = []
+
+    def compose(document: Document) -> Document:
+        nonlocal places
+        document, places = insert_all(document, entries, title)
+        return document
+
+    writes.replace(path, compose, lock=lock, timeout_s=timeout_s, workspace=workspace)
+    return places
+
+
+def insert_all(
+    document: Document, entries: Sequence[Placed], title: str | None = None
+) -> tuple[Document, list[Lines]]:
+    """Insert entries that are not there yet, those of a heading together; return where each stands too."""
+    document = _titled(document, title)
+    places = _standing(document, entries)
+    groups: dict[str | None, list[str]] = {}
+    for entry, heading in dict.fromkeys(entries):
+        if (entry, heading) not in places:
+            groups.setdefault(heading, []).append(entry)
+    for heading, group in groups.items():
+        edit = document.insert("\n".join(group), heading=heading)
+        document, (first, _) = edit.document, edit.lines
+        places = {key: (edit.moved(a) or a, edit.moved(b) or b) for key, (a, b) in places.items()}
+        for entry in group:
+            last = first + entry.count("\n")
+            places[entry, heading] = first, last
+            first = last + 1
+    return document, [places[entry] for entry in entries]
+
+
+def _titled(document: Document, title: str | None) -> Document:
+    return document.with_text(f"{title}\n") if title and not document.text.strip() else document
+
+
+def _standing(document: Document, entries: Sequence[Placed]) -> dict[Placed, Lines]:
+    """Which entries a document holds already, and where."""
+    lines = document.bare
+    starts: dict[str, list[int]] = {}
+    for number, line in enumerate(lines):
+        if line.startswith("-"):
+            starts.setdefault(line, []).append(number)
+    places: dict[Placed, Lines] = {}
+    for key in dict.fromkeys(entries):
+        own = key[0].split("\n")
+        for start in starts.get(own[0], ()):
+            end = start + len(own)
+            if lines[start:end] == own and not "".join(lines[end : end + 1]).startswith("  "):
+                places[key] = start + 1, end
+                break
+    return places

@@ -8,7 +8,8 @@ copy and says nothing where one entry was taken out and nothing else was changed
 most of its words stands in its place: an old buffer brings changes of its own, and loses whatever came after.
 
 `.commonplace/writes/` holds a signed record for each note, and files that were replaced, for programs that
-had them open and write into them later. `.commonplace/overwritten/` holds the copies.
+had them open and write into them later. `.commonplace/overwritten/` holds the copies: a file for each, whose
+name says when, and of which note. They are listed, put back and deleted here as well.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from commonplace.base import paths, swap
-from commonplace.base.errors import CommonplaceError, NoteUnreadable
-from commonplace.base.locks import LockTimeout, locked
+from commonplace.base import atomic, paths, swap
+from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
+from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
 from commonplace.base.signature import sign, verify
 
 if TYPE_CHECKING:
+    from commonplace.markdown.document import Document
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
 
@@ -270,6 +272,33 @@ def _without(path: str, data: bytes, targets: Targets) -> bytes:
     return rest or b"" if path.endswith(".md") else b""
 
 
+def replace(
+    path: Path,
+    compose: Callable[[Document], Document],
+    *,
+    lock: Path,
+    timeout_s: float = LOCK_WAIT_S,
+    workspace: paths.Workspace | None = None,
+) -> None:
+    """Read a note, compose its next version and write it as a whole, under the lock.
+
+    Its encoding, line ends and mode stay. With a workspace the note does not leave it, and what editors
+    overwrite of it is found. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
+    """
+    from commonplace.markdown.document import Document
+
+    def compose_bytes(data: bytes) -> bytes:
+        return compose(Document.read(data, str(path)).checked()).data
+
+    if workspace is None:
+        atomic.replace(path, compose_bytes, lock=lock, timeout_s=timeout_s)
+    else:
+        atomic.replace(
+            path, compose_bytes, lock=lock, timeout_s=timeout_s,
+            within=workspace.root, guard=lambda: guard(workspace, path),
+        )  # fmt: skip
+
+
 def guard(workspace: paths.Workspace, path: Path | str) -> Writes:
     """Return the record of a note of a workspace, for `atomic`."""
     return Writes(workspace, os.path.relpath(os.path.join(workspace.root, path), workspace.root))
@@ -356,6 +385,85 @@ def _sentence(notice: dict[str, object]) -> str:
             f" if nobody took {them} out on purpose, {restore}"
         )
     return f"{told}; the copy is {copy}"
+
+
+# --- copies -----------------------------------------------------------------------------------------------
+
+
+class Copy(NamedTuple):
+    """Lines that left a note; `note` is empty where nothing says any more which one it was."""
+
+    name: str
+    note: str
+    lines: tuple[str, ...]
+    is_taken_out: bool  # by somebody who changed nothing else: nobody was told
+
+
+def copies(workspace: paths.Workspace) -> list[Copy]:
+    """Return the copies, oldest first. Raises NoteUnreadable."""
+    names = [name for name in listed(workspace, COPIES) if name.endswith(".md")]
+    notes = _notes(workspace) if names else {}
+    return [_read_copy(workspace, name.removesuffix(".md"), notes) for name in names]
+
+
+def restore(workspace: paths.Workspace, copy: Copy) -> int:
+    """Put the lines of a copy back into their note, delete the copy, and return how many stood there no more.
+
+    Raises NoteNotFound where it is not known whose lines they are, NoteUnreadable, LockTimeout.
+    """
+    if not copy.note:
+        name = paths.shown(f"{COPIES}/{copy.name}.md")
+        raise NoteNotFound(name, reason="its note is gone; copy what you miss by hand")
+    missing: list[str] = []
+
+    def compose(document: Document) -> Document:
+        standing = {line.strip() for line in document.text.splitlines()}
+        missing[:] = [line for line in copy.lines if line.strip() not in standing]
+        return document.insert("\n".join(missing)).document if missing else document
+
+    replace(
+        workspace.root / copy.note, compose, lock=paths.lock_file(workspace, "notes"), workspace=workspace
+    )
+    discard(workspace, copy)
+    return len(missing)
+
+
+def discard(workspace: paths.Workspace, copy: Copy) -> None:
+    """Delete a copy, and what nobody was told of it yet. Raises NoteUnreadable."""
+    for suffix in (".json", ".md"):
+        path = f"{COPIES}/{copy.name}{suffix}"
+        try:
+            workspace.files.unlink(path, missing_ok=True)
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+
+
+def _read_copy(workspace: paths.Workspace, name: str, notes: dict[str, str]) -> Copy:
+    path = f"{COPIES}/{name}.md"
+    try:
+        data = workspace.files.read(path)
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+    is_taken_out = name.endswith(TAKEN_OUT)
+    note = notes.get(name.removesuffix(TAKEN_OUT).rpartition("-")[2], "")
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    return Copy(name, note, tuple(line for line in lines if line.strip()), is_taken_out)
+
+
+def _notes(workspace: paths.Workspace) -> dict[str, str]:
+    """The notes that may have been written, by what names of copies end with."""
+    found = [workspace.memory_file.relative_to(workspace.root).as_posix()]
+    waiting = [paths.MEMORY_FOLDER]
+    while waiting:
+        folder = waiting.pop()
+        with suppress(OSError):
+            for name in workspace.files.names(folder):
+                path = os.path.join(folder, name)
+                if name.endswith(".md"):
+                    found.append(path)
+                elif workspace.files.is_folder(path):
+                    waiting.append(path)
+    return {key_of(note): note for note in found}
 
 
 # --- lines ---------------------------------------------------------------------------------------------

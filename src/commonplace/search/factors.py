@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.markdown.comments import STRUCK
+from commonplace.chunking.settings import STRUCK
 
 if TYPE_CHECKING:
     from datetime import date

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux 
 # In a process without threads, as a program is when it sends one; the tests have some.
 PROGRAM = """
 import os, sys, time
-from commonplace.notes import scan, scout
+from commonplace.notes import scan
 sources = [scan.Source("memory", sys.argv[1], ("**/*.md",), ())]
 own = scan.fingerprint(scan.look(sources))
 """
@@ -41,14 +41,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_sees_what_one_sees_oneself(folder: Path) -> None:
-    code = "sent = scout.send(sources)\nheard = sent.hear()\nsent.dismiss()\nprint(heard == own, len(heard) > 70_000)"
+    code = "sent = scan.send_scout(sources)\nheard = sent.hear()\nsent.dismiss()\nprint(heard == own, len(heard) > 70_000)"
     assert run(folder, code) == "True True\n"
 
 
 @pytest.mark.parametrize("heard", ["", "sent.hear()\n"])
 def test_one_that_is_dismissed_is_gone(folder: Path, heard: str) -> None:
     code = (
-        f"sent = scout.send(sources)\n{heard}sent.dismiss()\n"
+        f"sent = scan.send_scout(sources)\n{heard}sent.dismiss()\n"
         "try: os.waitpid(-1, os.WNOHANG); print('a process is left')\n"
         "except ChildProcessError: print('none')\n"
         "print(len(os.listdir('/proc/self/fd')) <= 4)\n"
@@ -57,12 +57,12 @@ def test_one_that_is_dismissed_is_gone(folder: Path, heard: str) -> None:
 
 
 def test_what_was_printed_before_is_printed_once(folder: Path) -> None:
-    code = "print('once', end='')\nsent = scout.send(sources)\nsent.hear()\nsent.dismiss()"
+    code = "print('once', end='')\nsent = scan.send_scout(sources)\nsent.hear()\nsent.dismiss()"
     assert run(folder, code) == "once"
 
 
 def test_one_that_fails_tells_nothing_and_says_nothing(folder: Path) -> None:
-    code = "scout.look = None\nsent = scout.send(sources)\nprint(sent.hear())\nsent.dismiss()"
+    code = "scan.look = None\nsent = scan.send_scout(sources)\nprint(sent.hear())\nsent.dismiss()"
     assert run(folder, code) == "b''\n"
 
 
@@ -70,7 +70,7 @@ def test_where_no_process_can_be_had_there_is_none(folder: Path) -> None:
     code = (
         "def refuse(): raise BlockingIOError(11, 'no processes left')\n"
         "os.fork = refuse\nbefore = len(os.listdir('/proc/self/fd'))\n"
-        "print(scout.send(sources), len(os.listdir('/proc/self/fd')) == before)"
+        "print(scan.send_scout(sources), len(os.listdir('/proc/self/fd')) == before)"
     )
     assert run(folder, code) == "None True\n"
 
@@ -78,10 +78,10 @@ def test_where_no_process_can_be_had_there_is_none(folder: Path) -> None:
 def search(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The program, with a scout sent to however small a workspace."""
     code = (
-        "from commonplace.cli import main, session\nfrom commonplace.notes import scout\n"
-        "session.SCOUTED_BYTES, sent = 0, scout.send\nimport sys\n"
+        "from commonplace.cli import main, session\nfrom commonplace.notes import scan\n"
+        "session.SCOUTED_BYTES, sent = 0, scan.send_scout\nimport sys\n"
         "def told(sources):\n    sys.stderr.write('scouted ')\n    return sent(sources)\n"
-        "scout.send, scout.can_help = told, lambda: True\nmain.main()"
+        "scan.send_scout, scan.can_scout = told, lambda: True\nmain.main()"
     )
     return subprocess.run(
         [sys.executable, "-c", code, "-w", str(root), "search", "--lexical", *arguments],
