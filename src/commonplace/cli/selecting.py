@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
     from commonplace.providers.downloads import Fetched
     from commonplace.providers.probe import Trial
     from commonplace.providers.spec import Spec
@@ -254,7 +254,7 @@ def llm_spec_of(provider: str, settings: Llm) -> Spec:
 def accounts(root: Path) -> Iterator[Accounts]:
     """Lend what records and caps the calls of a trial."""
     from commonplace.base.paths import Workspace
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
 
     with closing(Accounts(Workspace(root))) as found:
         yield found

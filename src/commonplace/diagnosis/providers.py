@@ -20,7 +20,7 @@ from commonplace.diagnosis.case import Case
 from commonplace.providers import addresses, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
-from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs import Accounts
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 

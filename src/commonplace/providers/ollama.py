@@ -34,7 +34,7 @@ class Kept(NamedTuple):
 
 
 class OllamaServer(Endpoint):
-    """An Ollama server; texts are embedded through `embedding.ollama`, not through this."""
+    """An Ollama server; texts are embedded through `embedding.services`, not through this."""
 
     remedy = "start it with `ollama serve`"
 

@@ -14,7 +14,7 @@ from commonplace.providers.reranking.remote import Pairs, RemoteReranker
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
-    from commonplace.providers.costs.budget import Budget
+    from commonplace.providers.costs import Budget
 
 _AROUND = 8  # tokens that a tokenizer may put around a pair, generously
 

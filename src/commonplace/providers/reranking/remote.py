@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ConfigError, ProviderError
@@ -247,7 +246,9 @@ COMPATIBLE = Service(
     refusal=r"\btexts\b",
     usage=count_at("usage", "total_tokens"),
 )
-load_compatible = partial(RemoteReranker, service=COMPATIBLE)
-load_cohere = partial(RemoteReranker, service=COHERE)
-load_jina = partial(RemoteReranker, service=JINA)
-load_voyage = partial(RemoteReranker, service=VOYAGE)
+SERVICES = {row.name: row for row in (COHERE, JINA, VOYAGE, COMPATIBLE)}
+
+
+def load(spec: Spec) -> RemoteReranker:
+    """Make a reranker of a service in the table. Raises ConfigError, ProviderError."""
+    return RemoteReranker(spec, SERVICES[spec.provider])
