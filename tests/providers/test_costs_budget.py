@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import BudgetExceeded
-from commonplace.providers.costs import NANO, Budget, Caps, Ledger
 from commonplace.providers import costs as budgets
+from commonplace.providers.costs import NANO, Budget, Caps, Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel

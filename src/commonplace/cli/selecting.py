@@ -115,12 +115,12 @@ def _elsewhere(chosen: Embedding) -> str:
     """The host that texts are sent to, empty if they stay on this machine."""
     from urllib.parse import urlsplit
 
-    from commonplace.providers import addresses, opening
+    from commonplace.providers import http, opening
     from commonplace.providers.catalog import EMBEDDERS
 
     row = EMBEDDERS.find(opening.choose(chosen).provider)
     host = urlsplit(chosen.base_url or row.base_url).hostname or ""
-    return "" if not host or addresses.is_loopback(host) else screen.one_line(host)
+    return "" if not host or http.is_loopback(host) else screen.one_line(host)
 
 
 def _lacking(chosen: Embedding) -> str:

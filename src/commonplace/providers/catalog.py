@@ -112,12 +112,12 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "onnx",
-            f"{_HERE}.embedding.local:load_onnx",
+            f"{_HERE}.local:load_onnx",
             "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
         ),
         Provider(
             "fastembed",
-            f"{_HERE}.embedding.local:load_fastembed",
+            f"{_HERE}.local:load_fastembed",
             "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
             " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
             extra="fastembed",
@@ -125,7 +125,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "gguf",
-            f"{_HERE}.embedding.gguf:load",
+            f"{_HERE}.gguf:load",
             "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
             extra="gguf",
         ),
@@ -214,7 +214,7 @@ LLMS: Catalog[Model] = Catalog(
         _chat("compatible", "any other server that speaks OpenAI's language", ""),
         Provider("command", f"{_HERE}.llm.command:CommandModel", "a program of yours: prompt in, answer out"),
         Provider(
-            "gguf", f"{_HERE}.llm.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
+            "gguf", f"{_HERE}.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
         ),
         Provider("fake", f"{_HERE}.llm.fake:load", "says what it is told, for tests", local=True),
     ),
@@ -227,7 +227,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
     (
         Provider(
             "fastembed",
-            f"{_HERE}.reranking.local:load_fastembed",
+            f"{_HERE}.local:load_fastembed_reranker",
             "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
             " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
             extra="fastembed",
@@ -236,7 +236,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "onnx",
-            f"{_HERE}.reranking.local:load_onnx",
+            f"{_HERE}.local:load_onnx_reranker",
             "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json",
             local=True,
         ),

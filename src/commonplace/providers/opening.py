@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
     from commonplace.providers.reranking.base import Reranker
-    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.providers.reranking.remote import GuardedReranker
     from commonplace.types import Estimate
 
 AUTO, NONE = "auto", "none"
@@ -323,8 +323,7 @@ def open_reranker(
     if chosen.provider == NONE:
         return None
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.reranking.client import GuardedReranker
-    from commonplace.providers.reranking.remote import RemoteReranker
+    from commonplace.providers.reranking.remote import GuardedReranker, RemoteReranker
 
     if not _scores:
         _scores.append(ScoreCache())

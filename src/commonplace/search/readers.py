@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.index.sqlite import Candidate
     from commonplace.providers.costs import Accounts
     from commonplace.providers.embedding.base import Embedder
-    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.providers.reranking.remote import GuardedReranker
     from commonplace.search.late_interaction import LateInteraction
 
 

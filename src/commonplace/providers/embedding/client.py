@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.providers import packing
 from commonplace.providers.cache import vector_key
-from commonplace.providers.embedding.base import Embedder, Kind
-from commonplace.providers.embedding.quantization import quantize, unit_rows
+from commonplace.providers.embedding.base import Embedder, Kind, quantize, unit_rows
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.providers.guard import Call, Guard, Store
 
