@@ -7,7 +7,7 @@ from collections.abc import Callable
 from commonplace.base.errors import NoteUnreadable
 from commonplace.edit.corpus import Corpus
 from commonplace.edit.resolve import Match
-from commonplace.markdown import references, statements, struck
+from commonplace.markdown import references, struck
 from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.types import cite
 from commonplace.types.changes import Change
@@ -92,7 +92,7 @@ class Draft:
 
     def _check(self, path: str, document: Document) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
-        after = statements.Outline(document.note)
+        after = {statement.first: statement for statement in document.statements}
         matches = sorted(self._struck.get(path, ()), key=lambda match: -match.statement.first)
         covering: Match | None = None  # matches are not within each other, but for what part of one is struck
         for statement in self.corpus.statements(path):
@@ -101,9 +101,7 @@ class Draft:
             line = self._moved(path, statement.first)
             match = covering if covering and _covers(covering, statement) else None
             shorter = (path, statement.first) in self._shortened
-            if match is None and not shorter and after.repeats(line, statement, self.corpus.note(path)):
-                continue
-            now = after.at(line)
+            now = after.get(line)
             as_meant = now is not None and (
                 _is_cut(statement.text, now.text) if shorter else _as_meant(statement, now, match)
             )

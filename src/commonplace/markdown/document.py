@@ -42,7 +42,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import comments, metadata, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
-from commonplace.types import Heading, Note, Section, cite
+from commonplace.types import Heading, Note, cite
 from commonplace.types.notes import Statement
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -185,6 +185,7 @@ class Document:
     def __init__(self, path: str, lines: Sequence[str], codec: _Codec) -> None:
         """Take lines with their ends."""
         self.path, self.lines, self._codec = path, lines, codec
+        self._shown: dict[int, Shown] = {}
 
     @classmethod
     def read(cls, data: bytes, path: str = "note.md") -> Self:
@@ -270,11 +271,6 @@ class Document:
         return self.blocks.front_matter
 
     @cached_property
-    def sections(self) -> list[Section]:
-        """The stretches of lines under one heading path each."""
-        return structure.sections(self.blocks)
-
-    @cached_property
     def starts(self) -> Sequence[int]:
         """Where each line starts in `text`."""
         return list(accumulate(map(len, self.lines[:-1]), initial=0))
@@ -309,10 +305,6 @@ class Document:
             kept += places[at : comment.start()]
             at = comment.end()
         return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
-
-    @cached_property
-    def _shown(self) -> dict[int, Shown]:
-        return {}
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:
