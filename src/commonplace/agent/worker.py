@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from commonplace.base.errors import CommonplaceError
@@ -313,17 +314,12 @@ class IndexWorker:
             logger.info("%s: works again", part)
 
 
-def _at_exit() -> None:
+def _all(do: Callable[[IndexWorker], None]) -> None:
     for worker in list(_workers):
-        worker.leave()
-
-
-def _after_fork() -> None:
-    for worker in list(_workers):
-        worker.renew()
+        do(worker)
 
 
 _workers: weakref.WeakSet[IndexWorker] = weakref.WeakSet()
-atexit.register(_at_exit)
+atexit.register(_all, IndexWorker.leave)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=partial(_all, IndexWorker.renew))

@@ -86,15 +86,20 @@ def rewrite(
     now: datetime | None = None,
     settings: History | None = None,
     shown: str = "",
+    dry_run: bool = False,
 ) -> Run | None:
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
     for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
     where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
-    time is under the lock. Returns None where nothing changes. Raises as `apply` does, what `compose` raises,
-    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    time is under the lock. Returns None where nothing changes, and with `dry_run`, which only
+    composes. Raises as `apply` does, what `compose` raises, and PreviewOutdated where a preview was `shown`
+    (`diffs.digest`) and these are other changes.
     """
+    if dry_run:
+        compose(lambda path: read(workspace, path))
+        return None
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
@@ -110,9 +115,7 @@ def rewrite(
             if is_last:
                 lock.enter_context(atomic.locked(_lock(workspace)))
                 _carry_on(workspace)
-            changes = [change for change in compose(noted) if change.before != change.after]
-            if shown:
-                _check_shown(changes, shown)
+            changes = _composed(compose, noted, shown)
             if not changes:
                 return None
             if not is_last:
@@ -129,11 +132,15 @@ def rewrite(
     raise AssertionError("the last round returns")
 
 
-def _check_shown(changes: Sequence[Change], shown: str) -> None:
-    from commonplace.changes import diffs
+def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
+    """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
+    changes = [change for change in compose(read) if change.before != change.after]
+    if shown:
+        from commonplace.changes import diffs
 
-    if diffs.digest(changes) != shown:
-        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+        if diffs.digest(changes) != shown:
+            raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+    return changes
 
 
 def _make(

@@ -15,9 +15,8 @@ Put an entry at the end of a section, and strike one; all other bytes stay:
 
     edit = document.insert("- Ann drinks tea.", heading="People")
     edit.lines                                  # (7, 7): where the entry stands
-    edit = edit.document.strike(statement, until="2026-03-02", by="owner")
+    edit = edit.document.strike_all([Strike(statement, until="2026-03-02", by="owner")])
     edit.document.data                          # the bytes to write
-    document.strike_all([Strike(one, "2026-03-02") for one in document.statements])
 
 Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
 
@@ -479,19 +478,6 @@ class Document:
                 kept.append(line)
             places.append(len(kept))
         return Edit(Document(self.path, kept, self._codec), places)
-
-    def strike(
-        self,
-        statement: Statement,
-        *,
-        until: str,
-        by: str = "owner",
-        agent: str = "",
-        to: str = "",
-        only: str = "",
-    ) -> Edit:
-        """Strike a statement and what is nested in it; a comment says so. See `Strike`."""
-        return self.strike_all([Strike(statement, until, by, agent, to, only)])
 
     def strike_all(self, strikes: Iterable[Strike]) -> Edit:
         """Strike statements of this document in one reading of it; only those within each other need more.
