@@ -342,7 +342,7 @@ def fill(database: Path, texts: Sequence[str]) -> float:
 
 def connect(database: Path) -> apsw.Connection:
     """Open a database with the same driver as the index."""
-    from commonplace.base import connection
+    from commonplace.base import database as connection
 
     return connection.connect(Root(database.parent), database, make=True)
 

@@ -20,9 +20,8 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
 from commonplace.config import loading as config_collections
 from commonplace.edit import resolve
-from commonplace.edit.forget import cutting
-from commonplace.edit.forget.cutting import Page
-from commonplace.edit.forget.targets import Block, Targets
+from commonplace.edit.forget import targets as cutting
+from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values

@@ -19,18 +19,19 @@ from typing import TypedDict
 from commonplace.base import atomic, paths
 from commonplace.base.errors import (
     CommonplaceError,
-    NoteNotFound,
     NoteUnreadable,
     OutsideRoots,
     PreviewOutdated,
 )
 from commonplace.base.records import ADOPT, SHARE
 from commonplace.changes import runs
+from commonplace.changes.runs import Read as Read
+from commonplace.changes.runs import contain
+from commonplace.changes.runs import read as read
 from commonplace.config.settings import History
 from commonplace.notes import writes
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
 _ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
@@ -184,29 +185,6 @@ def _make(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
-
-
-def read(workspace: paths.Workspace, path: str) -> bytes | None:
-    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
-    try:
-        if not contain(workspace, path).exists():
-            return None
-        return paths.read_contained(Path(path), [workspace.root])
-    except NoteNotFound:
-        return None
-
-
-def contain(workspace: paths.Workspace, path: str) -> Path:
-    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
-
-    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
-    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
-    """
-    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
-    inside = real.relative_to(os.path.realpath(workspace.root))
-    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
-        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
-    return real
 
 
 def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
