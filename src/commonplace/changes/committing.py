@@ -17,7 +17,7 @@ from pathlib import Path
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.changes import git, runs, transaction
+from commonplace.changes import git, runs
 from commonplace.changes.git import Entry, GitError, Repository
 from commonplace.redaction.redact import redact, strip_private
 from commonplace.render import screen
@@ -165,13 +165,13 @@ class _Committing:
         if not self._is_newest(place):  # the commit of what came later holds it
             self.left_out.append(f"{paths.shown(path)} (changed since)")
             return None
-        now = transaction.read(self.workspace, self.run.files[place].path)
+        now = runs.read(self.workspace, self.run.files[place].path)
         return None, self._entry(path, mode, now)
 
     def _is_newest(self, place: int) -> bool:
         """Whether a file is as the run left it."""
         file = self.run.files[place]
-        return runs.digest(transaction.read(self.workspace, file.path)) == file.after
+        return runs.digest(runs.read(self.workspace, file.path)) == file.after
 
     def _entry(self, path: str, mode: str, data: bytes | None) -> Entry:
         return Entry() if data is None else Entry(mode, self.repository.store(path, data))

@@ -19,18 +19,19 @@ from typing import TypedDict
 from commonplace.base import atomic, paths
 from commonplace.base.errors import (
     CommonplaceError,
-    NoteNotFound,
     NoteUnreadable,
     OutsideRoots,
     PreviewOutdated,
 )
 from commonplace.base.records import ADOPT, SHARE
 from commonplace.changes import runs
+from commonplace.changes.runs import Read as Read
+from commonplace.changes.runs import contain
+from commonplace.changes.runs import read as read
 from commonplace.config.settings import History
 from commonplace.notes import writes
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
 _ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
@@ -86,15 +87,20 @@ def rewrite(
     now: datetime | None = None,
     settings: History | None = None,
     shown: str = "",
+    dry_run: bool = False,
 ) -> Run | None:
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
     for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
     where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
-    time is under the lock. Returns None where nothing changes. Raises as `apply` does, what `compose` raises,
-    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    time is under the lock. Returns None where nothing changes, and with `dry_run`, which only
+    composes. Raises as `apply` does, what `compose` raises, and PreviewOutdated where a preview was `shown`
+    (`diffs.digest`) and these are other changes.
     """
+    if dry_run:
+        compose(lambda path: read(workspace, path))
+        return None
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
@@ -110,9 +116,7 @@ def rewrite(
             if is_last:
                 lock.enter_context(atomic.locked(_lock(workspace)))
                 _carry_on(workspace)
-            changes = [change for change in compose(noted) if change.before != change.after]
-            if shown:
-                _check_shown(changes, shown)
+            changes = _composed(compose, noted, shown)
             if not changes:
                 return None
             if not is_last:
@@ -129,11 +133,15 @@ def rewrite(
     raise AssertionError("the last round returns")
 
 
-def _check_shown(changes: Sequence[Change], shown: str) -> None:
-    from commonplace.changes import diffs
+def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
+    """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
+    changes = [change for change in compose(read) if change.before != change.after]
+    if shown:
+        from commonplace.changes import diffs
 
-    if diffs.digest(changes) != shown:
-        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+        if diffs.digest(changes) != shown:
+            raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+    return changes
 
 
 def _make(
@@ -177,29 +185,6 @@ def _make(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
-
-
-def read(workspace: paths.Workspace, path: str) -> bytes | None:
-    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
-    try:
-        if not contain(workspace, path).exists():
-            return None
-        return paths.read_contained(Path(path), [workspace.root])
-    except NoteNotFound:
-        return None
-
-
-def contain(workspace: paths.Workspace, path: str) -> Path:
-    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
-
-    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
-    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
-    """
-    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
-    inside = real.relative_to(os.path.realpath(workspace.root))
-    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
-        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
-    return real
 
 
 def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:

@@ -66,7 +66,7 @@ def undo(
             session=session, undoes=run.id,
         )  # fmt: skip
 
-        def compose(read: transaction.Read, run: Run = run) -> list[Change]:
+        def compose(read: runs.Read, run: Run = run) -> list[Change]:
             return _back(workspace, run, read)
 
         # What is written between two of several was not in the preview, and ends the undo.
@@ -102,7 +102,7 @@ def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Und
     files: dict[str, bytes | None] = {}
 
     def read(path: str) -> bytes | None:
-        return files[path] if path in files else transaction.read(workspace, path)
+        return files[path] if path in files else runs.read(workspace, path)
 
     found = []
     for one in _whole(workspace, run) if since else [run]:
@@ -162,7 +162,7 @@ def _whole(workspace: paths.Workspace, run: Run) -> list[Run]:
     return _since(workspace, run)
 
 
-def _back(workspace: paths.Workspace, run: Run, read: transaction.Read) -> list[Change]:
+def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:
     """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")

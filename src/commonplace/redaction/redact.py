@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from commonplace.base.digest import blake2b
+from commonplace.base.signature import blake2b
 from commonplace.redaction import assignments, folded, shapes
 from commonplace.redaction.shapes import Span, compiled
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from commonplace.base import paths, records
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.edit.forget import targets as intents
-from commonplace.edit.forget.cutting import Page
 from commonplace.edit.forget.notes import Composed, Context
-from commonplace.edit.forget.targets import Shown, Targets
+from commonplace.edit.forget.targets import Page, Shown, Targets
 from commonplace.types.changes import Erased, Erasure
 
 KIND = "erasing"

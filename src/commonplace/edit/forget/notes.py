@@ -19,9 +19,8 @@ from commonplace.base import atomic, paths, records
 from commonplace.base.errors import NoteUnreadable
 from commonplace.changes import runs, transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
-from commonplace.edit.forget import cutting
-from commonplace.edit.forget.cutting import Cut, Gone
-from commonplace.edit.forget.targets import Targets
+from commonplace.edit.forget import targets as intents
+from commonplace.edit.forget.targets import Cut, Gone, Targets
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document
 from commonplace.markdown.references import Moved
@@ -177,7 +176,7 @@ def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
 
 
 def _cuts(notes: Mapping[str, bytes], targets: Targets) -> dict[str, Cut]:
-    cuts = ((name, cutting.cut(name, data, targets)) for name, data in notes.items())
+    cuts = ((name, intents.cut(name, data, targets)) for name, data in notes.items())
     return {name: cut for name, cut in cuts if cut is not None}
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from commonplace.base.connection import memory
+from commonplace.base.database import memory
 from commonplace.edit.forget import selection
-from commonplace.edit.forget.cutting import Page
+from commonplace.edit.forget.targets import Page
 from commonplace.language import lexicon
 from commonplace.markdown.structure import atx
 from commonplace.search import query, query_document

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from commonplace.base import paths
-from commonplace.base.connection import SIDE_FILES, connect
+from commonplace.base.database import SIDE_FILES, connect
 from commonplace.base.root import Root
 from commonplace.changes import runs
 from commonplace.edit.forget import requests

@@ -12,10 +12,9 @@ from commonplace import render
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
-from commonplace.edit.forget.cutting import Page
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.residue import listed
-from commonplace.edit.forget.targets import Block, Targets
+from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, plain
 from commonplace.language.lexicon import cjk_runs
 from commonplace.markdown import references
