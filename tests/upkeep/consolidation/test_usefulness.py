@@ -21,6 +21,7 @@ from tests.upkeep.consolidation.pairs import FALSE, TRUE
 
 NOTES = Path(demo.__file__).parent / "workspace" / "memory"
 EMPTY = pages.read("# Memory\n", "MEMORY.md")
+VAGUE = ("下午，书架：", "录取了：", "Odds and ends: ")  # headings that say nothing of the line
 # How many there are of each kind, and how many at least get in; of what is false none.
 DEMO = {"verbatim": (24, 22), "light edit": (26, 22), "paraphrase": (17, 11), "false": (12, 0)}
 DIARIES = {"light edits": (24, 22), "paraphrases": (24, 21), "completed": (14, 14)}
