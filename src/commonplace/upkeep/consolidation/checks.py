@@ -126,7 +126,7 @@ def plan_share(ground: Ground) -> int:
     return SHARE if ground.verdicts is not None else 1
 
 
-def _checked(
+def _checked(  # noqa: C901 - one list of what an operation must be, in its order
     operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], asked: list[Question]
 ) -> Accepted:
     """Carry an operation through all checks; raise the reason of the first that it does not pass."""
@@ -221,7 +221,9 @@ def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdi
 # --- what is to stand ---------------------------------------------------------------------------------------
 
 
-def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
+def _stated(  # noqa: C901 - the way of a text, from its proposal to what is written
+    item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]
+) -> Accepted:
     """A text that may stand in MEMORY.md, completed where it leans on its note."""
     op, targets = item.operation.op, item.targets
     said = tuple(source.said for source in item.sources)
@@ -259,7 +261,7 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
         if reason := _refusal(verdict, item, said, literal=literal, leans=leans):
             reasons.append(reason)
             continue
-        if day is None or verdict is None or not verdict.ends:
+        if day is None or (verdict is not None and not verdict.ends):
             accepted.append(replace(item, text=text))
             continue
         # What is over with its day names the day: "on Monday" is read in a year.

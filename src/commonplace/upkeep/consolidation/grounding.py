@@ -248,13 +248,11 @@ def _reordered(tokens: Sequence[Token], words: Sequence[int], places: dict[int, 
 
     def is_swapped(number: int, place: int) -> bool:
         for other, there in places.items():
-            if (other < number) == (there < place):
-                continue
             between = tokens[min(number, other) + 1 : max(number, other)]
             apart = ground.tokens[min(place, there) + 1 : max(place, there)]
             near = ground.tokens[place].clause == ground.tokens[there].clause
             kept = {t.key for t in between if t.kind not in ("own", "turn") and (near or not t.light)}
-            if not kept.isdisjoint(t.key for t in apart):
+            if (other < number) != (there < place) and not kept.isdisjoint(t.key for t in apart):
                 return True
         return False
 
@@ -537,7 +535,9 @@ def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
     return tuple(sentences)
 
 
-def _tokens(piece: re.Match[str], days: list[str], clause: int, *, starts: bool) -> Iterator[Token]:
+def _tokens(  # noqa: C901 - one row for each kind of piece
+    piece: re.Match[str], days: list[str], clause: int, *, starts: bool
+) -> Iterator[Token]:
     """What a piece of text says: nothing, one thing, or a word and the mark of what is its own."""
     text = piece[0]
     match piece.lastgroup:
