@@ -438,7 +438,6 @@ PARSERS: dict[str, Parser] = {
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
-    "markdown.struck.rest_of_text": struck.rest_of_text,
     "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
     "markdown.struck.of_note": lambda text: struck.of_note(_note(text)),
     "markdown.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),
