@@ -206,5 +206,5 @@ def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[st
             lines = [gone.get(cited.path, frozenset()) for cited in sources]
             if statement.first not in gone.get(name, ()) and all(lines) and sources:
                 spans = [range(c.first, (c.first if c.last is None else c.last) + 1) for c in sources]
-                if all(there.issuperset(span) for there, span in zip(lines, spans, strict=True)):
+                if all(there >= set(span) for there, span in zip(lines, spans, strict=True)):
                     yield statement.citation

@@ -330,8 +330,8 @@ class Offer(NamedTuple):
 def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
     """Return what of the notes of hits holds words of a question: most of them first, then the best hit.
 
-    A search finds passages, for a word in one line of them or in the heading above. What is offered are single
-    statements, rows, lines of code and headings, and only those in which a word of the question stands.
+    A search finds passages, for a word in one line of them or in the heading above. What is offered are
+    single statements, rows, lines of code and headings in which a word of the question stands.
     """
     parts = [part for path in dict.fromkeys(hit.path for hit in hits) for part in _parts(path, hits, read)]
     counts = _count(question, [text for text, *_ in parts])
