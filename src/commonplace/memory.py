@@ -234,10 +234,10 @@ class Memory:
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
-        from commonplace.edit import elsewhere
+        from commonplace.edit import near
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
-        return [] if alone and not own else elsewhere.hits(self._answerer, text, own=own)
+        return [] if alone and not own else near.elsewhere(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.

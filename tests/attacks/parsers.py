@@ -20,9 +20,8 @@ from commonplace.chunking.settings import ChunkSettings
 from commonplace.config import loading
 from commonplace.config import loading as config_collections
 from commonplace.edit import resolve
-from commonplace.edit.forget import cutting
-from commonplace.edit.forget.cutting import Page
-from commonplace.edit.forget.targets import Block, Targets
+from commonplace.edit.forget import targets as cutting
+from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
 from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
@@ -440,7 +439,6 @@ PARSERS: dict[str, Parser] = {
     "chunking.passages.split, windows": _passages(ChunkSettings(window=400, fence=2000, overlap=100)),
     "markdown.comments.Annotations": _labels,
     "markdown.statements.read": lambda text: statements.read(_note(text)),
-    "markdown.struck.rest_of_text": struck.rest_of_text,
     "markdown.structure.nested_fences": lambda text: list(structure.nested_fences(text.split("\n"), ())),
     "markdown.struck.of_note": lambda text: struck.of_note(_note(text)),
     "markdown.struck.of_lines": lambda text: struck.of_lines(text.split("\n")),

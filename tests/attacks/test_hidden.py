@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.base.connection import connect
+from commonplace.base.database import connect
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root
 from commonplace.notes.scan import Globs

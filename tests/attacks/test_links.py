@@ -237,7 +237,7 @@ def test_a_folder_that_becomes_a_link_is_not_closed_to_others(
     (workspace / ".commonplace").symlink_to(outside.parent)
     outside.chmod(0o644)
     outside.parent.chmod(0o755)
-    monkeypatch.setattr(paths, "is_open", lambda folder: folder.name == ".commonplace")
+    monkeypatch.setattr(paths, "is_open", lambda folder, *_: folder.name == ".commonplace")
     assert paths.tighten(paths.Workspace(workspace)) == []
     assert stat.S_IMODE(outside.stat().st_mode) == 0o644
     assert stat.S_IMODE(outside.parent.stat().st_mode) == 0o755

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.base.connection import FULL, QUOTA, connect, refusal
+from commonplace.base.database import FULL, QUOTA, connect, refusal
 from commonplace.base.root import Root, Unsafe
 
 WRITE = """

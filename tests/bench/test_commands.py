@@ -1,4 +1,4 @@
-"""`commonplace eval` and `commonplace bench speed` as they are typed."""
+"""`commonplace eval` as it is typed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
-from commonplace.cli.measurements import bench, evaluate
+from commonplace.cli.measurements import evaluate
 
 
 def invoke(command: object, *arguments: object) -> Result:
@@ -70,27 +69,9 @@ def test_a_result_file_that_cannot_be_written_is_told_first(
     assert not list(private_home.rglob("index.sqlite"))
 
 
-@pytest.mark.slow
-def test_speed_prints_a_table_and_json(queries: Path, tmp_path: Path) -> None:
-    questions = tmp_path / "questions.txt"
-    questions.write_text("gateway port\n\n咖啡机\n", encoding="utf-8")
-    corpus = ["--corpus", queries.parent / "workspaces", "--repeat", 1]
-    result = invoke(bench, "speed", *corpus, "--questions", questions, "--json")
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["files"] == 4
-
-
-def test_speed_needs_a_corpus(tmp_path: Path) -> None:
-    assert invoke(bench, "speed").exit_code == 2
-    assert invoke(bench, "speed", "--corpus", tmp_path / "missing").exit_code == 2
-    empty = tmp_path / "empty.txt"
-    empty.touch()
-    assert invoke(bench, "speed", "--corpus", tmp_path, "--questions", empty).exit_code == 2
-
-
 def test_the_command_modules_import_nothing_heavy() -> None:
     code = (
-        "import sys; import commonplace.cli.measurements, commonplace.cli.measurements;"
+        "import sys; import commonplace.cli.measurements;"
         "print([m for m in ('numpy', 'apsw', 'rich', 'commonplace.memory') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

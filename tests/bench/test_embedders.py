@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from commonplace.bench.evaluation import EveryScript
-from commonplace.bench.speed import RandomPassages
 
 
 class Ones:
@@ -26,15 +25,3 @@ def test_every_script_changes_nothing_but_the_claim() -> None:
     assert (model.fingerprint, model.dimensions) == ("ones", 4)
     assert model.scripts == {"latin", "cjk"}
     assert (model.embed(["a", "b"], "passage") == 0.5).all()
-
-
-def test_random_passages_are_unit_vectors_and_questions_real() -> None:
-    model = RandomPassages(Ones())
-    vectors = model.embed(["a", "b", "c"], "passage")
-    assert vectors.shape == (3, 4)
-    assert vectors.dtype == np.float32
-    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
-    assert abs(float(vectors[0] @ vectors[1])) < 0.999
-    assert (model.embed(["a"], "query") == 0.5).all()
-    again = RandomPassages(Ones())
-    assert np.array_equal(again.embed(["x", "y", "z"], "passage"), vectors)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
-from commonplace.bench import evaluation, speed
+from commonplace.bench import evaluation
 from commonplace.bench.evaluation import Evaluation
 from commonplace.bench.questions import Answer
-from commonplace.bench.speed import Row, Speed
-from commonplace.types.data import to_data
 
 
 def evaluated(**changes: object) -> Evaluation:
@@ -57,19 +53,3 @@ def test_a_set_without_evidence_reports_that() -> None:
     found = evaluated(figures={}, categories={}, answers={}, warm_ms=(), levels={})
     assert "skipped  2 questions" in evaluation.as_text(found)
     assert evaluation.as_record(found)["figures"] == {}
-
-
-def test_speed_shows_each_figure_beside_its_bare_cost() -> None:
-    rows = (Row("build", 6.0, "s", 1.5, "insert"), Row("peak", 100.0, "MB"))
-    text = speed.as_text(Speed(10_000, 29_800_000, 120_000, 5, "random", rows))
-    assert "10,000 files, 29.8 MB, 120,000 passages, 5 RANDOM vectors" in text
-    assert "build   6.000 s  1.500 s    4.0  insert" in text
-
-
-def test_speed_as_a_record() -> None:
-    rows = (Row("build", 6.0, "s", 1.5, "insert"), Row("peak", 100.0, "MB"))
-    record = json.loads(json.dumps(to_data(Speed(1, 2, 3, 0, "none", rows))))
-    assert record["rows"][0] == {
-        "name": "build", "value": 6.0, "unit": "s", "bare": 1.5, "ratio": 4.0, "bare_is": "insert",
-    }  # fmt: skip
-    assert record["rows"][1]["ratio"] is None

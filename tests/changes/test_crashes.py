@@ -63,7 +63,6 @@ def work(workspace):
 if git == "auto":
     from commonplace.changes import git as program
     fatal(program.Repository, "run")
-    fatal(program.Repository, "_asked")
 else:
     for name in ("fsync", "replace", "rename", "unlink", "mkdir", "rmdir", "fchmod"):
         fatal(os, name)

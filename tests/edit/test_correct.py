@@ -9,7 +9,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.changes import runs, undo
-from commonplace.edit.confirm import confirm
+from commonplace.edit.correct import confirm
 from commonplace.edit.resolve import StatementNotFound
 from commonplace.types import Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes

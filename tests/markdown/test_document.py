@@ -102,7 +102,7 @@ def test_striking_many_is_striking_one_after_the_other(text: str, data: st.DataO
     chosen = data.draw(st.permutations(document.statements))
     document = document.strike_all([Strike(statement, "2026-03-02") for statement in chosen]).document
     for statement in chosen:
-        again = Document.of(again.text, again.path).strike(statement, until="2026-03-02").document
+        again = Document.of(again.text, again.path).strike_all([Strike(statement, "2026-03-02")]).document
     assert document.data == again.data
     assert len(document.lines) == len(Document.of(text).lines)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.markdown import statements, struck
-from commonplace.markdown.document import Document, parse
+from commonplace.markdown.document import Document, Strike, parse
 from commonplace.types import Statement
 
 FOLDER = Path(__file__).parents[1] / "golden" / "struck"
@@ -23,7 +23,7 @@ def read(text: str) -> list[Statement]:
 
 
 def strike(lines: Sequence[str], statement: Statement, **marks: str) -> list[str]:
-    return list(Document.of("".join(lines), PATH).strike(statement, **marks).document.lines)
+    return list(Document.of("".join(lines), PATH).strike_all([Strike(statement, **marks)]).document.lines)
 
 
 def struck_all(text: str) -> str:

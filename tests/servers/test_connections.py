@@ -116,7 +116,7 @@ def test_no_limit_of_descriptors_is_no_limit(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_failed_accepts_are_said_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
-    handle = running._seldom(logging.getLogger("some"), lambda: now)
+    handle = running.seldom(logging.getLogger("some"), lambda: now)
     loop = asyncio.new_event_loop()
     failed = {"message": "socket.accept() out of system resource", "exception": OSError(24, "Too many")}
     for _ in range(1000):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace.servers import protocol
-from commonplace.servers.methods import METHODS, Service
+from commonplace.servers import methods, protocol
+from commonplace.servers.methods import Service
 from commonplace.servers.protocol import Connection
 from tests.servers.test_protocol import asked
 
 
 def got(service: Service, **params: object) -> Any:
-    return protocol.respond(asked("prompts/get", params), Connection(), service, METHODS)
+    return methods.respond(asked("prompts/get", params), Connection(), service)
 
 
 def text(answer: Any) -> str:

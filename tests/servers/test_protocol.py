@@ -15,7 +15,7 @@ from commonplace.changes import runs
 from commonplace.cli import forgetting
 from commonplace.edit.forget import requests
 from commonplace.render import reports
-from commonplace.servers import protocol
+from commonplace.servers import methods, protocol
 from commonplace.servers.methods import METHODS, Service, described
 from commonplace.servers.protocol import CAPABILITIES_KEY, VERSION_KEY, Connection, Refusal
 
@@ -31,7 +31,7 @@ def asked(method: object, params: object = None, id: object = 1) -> dict[str, An
 
 
 def respond(service: Service, message: object, connection: Connection | None = None) -> Any:
-    return protocol.respond(message, connection or Connection(), service, METHODS)
+    return methods.respond(message, connection or Connection(), service)
 
 
 # --- handshakes -----------------------------------------------------------------------------------------

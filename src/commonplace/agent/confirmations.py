@@ -6,8 +6,7 @@ import secrets
 import threading
 import time
 import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -18,8 +17,7 @@ MOST = 32  # previews that wait at once; the oldest goes
 _BYTES = 9  # of chance in a code, so that none is guessed
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
+class _Offer(NamedTuple):
     """A preview: what it is of, the words it was shown in, itself, and until when it may be confirmed."""
 
     request: str
@@ -40,33 +38,29 @@ class Confirmations:
         """Return a new code for a preview; `request` tells what was asked for from all else."""
         code = secrets.token_urlsafe(_BYTES)
         with self._lock:
-            self._drop()
-            while len(self._offers) >= MOST:
-                del self._offers[next(iter(self._offers))]
-            self._offers[code] = _Offer(request, text, preview, time.monotonic() + LASTS_S)
+            offers = self._valid()
+            while len(offers) >= MOST:
+                del offers[next(iter(offers))]
+            offers[code] = _Offer(request, text, preview, time.monotonic() + LASTS_S)
         return code
 
     def shown(self, code: str) -> str:
         """Return the preview that a code stands for, as it was shown; empty for a code that is none."""
         with self._lock:
-            self._drop()
-            offer = self._offers.get(code)
+            offer = self._valid().get(code)
         return offer.text if offer else ""
 
     def redeem(self, code: str, request: str) -> Erasure | None:
         """Return the preview of a code; it is used up, also where it was given for something else."""
         with self._lock:
-            self._drop()
-            offer = self._offers.pop(code, None)
-        if offer is None or not secrets.compare_digest(offer.request, request):
-            return None
-        return offer.preview
+            offer = self._valid().pop(code, None)
+        return offer.preview if offer and secrets.compare_digest(offer.request, request) else None
 
-    def _drop(self) -> None:
-        """Forget, under the lock, the codes whose time is over."""
+    def _valid(self) -> dict[str, _Offer]:
+        """The offers, under the lock, without those whose time is over."""
         now = time.monotonic()
-        for code in [code for code, offer in self._offers.items() if offer.until <= now]:
-            del self._offers[code]
+        self._offers = {code: offer for code, offer in self._offers.items() if offer.until > now}
+        return self._offers
 
 
 _OF: weakref.WeakKeyDictionary[Memory, Confirmations] = weakref.WeakKeyDictionary()

@@ -126,11 +126,10 @@ class SummaryHook(AgentHook):
         while (work := self._work.get()) is not None:
             try:
                 work()
-            except CommonplaceError as error:
-                logger.warning("not summed up, to be tried again: %s", error)
             # The thread is there for all the other sessions as well, whatever happens to this one.
             except Exception as error:  # noqa: BLE001
-                logger.warning("not summed up, to be tried again: %s", type(error).__name__)
+                why = error if isinstance(error, CommonplaceError) else type(error).__name__
+                logger.warning("not summed up, to be tried again: %s", why)
 
 
 class IdleTimer:
@@ -172,19 +171,14 @@ class IdleTimer:
             self._thread.join(_CLOSING_S)
 
     def _run(self) -> None:
-        while (event := self._next()) is not None:
-            self._manager.emit("on_session_idle", event)
-
-    def _next(self) -> SessionEvent | None:
-        """Wait for a session that rests; None once the timer is closed."""
-        with self._changed:
-            while not self._closed:
+        while True:
+            with self._changed:
+                if self._closed:
+                    return
                 session, (due, agent) = next(iter(self._rests.items()), ("", (0.0, "")))
-                if not self._rests:
-                    self._changed.wait()
-                elif (left := due - time.monotonic()) > 0:
-                    self._changed.wait(left)
-                else:
-                    del self._rests[session]
-                    return SessionEvent(session, agent)
-        return None
+                left_s = due - time.monotonic() if self._rests else None
+                if left_s is None or left_s > 0:
+                    self._changed.wait(left_s)
+                    continue
+                del self._rests[session]
+            self._manager.emit("on_session_idle", SessionEvent(session, agent))

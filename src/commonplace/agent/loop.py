@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
@@ -151,7 +151,13 @@ class AgentLoop:
             self._keep(said)
             try:
                 self._hooks.emit("on_message_received", MessageEvent(self.session, said, self.agent))
-                reply.recalled = self._recalled(waiting.result(self._chat.recall_wait_s))
+                context = waiting.result(self._chat.recall_wait_s)
+                if context is not None and context.text:
+                    # Beside the message, for the model alone: the transcript has none of it.
+                    self.history[-1] = replace(said, text=f"{context.text}\n\n{said.text}")
+                    self._given.append(context)
+                    reply.recalled = context
+                    self.show("recall", ", ".join(dict.fromkeys(part.citation for part in context.parts)))
                 answer = self._answer(reply)
                 self._hooks.emit("on_response_ready", MessageEvent(self.session, answer, self.agent))
             except KeyboardInterrupt:
@@ -165,16 +171,6 @@ class AgentLoop:
     def stop(self) -> None:
         """End the answer that is being given, from any thread."""
         self._stopping.set()
-
-    def _recalled(self, context: Context | None) -> Context | None:
-        """Put what is recalled beside the message, for the model alone: the transcript has none of it."""
-        if context is None or not context.text:
-            return None
-        said = self.history[-1]
-        self.history[-1] = replace(said, text=f"{context.text}\n\n{said.text}")
-        self._given.append(context)
-        self.show("recall", ", ".join(dict.fromkeys(part.citation for part in context.parts)))
-        return context
 
     def _answer(self, reply: Reply) -> Turn:
         """Ask and run tools in turns, until the model answers or has called them often enough."""
@@ -205,7 +201,14 @@ class AgentLoop:
             purpose=PURPOSE,
         )
         try:
-            whole = self._shown(stream, pieces)
+            while True:
+                try:
+                    pieces.append(next(stream))
+                except StopIteration as end:
+                    whole: Completion = end.value
+                    break
+                self.show("text", pieces[-1])
+                self._check_stopped()
             calls = tuple(Call(call.id, call.name, call.arguments) for call in whole.calls)
         finally:
             stream.close()
@@ -215,17 +218,6 @@ class AgentLoop:
             reply.text = "\n\n".join(filter(None, [reply.text, turn.text]))
         self._counted = (whole.tokens_in + whole.tokens_out, len(self.history))
         return turn
-
-    def _shown(self, stream: Generator[str, None, Completion], pieces: list[str]) -> Completion:
-        """Show and gather a stream as it comes, and return the whole answer."""
-        while True:
-            try:
-                pieces.append(next(stream))
-            except StopIteration as end:
-                whole: Completion = end.value
-                return whole
-            self.show("text", pieces[-1])
-            self._check_stopped()
 
     def _call(self, calls: Sequence[Call], *, allowed: bool) -> list[ToolExecution]:
         """Run the calls of an answer side by side; each is answered in the conversation, whatever happens."""

@@ -6,7 +6,6 @@ import hashlib
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.agent import chunks
@@ -82,14 +81,32 @@ class MemoryStore:
         paths.contain(path, [workspace.root], missing_ok=True)
         place = path.relative_to(workspace.root).as_posix()
         about = About("write", f"rewrite {place}", "an agent replaced it", "agent", agent, session)
+        text = _unix(text).encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
         written = ""
 
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal written
-            before = read(place)
-            document = Document.read(before or b"", str(path)).checked()
-            written = self._composed(path, document.text, _unix(text))
-            return [Change(place, before, document.with_text(written).data)]
+            data = read(place)
+            document = Document.read(data or b"", str(path)).checked()
+            before = document.text
+            masked = masks.mask(_unix(before))
+            with self._lock:
+                just_read = self._read == _hash(before)
+            # All lines that are not blank still stand there, in their order.
+            rest = iter(text.split("\n"))
+            lines = [line for line in masked.text.split("\n") if line.strip()]
+            if not just_read and not all(any(line == other for other in rest) for line in lines):
+                wrong = "has lines that were not read and would be lost; read it again, then write"
+                raise TextLost(paths.shown(path), wrong)
+            try:
+                after = masks.unmask(text, masked, redacted=self.memory.settings.remember.redact)
+            except masks.MarkLost as error:
+                wrong = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
+                raise TextLost(paths.shown(path), wrong) from error
+            if after and not after.endswith("\n"):
+                after += "\n"
+            written = after.replace("\n", "\r\n") if "\r\n" in before else after
+            return [Change(place, data, document.with_text(written).data)]
 
         for attempt in range(_ATTEMPTS):
             try:
@@ -100,24 +117,6 @@ class MemoryStore:
                     raise
         with self._lock:
             self._read = _hash(written)
-
-    def _composed(self, path: Path, before: str, text: str) -> str:
-        """The text that replaces another one."""
-        text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-        masked = masks.mask(_unix(before))
-        with self._lock:
-            just_read = self._read == _hash(before)
-        if not just_read and not _keeps(masked.text, text):
-            told = "has lines that were not read and would be lost; read it again, then write"
-            raise TextLost(paths.shown(path), told)
-        try:
-            after = masks.unmask(text, masked, redacted=self.memory.settings.remember.redact)
-        except masks.MarkLost as error:
-            told = f"{error} would be lost; leave its mark where it stood, or edit the file itself"
-            raise TextLost(paths.shown(path), told) from error
-        if after and not after.endswith("\n"):
-            after += "\n"
-        return after.replace("\n", "\r\n") if "\r\n" in before else after
 
     def memory_context(
         self,
@@ -210,9 +209,3 @@ def _hash(text: str) -> bytes:
 
 def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
-
-
-def _keeps(before: str, after: str) -> bool:
-    """Whether all lines of a text that are not blank stand in another one, in their order."""
-    rest = iter(after.split("\n"))
-    return all(any(line == other for other in rest) for line in before.split("\n") if line.strip())

@@ -16,8 +16,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from commonplace.base.errors import CommonplaceError
 from commonplace.upkeep.spool import Spool
@@ -109,13 +109,7 @@ class Chore:
             elif not self._ended.is_set():
                 called = self._calls.get()
             if called:
-                # More calls come in before all of them are answered at once. Waiting for them one by one
-                # would wake this thread for each, and whoever calls might have to make room.
-                self._ended.wait(self._gather_s)
-                until = time.monotonic() + self._at_most_s
-                with suppress(queue.Empty):
-                    while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
-                        self._calls.get(timeout=self._quiet_s)
+                self._gather()
             with suppress(queue.Empty):
                 while True:
                     called = self._calls.get_nowait() or called
@@ -132,9 +126,17 @@ class Chore:
                 return
             called = False
 
+    def _gather(self) -> None:
+        """Let more calls come in before all of them are answered at once."""
+        # Not by waiting for calls: each would wake this thread, and whoever calls might have to make room.
+        self._ended.wait(self._gather_s)
+        until = time.monotonic() + self._at_most_s
+        with suppress(queue.Empty):
+            while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
+                self._calls.get(timeout=self._quiet_s)
 
-@dataclass(frozen=True, slots=True)
-class WorkerState:
+
+class WorkerState(NamedTuple):
     """Entries of a worker: in memory, written into notes, lost; and what fails now, empty if nothing."""
 
     queued: int
@@ -313,17 +315,12 @@ class IndexWorker:
             logger.info("%s: works again", part)
 
 
-def _at_exit() -> None:
+def _all(do: Callable[[IndexWorker], None]) -> None:
     for worker in list(_workers):
-        worker.leave()
-
-
-def _after_fork() -> None:
-    for worker in list(_workers):
-        worker.renew()
+        do(worker)
 
 
 _workers: weakref.WeakSet[IndexWorker] = weakref.WeakSet()
-atexit.register(_at_exit)
+atexit.register(_all, IndexWorker.leave)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=partial(_all, IndexWorker.renew))

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,92 +30,34 @@ _DAILY_NAME = r"\d{4}-\d{2}-\d{2}.*\.md"
 class Workspace:
     """A folder that holds MEMORY.md and memory/, and where everything of it lies."""
 
-    __slots__ = ("root",)
-
     def __init__(self, root: Path) -> None:
         # Absolute, since a relative path means something else to `Root`: one below the root.
-        self.root = Path(os.path.abspath(root))
-
-    @property
-    def files(self) -> Root:
-        """The door to all files of the workspace."""
-        return Root(self.root)
+        self.root = root = Path(os.path.abspath(root))
+        self.files = Root(root)  # the door to all files of the workspace
+        self.settings = root / SETTINGS_FILE  # the workspace's own, which may be missing
+        self.memory_dir = root / MEMORY_FOLDER  # daily notes
+        self.sessions = root / "sessions"  # our own transcripts
+        self.derived = derived = root / DERIVED_FOLDER  # what is ours: the index and locks, and records
+        self.locks = derived / "locks"  # notes themselves are never locked
+        # Where the workspace can be written to: the index, the calls to models, questions and openings.
+        self.index = derived / "index.sqlite"
+        self.ledger = derived / "ledger.sqlite"
+        self.usage = derived / "usage.sqlite"
+        self.pending = derived / "pending"  # marks that say how far each session is summed up
+        self.spool = derived / "spool"  # entries that wait to be written into notes
+        self.history = derived / "history"  # generated changes with the bytes before and after them
+        self.erasing = derived / "erasing"  # what is being forgotten, until nothing of it is left
+        self.consolidated = derived / "consolidated.json"  # the last one, even if it changed nothing
 
     @property
     def memory_file(self) -> Path:
         """The long-term memory: MEMORY.md, or memory/MEMORY.md where only that one exists."""
-        outer = self.root / MEMORY_FILE
-        inner = self.memory_dir / MEMORY_FILE
+        outer, inner = self.root / MEMORY_FILE, self.memory_dir / MEMORY_FILE
         return inner if not os.path.lexists(outer) and inner.is_file() else outer
-
-    @property
-    def memory_dir(self) -> Path:
-        """The folder of daily notes."""
-        return self.root / MEMORY_FOLDER
 
     def daily(self, day: date) -> Path:
         """Return the daily note of `day`, whether it exists or not."""
         return self.memory_dir / f"{day:%Y-%m-%d}.md"
-
-    @property
-    def derived(self) -> Path:
-        """The folder of what is ours: the index and the locks, which can be made again, and two records."""
-        return self.root / DERIVED_FOLDER
-
-    @property
-    def index(self) -> Path:
-        """The index, where the workspace can be written to."""
-        return self.derived / "index.sqlite"
-
-    @property
-    def ledger(self) -> Path:
-        """The record of calls to models, where the workspace can be written to."""
-        return self.derived / "ledger.sqlite"
-
-    @property
-    def usage(self) -> Path:
-        """The record of questions and what was opened, where the workspace can be written to."""
-        return self.derived / "usage.sqlite"
-
-    @property
-    def pending(self) -> Path:
-        """The folder of marks that say how far each session is summed up."""
-        return self.derived / "pending"
-
-    @property
-    def spool(self) -> Path:
-        """The folder of entries that wait to be written into notes."""
-        return self.derived / "spool"
-
-    @property
-    def history(self) -> Path:
-        """The folder of generated changes, each with the bytes before and after it."""
-        return self.derived / "history"
-
-    @property
-    def consolidated(self) -> Path:
-        """The record of the last consolidation, even if it changed nothing."""
-        return self.derived / "consolidated.json"
-
-    @property
-    def erasing(self) -> Path:
-        """The folder of what is being forgotten: a note for each, until nothing of it is left."""
-        return self.derived / "erasing"
-
-    @property
-    def sessions(self) -> Path:
-        """The folder of our own transcripts."""
-        return self.root / "sessions"
-
-    @property
-    def locks(self) -> Path:
-        """The folder of lock files; notes themselves are never locked."""
-        return self.derived / "locks"
-
-    @property
-    def settings(self) -> Path:
-        """The workspace's own settings, which may be missing."""
-        return self.root / SETTINGS_FILE
 
 
 def user_config_dir(environ: Mapping[str, str] | None = None) -> Path:
@@ -165,8 +107,9 @@ def fallback_index(root: Path, environ: Mapping[str, str] | None = None) -> Path
 
 def server_folder(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
     """Return where a running server is noted: in the workspace, or in the cache where that is read-only."""
-    fallback = fallback_index(workspace.root, environ).parent
-    return workspace.derived if os.access(_nearest(workspace.derived), os.W_OK) else fallback
+    place = workspace.derived if workspace.derived.is_dir() else workspace.root
+    is_open = os.access(place, os.W_OK)
+    return workspace.derived if is_open else fallback_index(workspace.root, environ).parent
 
 
 def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None) -> Path:
@@ -178,11 +121,6 @@ def server_token(workspace: Workspace, environ: Mapping[str, str] | None = None)
 
     digest = hashlib.sha256(os.fsencode(os.path.realpath(workspace.root))).hexdigest()[:20]
     return user_config_dir(environ) / "servers" / f"{digest}.token"
-
-
-def _nearest(folder: Path) -> Path:
-    """A folder, or the one it would be made in."""
-    return folder if folder.is_dir() else folder.parent
 
 
 def find_workspace(start: Path, environ: Mapping[str, str] | None = None) -> Path | None:
@@ -202,9 +140,16 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     is a workspace already. Raises WorkspaceNotFound, ConfigError.
     """
     named = explicit or environ.get(WORKSPACE_VARIABLE)
-    if named and os.path.isabs(expanded := _expand_home(named, environ)):
+    expanded = named or ""
+    if expanded == "~" or expanded.startswith(("~/", "~" + os.sep)):
+        expanded = str(_home(environ)) + expanded[1:]
+    expanded = os.path.expanduser(expanded)
+    if os.path.isabs(expanded):
         cwd = Path(expanded)  # which needs no current folder, and there may be none any more
-    cwd = _here() if cwd is None else cwd
+    try:
+        cwd = cwd or Path.cwd()
+    except OSError as error:
+        raise WorkspaceNotFound("the current folder, which is gone") from error
     if named:
         folder = Path(os.path.abspath(cwd / expanded))
         if not os.path.isdir(folder):
@@ -235,13 +180,6 @@ def check_outside_clone(folder: Path, instead: str = "commonplace init ~/notes")
             f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
             f" `{instead}`, or go there",
         )
-
-
-def _here() -> Path:
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise WorkspaceNotFound("the current folder, which is gone") from error
 
 
 def prepare_derived(workspace: Workspace, *within: Path) -> list[Path]:
@@ -291,19 +229,13 @@ def own_folders(workspace: Workspace | None, environ: Mapping[str, str] | None =
     return [*own, user_config_dir(environ), user_cache_dir(environ)]
 
 
-def is_open(folder: Path) -> bool:
-    """Tell whether others may enter or read a folder of this user's; false where modes say nothing."""
-    status = _own_status(folder)
-    return status is not None and stat.S_ISDIR(status.st_mode) and bool(status.st_mode & 0o077)
-
-
-def _own_status(path: Path) -> os.stat_result | None:
-    """The status of what has a name, if it is this user's; None where modes say nothing."""
-    try:
-        status = os.lstat(path) if hasattr(os, "getuid") else None
-    except OSError:
-        return None
-    return status if status and status.st_uid == os.getuid() else None
+def is_open(path: Path, is_kind: Callable[[int], bool] = stat.S_ISDIR) -> bool:
+    """Tell whether others may enter or read a folder (or file) of this user; false where modes do not say."""
+    with suppress(OSError):
+        status = os.lstat(path)
+        own = hasattr(os, "getuid") and status.st_uid == os.getuid()
+        return own and is_kind(status.st_mode) and bool(status.st_mode & 0o077)
+    return False
 
 
 def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = None) -> list[str]:
@@ -322,16 +254,11 @@ def tighten(workspace: Workspace | None, environ: Mapping[str, str] | None = Non
             files = "1 file or folder" if count == 1 else f"{count:,} files and folders"
             told.append(f"others could look into {shown(folder)}: now it is yours alone ({files})")
     files_of_ours = [user_config_dir(environ) / KEY_FILE, *([workspace.index] if workspace else [])]
-    for file in filter(_is_open_file, files_of_ours):
+    for file in files_of_ours:
         with suppress(OSError):
-            if root_of(file).tighten(file):
+            if is_open(file, stat.S_ISREG) and root_of(file).tighten(file):
                 told.append(f"others could open {shown(file)}: now it is yours alone")
     return told
-
-
-def _is_open_file(path: Path) -> bool:
-    status = _own_status(path)
-    return status is not None and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o077)
 
 
 def root_of(path: Path | str) -> Root:
@@ -435,12 +362,6 @@ def _home(environ: Mapping[str, str] | None) -> Path:
     return Path(named or os.path.expanduser("~"))
 
 
-def _expand_home(named: str, environ: Mapping[str, str]) -> str:
-    if named == "~" or named.startswith(("~/", "~" + os.sep)):
-        return str(_home(environ)) + named[1:]
-    return os.path.expanduser(named)
-
-
 def _is_workspace(folder: Path, home: str) -> bool:
     if os.path.isfile(folder / SETTINGS_FILE):
         return True
@@ -453,16 +374,9 @@ def _is_workspace(folder: Path, home: str) -> bool:
     if os.path.isfile(folder / MEMORY_FILE):
         # memory/MEMORY.md seen from inside memory/: the workspace is the folder above.
         return folder.name != MEMORY_FOLDER or os.path.isdir(memory)
-    return any(re.fullmatch(_DAILY_NAME, name) for name in _names(memory))
-
-
-def _names(folder: Path) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                yield entry.name
-    except OSError:
-        return
+    with suppress(OSError), os.scandir(memory) as entries:
+        return any(re.fullmatch(_DAILY_NAME, entry.name) for entry in entries)
+    return False
 
 
 def _leads_to_hidden(real: str, path: Path, roots: Sequence[Path], bases: Sequence[str]) -> bool:

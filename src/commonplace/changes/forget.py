@@ -13,7 +13,7 @@ from pathlib import Path
 
 from commonplace.base import paths, records
 from commonplace.base.locks import locked
-from commonplace.changes import diffs, runs, transaction
+from commonplace.changes import diffs, runs
 from commonplace.types.changes import ChangedFile, Erased
 from commonplace.types.store import Site, Targets
 
@@ -110,7 +110,7 @@ def _file(
         # Exactly as the note itself became, where they were its bytes.
         for note in targets.known:
             if (note.path, note.before) == (file.path, digest):
-                current = transaction.read(workspace, file.path)
+                current = runs.read(workspace, file.path)
                 if runs.digest(current) == note.after:
                     after = current
                     break

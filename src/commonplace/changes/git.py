@@ -18,11 +18,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.root import Root, TooLarge, Unsafe
@@ -34,6 +33,7 @@ AUTHOR = ("commonplace", "commonplace@localhost")  # where the settings of git n
 SUBMODULE = "160000"  # the mode of a commit of another repository
 _MOST_OUTPUT = 256_000_000  # bytes of one answer: the index of some million files
 _MOST_MEMORY = 2_000_000_000  # bytes that git may take for what a repository claims to hold
+_AT_ONCE = 64_000_000  # bytes of objects that one call is asked for
 _MOST_SETTINGS = 4_000_000  # bytes of a file of the git folder that is copied into the view
 _MESSAGES = 100  # commits whose messages are looked through
 _FOLDERS = re.compile(r"[0-9a-f]{2}")  # of loose objects
@@ -126,17 +126,22 @@ class Repository:
     """A repository through its view; made by `opened`. All methods raise GitError."""
 
     def __init__(self, layout: Layout, view: Path) -> None:
+        """Make the view: our configuration, HEAD, links to refs, and what git reads beside them."""
         self._layout, self._view = layout, view
         self.top, self.zero = layout.top, layout.zero
         self._index = layout.private / "index"
-        self._lay_out()
-
-    def _lay_out(self) -> None:
-        """Make the view: our configuration, HEAD, links to refs, and what git reads beside them."""
-        layout, view = self._layout, self._view
         _refuse_links(layout.common, "objects", "refs", "packed-refs")
         (view / "HEAD").write_text(self._head())
-        (view / "config").write_text("\n".join(self._configuration()) + "\n")
+        settings, sha256 = layout.settings, len(self.zero) == 64
+        lines = ["[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}"]
+        for name in _CARRIED:
+            if _PLAIN.fullmatch(value := settings.get(name, "")) and value:
+                lines.append(f"{name.removeprefix('core.')} = {value}")
+        if "core.logallrefupdates" not in settings:
+            lines.append("logAllRefUpdates = true")  # as where there is a work tree
+        if sha256:
+            lines += ["[extensions]", "objectFormat = sha256"]
+        (view / "config").write_text("\n".join(lines) + "\n")
         for name in ("refs", "packed-refs"):
             (view / name).symlink_to(layout.common / name)
         for path in layout.private.glob("sharedindex.*"):
@@ -145,18 +150,21 @@ class Repository:
         for name in ("shallow", "info/exclude", "info/attributes"):
             if (data := _read(layout.common / name)) is not None:
                 (view / name).write_bytes(data)
-
-    def _configuration(self) -> Iterator[str]:
-        settings = self._layout.settings
-        sha256 = len(self.zero) == 64
-        yield f"[core]\n\tbare = true\n\trepositoryFormatVersion = {int(sha256)}"
-        for name in _CARRIED:
-            if _PLAIN.fullmatch(value := settings.get(name, "")) and value:
-                yield f"\t{name.removeprefix('core.')} = {value}"
-        if "core.logallrefupdates" not in settings:
-            yield "\tlogAllRefUpdates = true"  # as where there is a work tree
-        if sha256:
-            yield "[extensions]\n\tobjectFormat = sha256"
+        # The owner as the settings name them; us where they name nobody.
+        author = settings.get("author.name") or settings.get("user.name")
+        email = settings.get("author.email") or settings.get("user.email") or os.environ.get("EMAIL")
+        author, email = (author, email) if author and email else AUTHOR
+        self._environment = _environment(layout.program) | {
+            "GIT_AUTHOR_NAME": author,
+            "GIT_AUTHOR_EMAIL": email,
+            "GIT_COMMITTER_NAME": author,
+            "GIT_COMMITTER_EMAIL": email,
+            "GIT_DIR": os.fspath(view),
+            "GIT_OBJECT_DIRECTORY": os.fspath(layout.common / "objects"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
 
     def _head(self) -> str:
         head = (_read(self._layout.private / "HEAD") or b"").decode("utf-8", "replace")
@@ -164,56 +172,32 @@ class Repository:
             raise GitError("not a git repository whose HEAD can be read")
         return head
 
-    def _environment(self, index: Path, tree: bool) -> dict[str, str]:
-        roles = ("AUTHOR", "COMMITTER")
-        named = {f"GIT_{role}_{part}": value for role in roles for part, value in self._author.items()}
-        own = {
-            "GIT_DIR": os.fspath(self._view),
-            "GIT_OBJECT_DIRECTORY": os.fspath(self._layout.common / "objects"),
-            "GIT_INDEX_FILE": os.fspath(index),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-        }
-        place = {"GIT_WORK_TREE": os.fspath(self.top)} if tree else {}
-        return _environment(self._layout.program) | named | own | place
+    def run(
+        self,
+        *arguments: str,
+        data: bytes = b"",
+        index: Path | None = None,
+        tree: bool = False,
+        allowed: Sequence[int] = (0,),
+    ) -> bytes:
+        """Run a command of git in the view; return what it prints, if it ends with an `allowed` code.
 
-    @cached_property
-    def _author(self) -> Mapping[str, str]:
-        """The owner as the settings name them; us where they name nobody."""
-        settings = self._layout.settings
-        name = settings.get("author.name") or settings.get("user.name")
-        email = settings.get("author.email") or settings.get("user.email") or os.environ.get("EMAIL")
-        name, email = (name, email) if name and email else AUTHOR
-        return {"NAME": name, "EMAIL": email}
-
-    @contextmanager
-    def _reading(
-        self, *arguments: str, data: bytes = b"", index: Path | None = None, tree: bool = False
-    ) -> Iterator[_Process]:
-        """Start git in the view; `tree` lets it read the files of the work tree that say what git ignores."""
-        owner = self._layout.own
-        further = {name: owner[name] for name in _CARRIED_OF_THE_OWNER if owner.get(name)} if tree else {}
+        `tree` lets it read the files of the work tree that say what git ignores.
+        """
+        environment = self._environment | {"GIT_INDEX_FILE": os.fspath(index or self._index)}
+        further: dict[str, str] = {}
+        if tree:
+            own = self._layout.own
+            further = {name: own[name] for name in _CARRIED_OF_THE_OWNER if own.get(name)}
+            environment["GIT_WORK_TREE"] = os.fspath(self.top)
         command = [*_command(self._layout.program, further), *arguments]
-        folder = self.top if tree else self._view
-        with _started(command, folder, self._environment(index or self._index, tree), data) as process:
-            yield process
-
-    def run(self, *arguments: str, data: bytes = b"", index: Path | None = None, tree: bool = False) -> bytes:
-        """Run a command of git in the view; return what it prints."""
-        with self._reading(*arguments, data=data, index=index, tree=tree) as process:
-            return process.answer(arguments[0])
-
-    def _asked(self, *arguments: str) -> str:
-        """Ask git something that it may say no to; empty for no."""
-        with self._reading(*arguments) as process:
-            printed = process.answer(arguments[0], allowed=(0, 1, 128))
-            return "" if process.code else printed.decode("utf-8", "surrogateescape").removesuffix("\n")
+        return _call(command, arguments[0], self.top if tree else self._view, environment, data, allowed)
 
     @property
     def head(self) -> str:
         """The commit that is checked out, empty before the first."""
-        return self._asked("rev-parse", "-q", "--verify", "HEAD^{commit}")
+        named = self.run("rev-parse", "-q", "--verify", "HEAD^{commit}", allowed=(0, 1, 128)).decode().strip()
+        return named if _OBJECT.fullmatch(named) else ""
 
     def check_writable(self) -> None:
         """See that a commit can be made now, and that what it writes lies in the git folder, by no link."""
@@ -278,8 +262,7 @@ class Repository:
         data = "".join(f"{path}\0" for path in files).encode("utf-8", "surrogateescape")
         if not data:
             return []
-        with self._reading(*arguments, data=data, tree=True) as process:
-            printed = process.answer(arguments[0], allowed=(0, 1))  # 1 says that there are none
+        printed = self.run(*arguments, data=data, tree=True, allowed=(0, 1))  # 1 says that there are none
         return printed.decode("utf-8", "surrogateescape").split("\0")
 
     def commits(self, folder: str) -> Iterator[Commit]:
@@ -290,30 +273,51 @@ class Repository:
         within = ["--", folder] if folder else []
         known = self.run("--literal-pathspecs", "rev-list", "--all", "--ignore-missing", *starts, *within)
         form = ("--stdin", "--always", "--root", "-m", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
-        yield from _commits(self.run("--literal-pathspecs", "diff-tree", *form, *within, data=known))
+        listed = self.run("--literal-pathspecs", "diff-tree", *form, *within, data=known)
+        # The names of commits, each followed by `:MODE MODE BLOB BLOB STATUS`, PATH for every file.
+        name, files = "", dict[str, Entry]()
+        rest = iter(listed.split(b"\0"))
+        for part in rest:
+            if part.startswith(b":"):
+                _, mode, _, blob, _ = part.decode().split()
+                path = next(rest, b"").decode("utf-8", "surrogateescape")
+                if blob.strip("0"):
+                    files[path] = Entry(mode, blob)
+            elif part:
+                if name:
+                    yield Commit(name, files)
+                name, files = part.decode().strip(), {}
+        if name:
+            yield Commit(name, files)
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield objects by name with their bytes: None for what is not here, or is larger than `LARGEST`."""
         rows = "".join(f"{name}\n" for name in dict.fromkeys(names)).encode()
         if not rows:
             return
-        sizes = self.run("cat-file", "--batch-check", data=rows)
-        known: list[bytes] = []
-        for line in sizes.splitlines():
-            name, _, *size = line.split(b" ")
-            if size and int(size[0]) <= LARGEST:
-                known.append(name)
-            else:
+        batch, size = list[bytes](), 0
+        for line in self.run("cat-file", "--batch-check", data=rows).splitlines():
+            name, _, *sizes = line.split(b" ")
+            if not sizes or int(sizes[0]) > LARGEST:
                 yield name.decode("ascii", "replace"), None
-        with self._reading("cat-file", "--batch", data=b"\n".join([*known, b""])) as process:
-            for _ in known:
-                name, _, *size = process.output.readline().rstrip(b"\n").split(b" ") + [b""] * 2
-                if not size[0].isdigit():
-                    process.answer("cat-file")
-                    raise GitError(f"an object cannot be read: {name.decode('ascii', 'replace')[:64]}")
-                data = process.output.read(int(size[0]) + 1)
-                yield name.decode("ascii", "replace"), data[:-1]
-            process.answer("cat-file")
+                continue
+            if size + int(sizes[0]) > _AT_ONCE:
+                yield from self._objects(batch)
+                batch, size = [], 0
+            batch.append(name)
+            size += int(sizes[0])
+        yield from self._objects(batch)
+
+    def _objects(self, names: Sequence[bytes]) -> Iterator[tuple[str, bytes]]:
+        printed = self.run("cat-file", "--batch", data=b"\n".join([*names, b""])) if names else b""
+        at = 0
+        for _ in names:
+            start = printed.find(b"\n", at) + 1
+            name, _, *size = printed[at:start].split() + [b""] * 2
+            if not size[0].isdigit():
+                raise GitError(f"an object cannot be read: {name.decode('ascii', 'replace')[:64]}")
+            at = start + int(size[0]) + 1
+            yield name.decode("ascii", "replace"), printed[start : at - 1]
 
     def messages(self, commits: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yield commits by name with their messages."""
@@ -389,8 +393,8 @@ def _find(folder: Path) -> Layout:
     environment = _environment(program) | kept
 
     def ask(*arguments: str) -> str:
-        with _started([*_command(program), *arguments], folder, environment, b"") as process:
-            return process.answer(arguments[0]).decode("utf-8", "surrogateescape")
+        command = [*_command(program), *arguments]
+        return _call(command, arguments[0], folder, environment).decode("utf-8", "surrogateescape")
 
     names = ("--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--absolute-git-dir")
     bare, inside, names_by, *places = ask("rev-parse", *names, "--git-common-dir").split("\n")
@@ -447,47 +451,18 @@ def _command(program: str, further: Mapping[str, str] | None = None) -> list[str
     return [program, "--no-pager", *(part for key, value in settings for part in ("-c", f"{key}={value}"))]
 
 
-class _Process:
-    """A git at work: what it prints, and how it ended."""
+def _call(
+    command: list[str],
+    name: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    data: bytes = b"",
+    allowed: Sequence[int] = (0,),
+) -> bytes:
+    """Run git with bounds on time, memory and output; return what it prints.
 
-    def __init__(self, process: subprocess.Popen[bytes], trouble: IO[bytes]) -> None:
-        assert process.stdout is not None
-        self._process, self._trouble = process, trouble
-        self.output: IO[bytes] = process.stdout
-        self._ends = time.monotonic() + TIMEOUT_S
-        self._timer = threading.Timer(TIMEOUT_S, process.kill)
-        self._timer.start()
-
-    @property
-    def code(self) -> int:
-        """How it ended."""
-        return self._process.wait()
-
-    def answer(self, name: str, allowed: Iterable[int] = (0,)) -> bytes:
-        """Return the rest of what it prints. Raises GitError with its trouble in one line."""
-        printed = self.output.read(_MOST_OUTPUT + 1)
-        if len(printed) > _MOST_OUTPUT:
-            raise GitError(f"git {name} prints more than {_MOST_OUTPUT:,} bytes")
-        if self.code in allowed:
-            return printed
-        if self.code < 0 and time.monotonic() >= self._ends:
-            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds")
-        self._trouble.seek(0)
-        raise GitError(_first_line(self._trouble.read(10_000)) or f"git {name} failed")
-
-    def end(self) -> None:
-        """End it, whether it is done or not."""
-        self._timer.cancel()
-        self._process.kill()
-        self.output.close()
-        self._process.wait()
-
-
-@contextmanager
-def _started(
-    command: list[str], folder: Path, environment: Mapping[str, str], data: bytes
-) -> Iterator[_Process]:
-    """Start git with bounds on time and memory; it is ended when the caller is done."""
+    Raises GitError with its trouble in one line, unless it ends with an `allowed` code.
+    """
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as trouble:
         source.write(data)
         source.seek(0)
@@ -497,12 +472,30 @@ def _started(
             )
         except (OSError, ValueError) as error:
             raise GitError(f"git cannot be run ({error})") from error
-        working = _Process(process, trouble)
-        try:
-            _bound(process.pid)
-            yield working
-        finally:
-            working.end()
+        ends = time.monotonic() + TIMEOUT_S
+        timer = threading.Timer(TIMEOUT_S, process.kill)
+        timer.start()
+        with process:
+            try:
+                assert process.stdout is not None
+                _bound(process.pid)
+                printed = process.stdout.read(_MOST_OUTPUT + 1)
+                if len(printed) > _MOST_OUTPUT:
+                    raise GitError(f"git {name} prints more than {_MOST_OUTPUT:,} bytes")
+                code = process.wait()
+            finally:
+                timer.cancel()
+                process.kill()
+        if code in allowed:
+            return printed
+        if code < 0 and time.monotonic() >= ends:
+            raise GitError(f"git took longer than {TIMEOUT_S:.0f} seconds")
+        trouble.seek(0)
+        lines = [
+            line for line in trouble.read(10_000).decode("utf-8", "replace").splitlines() if line.strip()
+        ]
+    worst = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
+    raise GitError(screen.shorten(screen.one_line(worst[0]), 200) if worst else f"git {name} failed")
 
 
 def _bound(pid: int) -> None:
@@ -545,24 +538,6 @@ def _read(path: Path, *, optional: bool = False) -> bytes | None:
         raise GitError(f"{paths.shown(path.name)} of git cannot be read ({paths.reason(error)})") from error
 
 
-def _commits(listed: bytes) -> Iterator[Commit]:
-    """Read the names of commits, each followed by `:MODE MODE BLOB BLOB STATUS`, PATH for every file."""
-    name, files = "", dict[str, Entry]()
-    rest = iter(listed.split(b"\0"))
-    for part in rest:
-        if part.startswith(b":"):
-            _, mode, _, blob, _ = part.decode().split()
-            path = next(rest, b"").decode("utf-8", "surrogateescape")
-            if blob.strip("0"):
-                files[path] = Entry(mode, blob)
-        elif part:
-            if name:
-                yield Commit(name, files)
-            name, files = part.decode().strip(), {}
-    if name:
-        yield Commit(name, files)
-
-
 def _entries(listed: bytes, blob: int) -> dict[str, Entry]:
     """Read `MODE … BLOB …<tab>PATH`, each ended by a zero byte."""
     entries = {}
@@ -572,9 +547,3 @@ def _entries(listed: bytes, blob: int) -> dict[str, Entry]:
             words = columns.decode().split()
             entries[path.decode("utf-8", "surrogateescape")] = Entry(words[0], words[blob])
     return entries
-
-
-def _first_line(trouble: bytes) -> str:
-    lines = [line for line in trouble.decode("utf-8", "replace").splitlines() if line.strip()]
-    first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
-    return screen.shorten(screen.one_line(first), 200)

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from commonplace.base import paths, records
-from commonplace.base.errors import NoteUnreadable
+from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.base.records import Aside
 from commonplace.changes import diffs
 from commonplace.redaction import folded
@@ -57,7 +57,31 @@ _EFFECTS = {
     "writes": "the lines that were written last into a note",
 }
 _TYPES = {"bool": bool, "int": int}
+Read = Callable[[str], bytes | None]  # a file by its path, None for none
 _Kind = TypeVar("_Kind", About, ChangedFile, Run)
+
+
+def read(workspace: paths.Workspace, path: str) -> bytes | None:
+    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
+    try:
+        if not contain(workspace, path).exists():
+            return None
+        return paths.read_contained(Path(path), [workspace.root])
+    except NoteNotFound:
+        return None
+
+
+def contain(workspace: paths.Workspace, path: str) -> Path:
+    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
+
+    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
+    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
+    """
+    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
+    inside = real.relative_to(os.path.realpath(workspace.root))
+    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
+        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
+    return real
 
 
 def digest(data: bytes | None) -> str:

@@ -14,33 +14,27 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
 
 from commonplace.base import atomic, paths
 from commonplace.base.errors import (
     CommonplaceError,
-    NoteNotFound,
     NoteUnreadable,
     OutsideRoots,
     PreviewOutdated,
 )
 from commonplace.base.records import ADOPT, SHARE
-from commonplace.changes import runs
+from commonplace.changes import diffs, runs
+from commonplace.changes.runs import Read as Read
+from commonplace.changes.runs import contain
+from commonplace.changes.runs import read as read
 from commonplace.config.settings import History
 from commonplace.notes import writes
 from commonplace.types.changes import About, Change, ChangedFile, Run, RunState
 
-Read = Callable[[str], bytes | None]
 Compose = Callable[[Read], Sequence[Change]]
 _ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
-
-
-class _Guarded(TypedDict):
-    lock: Path
-    within: Path
-    guard: writes.Writes
 
 
 class FileChanged(NoteUnreadable):
@@ -86,15 +80,20 @@ def rewrite(
     now: datetime | None = None,
     settings: History | None = None,
     shown: str = "",
+    dry_run: bool = False,
 ) -> Run | None:
     """Read files, compose their changes, and make them under the lock that every writer of notes takes.
 
     `compose` is given what reads a file (None for none) and may raise to change nothing; `about` is asked
     for after it. It takes its time without the lock: under it only the bytes that it read are compared, and
     where one of the files is another by then it composes anew. Where somebody keeps changing them, the last
-    time is under the lock. Returns None where nothing changes. Raises as `apply` does, what `compose` raises,
-    and PreviewOutdated where a preview was `shown` (`diffs.digest`) and these are other changes.
+    time is under the lock. Returns None where nothing changes, and with `dry_run`, which only
+    composes. Raises as `apply` does, what `compose` raises, and PreviewOutdated where a preview was `shown`
+    (`diffs.digest`) and these are other changes.
     """
+    if dry_run:
+        compose(lambda path: read(workspace, path))
+        return None
     now = now or datetime.now().astimezone()
     with atomic.locked(_lock(workspace)):
         _carry_on(workspace)
@@ -110,9 +109,7 @@ def rewrite(
             if is_last:
                 lock.enter_context(atomic.locked(_lock(workspace)))
                 _carry_on(workspace)
-            changes = [change for change in compose(noted) if change.before != change.after]
-            if shown:
-                _check_shown(changes, shown)
+            changes = _composed(compose, noted, shown)
             if not changes:
                 return None
             if not is_last:
@@ -129,11 +126,12 @@ def rewrite(
     raise AssertionError("the last round returns")
 
 
-def _check_shown(changes: Sequence[Change], shown: str) -> None:
-    from commonplace.changes import diffs
-
-    if diffs.digest(changes) != shown:
+def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
+    """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
+    changes = [change for change in compose(read) if change.before != change.after]
+    if shown and diffs.digest(changes) != shown:
         raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+    return changes
 
 
 def _make(
@@ -159,9 +157,18 @@ def _make(
             with suppress(OSError):  # it is gone, which the exchange finds
                 mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
         with_modes.append(replace(change, mode=mode))
-    public = _public(about if isinstance(about, About) else about())
+    from commonplace.redaction.redact import public
+
+    about = about if isinstance(about, About) else about()
+    about = replace(
+        about,
+        title=" ".join(public(about.title).split()),
+        why=public(about.why).strip(),
+        agent=public(about.agent).strip(),
+        session=public(about.session).strip(),
+    )
     waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
-    run = runs.begin(workspace, with_modes, public, now, keep=keep, uncommitted=waiting)
+    run = runs.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:
         for change in with_modes:
             if not _exchange(workspace, change):
@@ -177,29 +184,6 @@ def _make(
     if settings is not None:
         runs.prune(workspace, settings.keep_days, now)
     return run
-
-
-def read(workspace: paths.Workspace, path: str) -> bytes | None:
-    """Return the bytes of a file that a run may change, None for none; raises as `contain` does."""
-    try:
-        if not contain(workspace, path).exists():
-            return None
-        return paths.read_contained(Path(path), [workspace.root])
-    except NoteNotFound:
-        return None
-
-
-def contain(workspace: paths.Workspace, path: str) -> Path:
-    """Return the real path of a file that a run may change: in the workspace, hidden nowhere, no settings.
-
-    The record lies in a folder that somebody may have handed over with the notes: a run in it must not reach
-    what programs obey, such as `.git/config`. Raises OutsideRoots, NoteUnreadable.
-    """
-    real = paths.contain(workspace.root / path, [workspace.root], missing_ok=True)
-    inside = real.relative_to(os.path.realpath(workspace.root))
-    if any(part.startswith(".") for part in inside.parts) or inside.name == paths.SETTINGS_FILE:
-        raise OutsideRoots(paths.shown(path), "is no note, so no generated change may touch it")
-    return real
 
 
 def recover(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
@@ -235,50 +219,24 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
     return left
 
 
-def _public(about: About) -> About:
-    """What a run says of itself as it may be kept: no secret and no private part."""
-    from commonplace.redaction.redact import redact, strip_private
-
-    def fit(text: str) -> str:
-        return redact(strip_private(text))[0].strip()
-
-    return replace(
-        about,
-        title=" ".join(fit(about.title).split()),
-        why=fit(about.why),
-        agent=fit(about.agent),
-        session=fit(about.session),
-    )
-
-
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(
-        workspace.root / change.path, change.before, change.after, mode=change.mode,
-        **_guarded(workspace, change.path),
+        workspace.root / change.path, change.before, change.after, mode=change.mode, lock=_lock(workspace),
+        within=workspace.root, guard=writes.guard(workspace, change.path),
     )  # fmt: skip
-
-
-def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
-    """How `atomic` is to treat a file of the workspace."""
-    return {
-        "lock": _lock(workspace), "within": workspace.root, "guard": writes.guard(workspace, path),
-    }  # fmt: skip
 
 
 def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
     """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
     runs.sweep(workspace, looking=looking)
-    done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
+    done = []
+    for run in runs.unfinished(workspace):
+        files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
+        done.append(_close(workspace, run, files))
     newest = next(runs.newest_first(workspace), None)
     if newest is not None:
         _mark(workspace, newest)
     return done
-
-
-def _finish(workspace: paths.Workspace, run: Run) -> Run:
-    """Exchange the files of a run that are not exchanged yet, and write down that it is done."""
-    files = [replace(file, left=_go_forward(workspace, run, place)) for place, file in enumerate(run.files)]
-    return _close(workspace, run, files)
 
 
 def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
@@ -291,16 +249,16 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
         now = read(workspace, file.path)
     except OutsideRoots:
         return LEFT  # a link that leaves, or no file at all
-    target = workspace.root / file.path
     found = runs.digest(now)
     if found in (file.before, file.after):
         try:
             after = now if found == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if atomic.exchange(target, now, after, mode=file.mode, **_guarded(workspace, file.path)):
+        if _exchange(workspace, Change(file.path, now, after, file.mode)):
             return ""
-    atomic.clear(target, **_guarded(workspace, file.path))
+    guard, target = writes.guard(workspace, file.path), workspace.root / file.path
+    atomic.clear(target, lock=_lock(workspace), within=workspace.root, guard=guard)
     return LEFT
 
 

@@ -115,7 +115,7 @@ def confirm(
     It is named by its place (memory/2026-02-13.md#L12) or its words. Before that it is found by a search, and
     never recalled.
     """
-    from commonplace.edit import confirm as confirming
+    from commonplace.edit.correct import confirm as confirming
 
     memory = session.open_memory(ctx)
     by = _provenance(ctx, of_session)
@@ -123,7 +123,7 @@ def confirm(
     now = datetime.now().astimezone()  # of what is shown and of what is written
 
     def ask(what: str, look: bool, preview: Confirmed | None = None) -> Confirmed:
-        return confirming.confirm(
+        return confirming(
             memory.workspace, memory.settings, what, reject=reject, why=why, now=now,
             dry_run=look, preview=preview, **who,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`eval …` and `bench …`: the search scored on question sets; speed, size, memory and prompts measured."""
+"""`eval …` and `bench …`: the search scored on question sets, and prompts measured."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from commonplace.bench.gold import Draft
     from commonplace.bench.prompts import Measured
     from commonplace.bench.questions import QuestionSet
-    from commonplace.bench.speed import Model
     from commonplace.providers.llm.client import Client
     from commonplace.types import Mode, Note
 
@@ -340,47 +339,6 @@ evaluations = Evaluations(
 # --- bench ----------------------------------------------------------------------------------------------
 
 
-@command("speed")
-@option(
-    "--corpus",
-    metavar="DIR",
-    required=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of Markdown files; it is copied and left alone.",
-)
-@option(
-    "--model",
-    type=click.Choice(["none", "builtin", "random"]),
-    default="none",
-    show_default=True,
-    help="Vectors: none, the bundled model's, or random ones with the bundled model for questions.",
-)
-@option(
-    "--questions",
-    metavar="FILE",
-    type=_EXISTING,
-    help="Questions, one a line; otherwise made from the corpus's own words.",
-)
-@option(
-    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Turns; medians are shown."
-)
-@_JSON
-def speed(corpus: Path, model: Model, questions: Path | None, repeat: int, as_json: bool) -> None:
-    """Time build, sync and search beside the bare cost of the same work on the same files."""
-    from commonplace.base.root import read_named
-    from commonplace.bench import speed as measuring
-
-    asked = []
-    if questions is not None:
-        text = read_named(questions).decode("utf-8", "replace")
-        asked = [line.strip() for line in text.splitlines() if line.strip()]
-        if not asked:
-            raise click.BadParameter("holds no questions", param_hint="--questions")
-    options = measuring.Options(model=model, questions=asked, repeat=repeat)
-    measured = measuring.measure(corpus, options, lambda line: click.echo(line, err=True))
-    click.echo(_as_json(measured) if as_json else measuring.as_text(measured))
-
-
 @command("prompt")
 @option(
     "--questions",
@@ -421,32 +379,8 @@ def _of_the_demo(ctx: click.Context, budget: int | None) -> Measured:
             return prompts.measure(memory, prompts.read(PROMPT_QUESTIONS), budget)
 
 
-@command("capture")
-@option(
-    "--count",
-    type=click.IntRange(1, 100_000),
-    default=1000,
-    show_default=True,
-    help="Observations, twice: in one go and 2 ms apart.",
-)
-@option(
-    "--model",
-    type=click.Choice(["none", "builtin"]),
-    default="builtin",
-    show_default=True,
-    help="What embeds them meanwhile.",
-)
-@_JSON
-def capture(count: int, model: str, as_json: bool) -> None:
-    """Time what submitting observations costs an event loop, in a workspace that is made for it."""
-    from commonplace.bench import capture as measuring
-
-    measured = measuring.measure(count, model)
-    click.echo(_as_json(measured) if as_json else measuring.as_text(measured))
-
-
 bench = Group(
     "bench",
-    commands=[speed, prompt, capture],
-    help="Measure speed, size and memory, and what prompts cost, on your own notes.",
+    commands=[prompt],
+    help="Measure what prompts cost.",
 )

@@ -19,7 +19,7 @@ import apsw
 
 import commonplace
 from commonplace.base import installation, paths
-from commonplace.base.connection import memory
+from commonplace.base.database import memory
 from commonplace.diagnosis.case import Case, listed, size
 from commonplace.diagnosis.snapshot import written_as
 from commonplace.index import vectors

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import apsw
 
 from commonplace.base import paths
-from commonplace.base.connection import connect
+from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.root import Root
 from commonplace.index import schema

@@ -13,7 +13,6 @@ from commonplace.language import similarity
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, decode
 from commonplace.notes import scan
-from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
@@ -29,7 +28,7 @@ class Corpus:
         told = f"has more than {_LARGEST:,} bytes, so it was not looked through"
         self.unreadable = [f"{paths.shown(s.path)}: {told}" for s in found if s.size > _LARGEST]
         self._files = {s.path: s for s in found if s.size <= _LARGEST}
-        self.paths = sorted(self._files, key=_rank)
+        self.paths = sorted(self._files, key=lambda path: (metadata.kind_of(path) != "long-term", path))
         self._read = read
         self._data: dict[str, bytes | None] = {}
         self._documents: dict[str, Document] = {}
@@ -63,10 +62,6 @@ class Corpus:
             self._documents[path] = Document.read(self.data(path) or b"", path)
         return self._documents[path]
 
-    def note(self, path: str) -> Note:
-        """A note as it may be shown."""
-        return self.document(path).note
-
     def statements(self, path: str) -> list[Statement]:
         """What a note states, as it may be shown."""
         return self.document(path).statements
@@ -77,16 +72,15 @@ class Corpus:
         need = least * sum(rated.values())
         found: list[Statement] = []
         for path in self.paths:
-            text = self._folded(path)
+            if path not in self._folds:
+                data = self.glance(path)
+                self._folds[path] = (
+                    data.decode().lower() if data.isascii() else similarity.folded(decode(data))
+                )
+            text = self._folds[path]
             if sum([weight for word, weight in rated.items() if word in text]) >= need:
                 found += self.statements(path)
         return found
-
-    def _folded(self, path: str) -> str:
-        if path not in self._folds:
-            data = self.glance(path)
-            self._folds[path] = data.decode().lower() if data.isascii() else similarity.folded(decode(data))
-        return self._folds[path]
 
     def curated(self) -> list[Statement]:
         """The statements of MEMORY.md."""
@@ -96,7 +90,3 @@ class Corpus:
     def hashed(self, start: str) -> list[str]:
         """The notes whose content hash begins so, as `#docid` names them."""
         return [path for path in self.paths if content_hash(self.glance(path)).startswith(start)]
-
-
-def _rank(path: str) -> tuple[bool, str]:
-    return metadata.kind_of(path) != "long-term", path

@@ -1,28 +1,40 @@
-"""A statement that is wrong struck wherever the notes say it, and the right one put beside it."""
+"""A statement that is wrong struck wherever the notes say it, and the right one put beside it.
+
+A tentative statement is confirmed in the same way: what marks it as a guess goes, and it holds; or it is
+rejected, and struck. All changes are composed first, references follow the lines that move, and every note is
+read back before anything is written.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from commonplace.base import paths
-from commonplace.base.errors import ConfigError
+from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.changes import diffs, transaction
 from commonplace.config.settings import Settings
 from commonplace.edit import resolve
 from commonplace.edit.corpus import Corpus
-from commonplace.edit.drafts import Draft
 from commonplace.edit.resolve import Match, StatementNotFound, Words
 from commonplace.language import similarity
-from commonplace.markdown import comments, metadata, references, statements
-from commonplace.markdown.document import Document
+from commonplace.markdown import comments, metadata, references, statements, struck
+from commonplace.markdown.document import Document, Edit, Strike
 from commonplace.notes import layout
-from commonplace.types.changes import About, Change, Corrected, Provenance
+from commonplace.types import cite
+from commonplace.types.changes import About, Change, Confirmed, Corrected, Provenance
 from commonplace.types.notes import Cited, Statement
 
 MOST_SIMILAR = 10
 _NOT_STANDING = ("tentative", "superseded")
+# What marks a statement as a guess: a comment of its own, or a prefix.
+_COMMENT = re.compile(r"(?<![ \t])[ \t]*+<!--\s*+(?:status\s*+:\s*+)?tentative\s*+-->", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"(?:\*\*|__)?(?:tentative|暂定|待证)(?:\*\*|__)?\s?[:：](?:\*\*|__)?[ \t]*", re.IGNORECASE
+)
 
 # What the index finds near a text: in collections and transcripts, or, if that is true, in any note.
 Ask = Callable[[str, bool], Sequence[Cited]]
@@ -38,18 +50,10 @@ class Correction(NamedTuple):
     provenance: Provenance | None = None
 
 
-class _Composed(NamedTuple):
-    """What a correction comes to, and the statement that it is named after."""
-
-    changes: Sequence[Change]
-    found: Corrected
-    first: str
-
-
 def correct(
     workspace: paths.Workspace,
     settings: Settings,
-    wanted: Correction,
+    request: Correction,
     *,
     redact: bool = True,
     ask: Ask = lambda text, own: (),
@@ -62,120 +66,92 @@ def correct(
     new statement that is none, NoteUnreadable, PreviewOutdated where a `preview` showed something else, with
     nothing written.
     """
-    body, redacted = _fit(wanted, redact)
-    elsewhere = tuple(ask(wanted.old, False))
-    composed: list[_Composed] = []
+    by = request.provenance or Provenance("owner")
+    body, redacted = _new_words(request, redact)
+    elsewhere = ask(request.old, False)
+    draft: Draft
+    corrected: Corrected
+    anchor: str
 
     def compose(read: transaction.Read) -> Sequence[Change]:
-        composed[:] = [_compose(Corpus(workspace, settings, read), wanted, body, elsewhere)]
-        return composed[0].changes
+        nonlocal draft, corrected, anchor
+        draft = Draft(Corpus(workspace, settings, read))
+        corrected, anchor = _compose(draft, request, by, body, elsewhere)
+        return draft.changes
 
     try:
-        if dry_run:
-            compose(lambda path: transaction.read(workspace, path))
-            run = None
-        else:
-            run = transaction.rewrite(
-                workspace, compose, lambda: _about(wanted, composed[0].first), now=wanted.now,
-                settings=settings.history, shown=preview.digest if preview else "",
-            )  # fmt: skip
+        run = transaction.rewrite(
+            workspace, compose,
+            lambda: About("correct", f"correct {anchor}", request.why, by.by, by.agent, by.session),
+            now=request.now, settings=settings.history, shown=preview.digest if preview else "",
+            dry_run=dry_run,
+        )  # fmt: skip
     except StatementNotFound as error:
         searched = error.near or error.reason != resolve.NOWHERE
-        near = error.near if searched else ask(wanted.old, True)
-        raise StatementNotFound(wanted.old, error.reason, near) from None
-    found = composed[0].found
-    return Corrected(
-        run.id if run else "",
-        found.struck,
-        found.written,
-        found.similar,
-        redacted,
-        found.warnings,
-        diffs.of_changes(composed[0].changes),
-        found.said,
-        diffs.digest(composed[0].changes),
-    )
+        near = error.near if searched else ask(request.old, True)
+        raise StatementNotFound(request.old, error.reason, near) from None
+    diff, digest = diffs.of_changes(draft.changes), diffs.digest(draft.changes)
+    return replace(corrected, run=run.id if run else "", redacted=redacted, diff=diff, digest=digest)
 
 
-def _fit(wanted: Correction, redact: bool) -> tuple[str, tuple[str, ...]]:
-    """The new statement as it may be written, and what was redacted from it."""
-    provenance = wanted.provenance
-    if provenance is not None and provenance.by in layout.FOREIGN:
-        raise ConfigError(
-            "provenance", f"what is {provenance.by} corrects nothing; the owner or an agent does"
-        )
-    body, kinds = layout.own_words(wanted.new, provenance, redact)
+def _new_words(request: Correction, redact: bool) -> tuple[str, tuple[str, ...]]:
+    """The new statement as it may be written, and what was redacted from it. Raises ConfigError."""
+    by = request.provenance
+    if by is not None and by.by in layout.FOREIGN:
+        raise ConfigError("provenance", f"what is {by.by} corrects nothing; the owner or an agent does")
+    body, kinds = layout.own_words(request.new, by, redact)
     body = body.strip()
-    if wanted.new.strip() and not body:
+    if request.new.strip() and not body:
         raise ConfigError("new", "nothing to write: the text is empty (private parts are never kept)")
-    if body and not _states(body):
+    stated = Document.of(f"- {body}\n").statements if body else ()
+    if body and not (stated and not stated[0].struck and Words.of(stated[0].text).said.tokens):
         raise ConfigError("new", "states nothing: it needs words that are shown and not struck")
     return body, kinds
 
 
-def _states(body: str) -> bool:
-    """Whether a text, as an entry, says something that stands."""
-    stated = Document.of(f"- {body}\n").statements
-    return bool(stated) and not stated[0].struck and bool(Words.of(stated[0].text).said.tokens)
-
-
-def _about(wanted: Correction, first: str) -> About:
-    given = wanted.provenance
-    by, agent, session = (given.by, given.agent, given.session) if given else ("owner", "", "")
-    return About("correct", f"correct {first}", wanted.why, by, agent, session)
-
-
-def _compose(corpus: Corpus, wanted: Correction, body: str, elsewhere: Sequence[Cited]) -> _Composed:
-    """Find what is wrong and compose the notes without it."""
-    given = wanted.provenance
+def _compose(
+    draft: Draft, request: Correction, by: Provenance, body: str, elsewhere: Sequence[Cited]
+) -> tuple[Corrected, str]:
+    """Compose the notes without what is wrong; return what that comes to, and the place it is named after."""
+    corpus, day = draft.corpus, f"{request.now:%Y-%m-%d}"
     new = Words.of(body) if body else None
-    matches = resolve.find(corpus, wanted.old, owner=given is None or given.by == "owner", but=new)
-    draft = Draft(corpus)
-    anchor = _anchor(matches)
-    day = f"{wanted.now:%Y-%m-%d}"
-    standing = _standing(corpus, new, matches) if new else None
-    if standing:
-        written = draft.citation(standing)
-    else:
-        written = draft.insert(anchor.statement, _entry(anchor.statement, body, day, wanted)) if body else ""
+    matches = resolve.find(corpus, request.old, owner=by.by == "owner", but=new)
+    # The new statement goes into MEMORY.md, or else into the newest note.
+    long_term = [match for match in matches if metadata.kind_of(match.statement.path) == "long-term"]
+    anchor = long_term[0] if long_term else max(matches, key=lambda match: _age(match.statement))
+    there = _standing(corpus, new, matches, curated=bool(long_term)) if new else None
+    written = draft.citation(there) if there else ""
+    if new and not there:
+        if resolve.is_verbatim(anchor.statement, new):
+            raise ConfigError("new", "says the same as the old one")
+        entry = "\n".join(statements.beside(anchor.statement, body, since=day))
+        if by.by != "owner":
+            entry = layout.marked(entry, layout.dated(by, request.now))
+        written = draft.insert(anchor.statement, entry)
     for match in matches:
-        draft.strike(
-            match,
-            until=day,
-            by=given.by if given else "owner",
-            agent=given.agent if given else "",
-            to="" if match is anchor and not standing else written,
-        )
-    changes = draft.changes()
-    old = Words.of(matches[0].text)
-    found = Corrected(
+        to = "" if match is anchor and not there else written
+        draft.strike(Strike(match.statement, day, by.by, by.agent, to, match.part))
+    draft.compose()
+    corrected = Corrected(
         "",
         tuple(draft.citation(match.statement) for match in matches),
         written,
-        (*_similar(corpus, draft, matches, old, standing), *elsewhere)[:MOST_SIMILAR],
+        (*_similar(draft, matches, there), *elsewhere)[:MOST_SIMILAR],
         warnings=tuple(corpus.unreadable),
         said=tuple(resolve.shortened(match.statement.text) for match in matches),
     )
-    return _Composed(changes, found, anchor.statement.citation)
+    return corrected, anchor.statement.citation
 
 
-def _anchor(matches: Sequence[Match]) -> Match:
-    """The match that the new statement goes beside: in MEMORY.md, or in the newest note."""
-    long_term = [m for m in matches if metadata.kind_of(m.statement.path) == "long-term"]
-    return long_term[0] if long_term else max(matches, key=_age)
+def _age(statement: Statement) -> tuple[str, str, int]:
+    return metadata.date_of(statement.path) or "", statement.path, statement.first
 
 
-def _age(match: Match) -> tuple[str, str, int]:
-    path = match.statement.path
-    return metadata.date_of(path) or "", path, match.statement.first
-
-
-def _standing(corpus: Corpus, new: Words, matches: Sequence[Match]) -> Statement | None:
+def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], *, curated: bool) -> Statement | None:
     """A statement that says the new one already, word for word, of the same thing.
 
-    What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
+    What MEMORY.md said wrongly (`curated`) it is to say rightly, whatever a daily note says.
     """
-    curated = metadata.kind_of(_anchor(matches).statement.path) == "long-term"
     for found in resolve.saying(corpus, new):
         statement = found.statement
         free = not any(
@@ -184,50 +160,223 @@ def _standing(corpus: Corpus, new: Words, matches: Sequence[Match]) -> Statement
         )
         plain = statement.said.get("status") not in _NOT_STANDING and "superseded-by" not in statement.said
         verbatim = not found.part and resolve.is_verbatim(statement, new)
-        kept = metadata.kind_of(statement.path) == "long-term" or not curated
-        if kept and free and plain and verbatim and resolve.agree(found, matches[0]):
+        in_place = metadata.kind_of(statement.path) == "long-term" or not curated
+        if in_place and free and plain and verbatim and resolve.agree(found, matches[0]):
             return statement
     return None
 
 
-def _entry(anchor: Statement, body: str, day: str, wanted: Correction) -> str:
-    """The lines of the new statement; an agent's says whose it is."""
-    if resolve.is_verbatim(anchor, Words.of(body)):
-        raise ConfigError("new", "says the same as the old one")
-    entry = "\n".join(statements.beside(anchor, body, since=day))
-    if wanted.provenance is None or wanted.provenance.by == "owner":
-        return entry
-    return layout.marked(entry, layout.dated(wanted.provenance, wanted.now))
-
-
-def _similar(
-    corpus: Corpus, draft: Draft, matches: Sequence[Match], old: Words, standing: Statement | None
-) -> list[Cited]:
+def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) -> list[Cited]:
     """What says nearly the same and still stands, and what was generated from a statement that is struck."""
-    gone = {(m.statement.path, m.statement.first) for m in matches}
-    words = similarity.weights(old.text)
-    found: dict[str, Cited] = {}
-    curated = corpus.curated()
+    gone = {(match.statement.path, match.statement.first) for match in matches}
+    old = Words.of(matches[0].text).text
+    words = similarity.weights(old)
+    curated = draft.corpus.curated()
     looked_at = {statement.path for statement in curated}
-    others = [statement for statement in corpus.like(old.text) if statement.path not in looked_at]
+    others = [statement for statement in draft.corpus.like(old) if statement.path not in looked_at]
+    similar: dict[str, Cited] = {}
     for statement in (*curated, *others):
-        if statement.struck or statement == standing or (statement.path, statement.first) in gone:
+        if statement.struck or statement == there or (statement.path, statement.first) in gone:
             continue
         near = similarity.may_share(words, statement.text) and (
-            similarity.share(old.text, statement.text) >= similarity.NEAR
+            similarity.share(old, statement.text) >= similarity.NEAR
         )
-        if near or _rests_on(statement, gone):
+        sources = comments.sources(statement.said) if "from" in statement.said and not near else ()
+        for source in map(references.parse_reference, sources):
+            lines = range(source.first, (source.last or source.first) + 1)
+            near = near or any((source.path, line) in gone for line in lines)
+        if near:
             citation = draft.citation(statement)
-            found[citation] = Cited(citation, resolve.shortened(statement.text))
-    return list(found.values())
+            similar[citation] = Cited(citation, resolve.shortened(statement.text))
+    return list(similar.values())
 
 
-def _rests_on(statement: Statement, gone: set[tuple[str, int]]) -> bool:
-    if "from" not in statement.said:
-        return False
-    for source in comments.sources(statement.said):
-        wanted = references.parse_reference(source)
-        lines = range(wanted.first, (wanted.last or wanted.first) + 1)
-        if any((wanted.path, line) in gone for line in lines):
-            return True
-    return False
+# --- a guess confirmed or rejected ----------------------------------------------------------------------
+
+
+def confirm(
+    workspace: paths.Workspace,
+    settings: Settings,
+    named: str,
+    *,
+    reject: bool = False,
+    why: str = "",
+    now: datetime | None = None,
+    by: str = "owner",
+    agent: str = "",
+    session: str = "",
+    dry_run: bool = False,
+    preview: Confirmed | None = None,
+) -> Confirmed:
+    """Take the marks of a guess away from the statement that a text names, wherever it says the same.
+
+    With `reject` it is struck instead. Raises StatementNotFound, also for one that is not tentative, and
+    NoteUnreadable, PreviewOutdated where a `preview` showed something else, with nothing written.
+    """
+    now = now or datetime.now().astimezone()
+    draft: Draft
+    guesses: list[Statement]
+
+    def compose(read: transaction.Read) -> Sequence[Change]:
+        nonlocal draft, guesses
+        draft = Draft(Corpus(workspace, settings, read))
+        guesses = _tentative(draft.corpus, named, owner=by == "owner")
+        for guess in guesses:
+            if reject:
+                draft.strike(Strike(guess, f"{now:%Y-%m-%d}", by, agent))
+            else:
+                draft.unmark(guess)
+        return draft.compose()
+
+    def about() -> About:
+        title = f"{'reject' if reject else 'confirm'} {guesses[0].citation}"
+        return About("confirm", title, why, by, agent, session)
+
+    run = transaction.rewrite(
+        workspace, compose, about, now=now, settings=settings.history,
+        shown=preview.digest if preview else "", dry_run=dry_run,
+    )  # fmt: skip
+    places = tuple(map(draft.citation, guesses))
+    said = tuple(resolve.shortened(guess.text) for guess in guesses)
+    diff, digest = diffs.of_changes(draft.changes), diffs.digest(draft.changes)
+    return Confirmed(run.id if run else "", places, reject, diff, said, digest)
+
+
+def _tentative(corpus: Corpus, named: str, *, owner: bool) -> list[Statement]:
+    """The tentative ones of the statements that a text names, with the prefix of a guess or without."""
+    try:
+        found = resolve.find(corpus, named, owner=owner)
+    except StatementNotFound:
+        tokens = Words.of(named).said.tokens
+        found = [
+            Match(statement)
+            for statement in corpus.like(named)
+            if not statement.struck
+            and (guess := _guess(statement.text))
+            and Words.of(guess).said.tokens == tokens
+        ]
+        if not found:
+            raise
+    guesses = [
+        match.statement
+        for match in found
+        if not match.part
+        and (match.statement.said.get("status") == "tentative" or _guess(match.statement.text) is not None)
+    ]
+    if not guesses:
+        raise StatementNotFound(named, "is not tentative: it holds already", resolve.cited(found))
+    return guesses
+
+
+def _guess(text: str) -> str | None:
+    """What a text says behind the prefix of a guess; None for one without."""
+    found = _PREFIX.match(text, struck.lead(text, turn=False))
+    return text[found.end() :] if found else None
+
+
+# --- the notes as they are to be ------------------------------------------------------------------------
+
+
+class Draft:
+    """Changes of notes that are being composed; line numbers given to it are those of the files as read."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        """Begin with the notes as they stand."""
+        self.corpus = corpus
+        self.changes: list[Change] = []
+        self._strikes: dict[str, list[Strike]] = {}
+        self._unmarked: dict[str, list[Statement]] = {}
+        self._inserted: dict[str, tuple[Statement, str, Edit]] = {}
+
+    def strike(self, strike: Strike) -> None:
+        """Strike a statement, or the part of it that is meant."""
+        self._strikes.setdefault(strike.statement.path, []).append(strike)
+
+    def unmark(self, statement: Statement) -> None:
+        """Take what marks a guess off a statement. Raises StatementNotFound where its heading marks it."""
+        document = self.corpus.document(statement.path).checked()
+        if document.unmark(statement, _COMMENT, _PREFIX).document.lines == document.lines:
+            why = "is tentative as its heading or its note says so; change it there"
+            raise StatementNotFound(statement.citation, why)
+        self._unmarked.setdefault(statement.path, []).append(statement)
+
+    def insert(self, statement: Statement, entry: str) -> str:
+        """Put a new entry behind a statement that is struck, once in a note; return where it will stand."""
+        edit = self.corpus.document(statement.path).checked().insert(entry, after=statement)
+        self._inserted[statement.path] = statement, entry, edit
+        return cite(statement.path, *edit.lines)
+
+    def citation(self, statement: Statement) -> str:
+        """Return where a statement will stand, as hits cite it."""
+        lines = (self._moved(statement.path, line) for line in (statement.first, statement.last))
+        return cite(statement.path, *lines)
+
+    def _moved(self, path: str, line: int) -> int:
+        return self._inserted[path][2].moved(line) or line if path in self._inserted else line
+
+    def compose(self) -> list[Change]:
+        """Compose the changes, those of references in other notes included, and return them.
+
+        Raises NoteUnreadable where a note would not read back as it is meant.
+        """
+        maps = {path: edit.follower(path) for path, (_, _, edit) in self._inserted.items()}
+        edited = self._strikes.keys() | self._unmarked.keys()
+        for path in self.corpus.paths:
+            if path not in edited and not self._may_refer(self.corpus.glance(path)):
+                continue
+            if (data := self.corpus.data(path)) is None:
+                continue
+            try:
+                # The references that the edits write are of the notes to come, so those of before move first.
+                [document] = references.follow([self.corpus.document(path).checked()], maps)
+            except NoteUnreadable as error:
+                if path in edited:
+                    raise
+                self.corpus.unreadable.append(str(error))
+                continue
+            if path in edited:
+                document = document.strike_all(self._strikes.get(path, ())).document
+                for guess in self._unmarked.get(path, ()):
+                    document = document.unmark(guess, _COMMENT, _PREFIX).document
+                if path in self._inserted:
+                    statement, entry, _ = self._inserted[path]
+                    document = document.insert(entry, after=statement).document
+                self._check(path, document)
+            if document.data != data:
+                self.changes.append(Change(path, data, document.data))
+        return self.changes
+
+    def _may_refer(self, data: bytes) -> bool:
+        """Whether a note may hold a reference into one whose lines move; bytes of UTF-16 do not tell."""
+        wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        named = b"<!--" in data and any(path.rpartition("/")[2].encode() in data for path in self._inserted)
+        return bool(self._inserted) and (wide or named or (b"<!--" in data and b"%" in data))
+
+    def _check(self, path: str, document: Document) -> None:
+        """Make sure that a note reads back as before, but for what is struck in it and put in."""
+        after = {statement.first: statement for statement in document.statements}
+        shorter = {statement.first for statement in self._unmarked.get(path, ())}
+        strikes = sorted(self._strikes.get(path, ()), key=lambda strike: -strike.statement.first)
+        last: Strike | None = None  # none is within another, but for what part of one is struck
+        for statement in self.corpus.statements(path):
+            while strikes and strikes[-1].statement.first <= statement.first:
+                last = strikes.pop()
+            end = 0 if last is None else last.statement.first if last.only else last.statement.end
+            strike = last if statement.first <= end else None
+            line = self._moved(path, statement.first)
+            is_cut = statement.first in shorter
+            now = after.get(line)
+            if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
+                raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
+
+
+def _is_meant(before: Statement, after: Statement, strike: Strike | None, *, is_cut: bool) -> bool:
+    """Whether a statement says what it did: cut by one stretch, struck, or unchanged."""
+    if is_cut:
+        pairs = enumerate(zip(before.text, after.text, strict=False))
+        same = next((n for n, (one, other) in pairs if one != other), len(after.text))
+        return len(after.text) <= len(before.text) and before.text.endswith(after.text[same:])
+    if strike is None:
+        return before.text == after.text and before.struck == after.struck
+    plain = [struck.STRUCK.sub(lambda match: struck.unescaped(match[1]), s.text) for s in (before, after)]
+    return (bool(strike.only) or after.struck) and plain[0] == plain[1]

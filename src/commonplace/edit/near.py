@@ -1,23 +1,28 @@
-"""Which statements stand near one that is being written: whether they still hold is for the writer to say."""
+"""What stands near some words: for the writer of a new statement, and for who corrects an old one."""
 
 from __future__ import annotations
 
+import re
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.base.errors import CommonplaceError
 from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.edit import resolve
 from commonplace.language import compare, similarity
+from commonplace.markdown import statements
+from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import TRANSCRIPTS
 from commonplace.types.notes import Cited, Statement
 
 if TYPE_CHECKING:
     from commonplace.base import paths
     from commonplace.search.answering import Answerer
-    from commonplace.types import Written
+    from commonplace.types import Hit, Written
 
 MOST = 3
-_LOOKED_AT = 10  # hits
+_LOOKED_AT, _LOOKED_AT_ELSEWHERE = 10, 20  # hits
+_MOST_WORDS = 40
 _NEAR = 0.5  # share of the words of the shorter one
 _LARGEST = 200_000  # bytes of a note that is read
 
@@ -27,49 +32,60 @@ def standing(
 ) -> tuple[Cited, ...]:
     """Return the statements of the own notes that share most words with what was written, nearest first.
 
-    The index is asked as it finds words, without a model; what cannot be asked or read counts as saying
-    nothing, since the entry is written in any case.
+    Whether they still hold is for the writer to say. What cannot be asked or read counts as saying nothing,
+    since the entry is written in any case.
     """
-    import re
-
-    from commonplace.edit import resolve
-    from commonplace.markdown import statements
-    from commonplace.markdown.document import decode, parse
-
-    found: dict[tuple[str, int], tuple[float, Statement]] = {}
-    try:
-        request = answerer.request(_LOOKED_AT, "lexical", rerank="off", expand=False)
-        hits = answerer.answer(" ".join(re.findall(r"\w+", text)[:40]), request).hits
-    except CommonplaceError:
-        return ()
-    for hit in hits:
-        if hit.collection != WORKSPACE_COLLECTION or hit.path.endswith(TRANSCRIPTS):
+    words = _without_figures(text)
+    shares: dict[tuple[str, int], tuple[float, Statement]] = {}
+    for hit in _hits(answerer, text, "lexical", _LOOKED_AT):
+        if not _is_own(hit):
             continue
         try:
             data = workspace.files.read(hit.path, limit=_LARGEST)
         except OSError:
             continue
-        for one in statements.read(parse(decode(data), hit.path)):
-            itself = one.path == written.path and written.start_line <= one.first <= written.end_line
-            outside = one.last < hit.start_line or one.first > hit.end_line
-            if itself or outside or not _stands(one, today):
+        for statement in statements.read(parse(decode(data), hit.path)):
+            said, first = statement.said, statement.first
+            itself = statement.path == written.path and written.start_line <= first <= written.end_line
+            outside = statement.last < hit.start_line or first > hit.end_line
+            until = min(filter(None, (said.get("until"), said.get("valid-until"))), default="")
+            over = statement.struck or "status" in said or "superseded-by" in said
+            if itself or outside or over or (until and until < today.isoformat()):
                 continue
-            if (share := _share(text, one.text)) >= _NEAR:
-                found[one.path, one.first] = share, one
-    nearest = sorted(found.values(), key=lambda pair: -pair[0])
-    return tuple(resolve.cited([resolve.Match(one) for _, one in nearest], MOST))
+            others = _without_figures(statement.text)
+            share = compare.weight(words & others) / max(1.0, min(map(compare.weight, (words, others))))
+            if share >= _NEAR:
+                shares[statement.path, first] = share, statement
+    nearest = sorted(shares.values(), key=lambda pair: -pair[0])
+    return tuple(resolve.cited([resolve.Match(statement) for _, statement in nearest], MOST))
 
 
-def _share(text: str, other: str) -> float:
-    """How much of the shorter of two texts the other says as well, 0..1, whatever their figures."""
-    one, two = (
-        {stem for stem in similarity.stems(said) if not any(map(str.isdigit, stem))} for said in (text, other)
-    )
-    return compare.weight(one & two) / max(1.0, min(compare.weight(one), compare.weight(two)))
+def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited]:
+    """Return passages of other sources that hold nearly all a text says; with `own` what is near anywhere.
+
+    Other sources are collections and transcripts, which are never changed. Nothing where the index cannot be
+    asked: this only adds to what is found in the notes.
+    """
+    hits = _hits(answerer, text, "hybrid" if own else "lexical", _LOOKED_AT_ELSEWHERE)
+    if own:
+        hits = hits[: resolve.MOST_NEAR]
+    else:
+        hits = [h for h in hits if not _is_own(h) and similarity.share(text, h.text) >= similarity.SAID]
+    return [Cited(hit.citation, resolve.shortened(hit.text)) for hit in hits]
 
 
-def _stands(statement: Statement, today: date) -> bool:
-    said = statement.said
-    until = min(filter(None, (said.get("until"), said.get("valid-until"))), default="")
-    past = bool(until) and until < today.isoformat()
-    return not (statement.struck or past or "status" in said or "superseded-by" in said)
+def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:
+    """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
+    try:
+        request = answerer.request(count, mode, rerank="off", expand=False)
+        return list(answerer.answer(" ".join(re.findall(r"\w+", text)[:_MOST_WORDS]), request).hits)
+    except CommonplaceError:
+        return []
+
+
+def _is_own(hit: Hit) -> bool:
+    return hit.collection == WORKSPACE_COLLECTION and not hit.path.endswith(TRANSCRIPTS)
+
+
+def _without_figures(text: str) -> set[str]:
+    return {stem for stem in similarity.stems(text) if not any(map(str.isdigit, stem))}

@@ -15,8 +15,7 @@ from typing import Any
 import apsw
 
 from commonplace.base import paths
-from commonplace.base.connection import connect
-from commonplace.base.database import compact
+from commonplace.base.database import compact, connect
 from commonplace.base.errors import IndexUnavailable
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.base.connection import connect
+from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable
 from commonplace.base.locks import locked
 from commonplace.base.paths import (

@@ -18,7 +18,7 @@ from typing import Any
 
 import apsw
 
-from commonplace.base import connection as base
+from commonplace.base import database as base
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.paths import known_keys, root_of, signing_key
 from commonplace.base.root import Unsafe

@@ -15,9 +15,8 @@ Put an entry at the end of a section, and strike one; all other bytes stay:
 
     edit = document.insert("- Ann drinks tea.", heading="People")
     edit.lines                                  # (7, 7): where the entry stands
-    edit = edit.document.strike(statement, until="2026-03-02", by="owner")
+    edit = edit.document.strike_all([Strike(statement, until="2026-03-02", by="owner")])
     edit.document.data                          # the bytes to write
-    document.strike_all([Strike(one, "2026-03-02") for one in document.statements])
 
 Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
 
@@ -42,7 +41,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import comments, metadata, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
-from commonplace.types import Heading, Note, Section, cite
+from commonplace.types import Heading, Note, cite
 from commonplace.types.notes import Statement
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -200,6 +199,7 @@ class Document:
     def __init__(self, path: str, lines: Sequence[str], codec: _Codec) -> None:
         """Take lines with their ends."""
         self.path, self.lines, self._codec = path, lines, codec
+        self._shown: dict[int, Shown] = {}
 
     @classmethod
     def read(cls, data: bytes, path: str = "note.md") -> Self:
@@ -285,11 +285,6 @@ class Document:
         return self.blocks.front_matter
 
     @cached_property
-    def sections(self) -> list[Section]:
-        """The stretches of lines under one heading path each."""
-        return structure.sections(self.blocks)
-
-    @cached_property
     def starts(self) -> Sequence[int]:
         """Where each line starts in `text`."""
         return list(accumulate(map(len, self.lines[:-1]), initial=0))
@@ -324,10 +319,6 @@ class Document:
             kept += places[at : comment.start()]
             at = comment.end()
         return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
-
-    @cached_property
-    def _shown(self) -> dict[int, Shown]:
-        return {}
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:
@@ -502,19 +493,6 @@ class Document:
                 kept.append(line)
             places.append(len(kept))
         return Edit(Document(self.path, kept, self._codec), places)
-
-    def strike(
-        self,
-        statement: Statement,
-        *,
-        until: str,
-        by: str = "owner",
-        agent: str = "",
-        to: str = "",
-        only: str = "",
-    ) -> Edit:
-        """Strike a statement and what is nested in it; a comment says so. See `Strike`."""
-        return self.strike_all([Strike(statement, until, by, agent, to, only)])
 
     def strike_all(self, strikes: Iterable[Strike]) -> Edit:
         """Strike statements of this document in one reading of it; only those within each other need more.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
-from commonplace.base.digest import blake2b
+from commonplace.base.signature import blake2b
 from commonplace.redaction import assignments, folded, shapes
 from commonplace.redaction.shapes import Span, compiled
 
@@ -50,6 +50,11 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
             _recent.pop(old, None)
         _recent[digest] = known
     return known
+
+
+def public(text: str) -> str:
+    """Return a text as it may be kept or shown: without private parts and secrets."""
+    return redact(strip_private(text))[0]
 
 
 def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:

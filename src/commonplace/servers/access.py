@@ -62,33 +62,25 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
     or put there, and where none can be kept.
     """
     try:
+        root = paths.root_of(path)
         if new or not os.path.lexists(path):
-            _keep(path, secrets.token_urlsafe(32))
-        return Secret(_kept(path))
+            root.make_folder(path.parent)
+            root.tighten(path.parent)
+            root.exchange(path, f"{secrets.token_urlsafe(32)}\n".encode("ascii"))
+        with root.open(path) as file:
+            status = os.fstat(file.fileno())
+            value = file.read(_LONGEST + 1).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = paths.reason(error) if isinstance(error, OSError) else "not a token"
         remedy = "name a file with --token-file, or serve without one (--no-token)"
         told = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
         raise ConfigError("serve", told) from error
-
-
-def _keep(path: Path, value: str) -> None:
-    root = paths.root_of(path)
-    root.make_folder(path.parent)
-    root.tighten(path.parent)
-    root.exchange(path, f"{value}\n".encode("ascii"))
-
-
-def _kept(path: Path) -> str:
-    with paths.root_of(path).open(path) as file:
-        status = os.fstat(file.fileno())
-        value = file.read(_LONGEST + 1).decode("ascii").strip()
     safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
     if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
         told = "others may know it" if not safe else "it holds no token"
         remedy = "make another with `commonplace serve --new-token`"
         raise ConfigError("serve", f"{paths.shown(path)} is not used: {told}; {remedy}")
-    return value
+    return Secret(value)
 
 
 def names(text: str) -> frozenset[str]:
@@ -105,10 +97,15 @@ def denied(access: Access, headers: Mapping[str, str], *, open_to_all: bool = Fa
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
         return Denied(421, "the Host header names another machine; server.hosts can allow it")
     origin = headers.get("origin")
-    if origin is not None and not _is_known(_origin_host(origin), access):
-        return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
-    if access.token and not open_to_all and not _has_token(access.token, headers.get("authorization", "")):
-        return Denied(401, "a token is needed: Authorization: Bearer TOKEN")
+    if origin is not None:
+        scheme, mark, page = origin.partition("://")
+        if not (mark and scheme in ("http", "https") and _is_known(host_of(page), access)):
+            return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
+    if access.token and not open_to_all:
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        same = hmac.compare_digest(given.strip().encode(), access.token.reveal().encode())
+        if kind.lower() != "bearer" or not same:
+            return Denied(401, "a token is needed: Authorization: Bearer TOKEN")
     return None
 
 
@@ -129,11 +126,6 @@ def host_of(text: str) -> str:
     return (found["name"] or found["ipv6"]).lower()
 
 
-def _origin_host(origin: str) -> str:
-    scheme, mark, host = origin.partition("://")
-    return host_of(host) if mark and scheme in ("http", "https") else ""
-
-
 def _is_known(host: str, access: Access) -> bool:
     return bool(host) and (is_loopback(host) or host in access.hosts)
 
@@ -143,9 +135,3 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(host)
     except ValueError:
         return None
-
-
-def _has_token(wanted: Secret, header: str) -> bool:
-    kind, _, given = header.partition(" ")
-    same = hmac.compare_digest(given.strip().encode(), wanted.reveal().encode())
-    return kind.lower() == "bearer" and same

@@ -67,53 +67,45 @@ def registered(
     Where somebody removes the folder, lock and note are made again and `restored` is called, or `lost` if
     another server has come first.
     """
+    lock, state = folder / LOCK, folder / STATE
+    over = threading.Event()
     with ExitStack() as held:
         try:
-            held.enter_context(atomic.locked(folder / LOCK, timeout_s=1.0))
+            held.enter_context(atomic.locked(lock, timeout_s=1.0))
         except atomic.LockTimeout as error:
-            raise _served_already(_noted(folder / STATE)) from error
-        _write(folder / STATE, running)
-        over = threading.Event()
-        watching = threading.Thread(
-            target=_keep_registered, args=(folder, running, held, over, restored, lost), daemon=True
-        )
+            raise _served_already(_noted(state)) from error
+        _write(state, running)
+
+        def watch() -> None:
+            """Look now and then whether lock and note are still there, and make them again."""
+            own = _identity(lock)
+            while not over.wait(_LOOK_S):
+                if _identity(lock) == own and state.exists():
+                    continue
+                if not folder.parent.is_dir():
+                    continue  # the workspace itself is gone, and is not made again
+                try:
+                    if _identity(lock) != own:
+                        held.enter_context(atomic.locked(lock, timeout_s=0))
+                        own = _identity(lock)
+                    _write(state, running)
+                except atomic.LockTimeout:
+                    lost()
+                    return
+                except (OSError, NoteUnreadable):
+                    continue  # it may be being removed at this moment: the next look tries again
+                restored()
+
+        watching = threading.Thread(target=watch, daemon=True)
         watching.start()
         try:
             yield
         finally:
             over.set()
             watching.join()
-            found = _noted(folder / STATE)
-            if found is not None and found.id == running.id:
-                paths.root_of(folder / STATE).unlink(folder / STATE, missing_ok=True)
-
-
-def _keep_registered(
-    folder: Path,
-    running: Running,
-    held: ExitStack,
-    over: threading.Event,
-    restored: Callable[[], None],
-    lost: Callable[[], None],
-) -> None:
-    """Look now and then whether lock and note are still there, and make them again."""
-    lock, own = folder / LOCK, _identity(folder / LOCK)
-    while not over.wait(_LOOK_S):
-        if _identity(lock) == own and (folder / STATE).exists():
-            continue
-        if not folder.parent.is_dir():
-            continue  # the workspace itself is gone, and is not made again
-        try:
-            if _identity(lock) != own:
-                held.enter_context(atomic.locked(lock, timeout_s=0))
-                own = _identity(lock)
-            _write(folder / STATE, running)
-        except atomic.LockTimeout:
-            lost()
-            return
-        except (OSError, NoteUnreadable):
-            continue  # it may be being removed at this moment: the next look tries again
-        restored()
+            noted = _noted(state)
+            if noted is not None and noted.id == running.id:
+                paths.root_of(state).unlink(state, missing_ok=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -202,13 +194,18 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
 
     Raises ConfigError with what it said where it ends instead.
     """
+    # It runs in another folder: settings that name files still name the same.
+    environ = {
+        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
+        for name, value in installation.environment().items()
+    }
     process = subprocess.Popen(
         installation.python("-m", "commonplace", *arguments),
         cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**_environment(), DETACHED_VARIABLE: "1"},
+        env={**environ, DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -226,14 +223,6 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     said = told[-1] if told else f"it ended with code {process.returncode}"
     raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
-
-
-def _environment() -> dict[str, str]:
-    """The environment for a process in another folder: settings that name files still name the same."""
-    return {
-        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
-        for name, value in installation.environment().items()
-    }
 
 
 def started(pid: int) -> str:

@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace import __version__
 from commonplace.servers import access, protocol
 from commonplace.servers.access import Access
-from commonplace.servers.methods import METHODS, Service
+from commonplace.servers.methods import METHODS, Service, respond
 from commonplace.servers.protocol import HANDSHAKE, MODERN, Connection, Questions, Refusal
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ ENDPOINT, HEALTH = "/mcp", "/health"
 LARGEST = 4 << 20  # bytes of a body
 _UNTOLD = HANDSHAKE[1]  # what a request speaks that does not say, by the specification
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ALONE = ("host", "origin", "authorization")  # headers of which a request has one at most
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 _METHOD = "commonplace.method"  # in the scope of a request: what was asked, for the record
 _STATUS = {
@@ -78,11 +79,7 @@ def build(
             headers={"cache-control": "no-store"},
         )
 
-    routes = [
-        Route(ENDPOINT, mcp, methods=["POST"]),
-        Route(HEALTH, health, methods=["GET"]),
-        *more,
-    ]
+    routes = [Route(ENDPOINT, mcp, methods=["POST"]), Route(HEALTH, health, methods=["GET"]), *more]
     return Starlette(routes=routes, middleware=[Middleware(Guard, allowed=allowed, record=record)])
 
 
@@ -107,9 +104,11 @@ class Guard:
             await send(message)
 
         try:
-            denied = access.denied(
-                self._allowed, _single(Headers(scope=scope)), open_to_all=scope["path"] == HEALTH
-            )
+            # A header that must be alone and is not counts as nonsense.
+            headers = Headers(scope=scope)
+            doubled = [name for name in _ALONE if len(headers.getlist(name)) > 1]
+            single = {**dict(headers.items()), **dict.fromkeys(doubled, "@")}
+            denied = access.denied(self._allowed, single, open_to_all=scope["path"] == HEALTH)
             if denied is None:
                 await self._app(scope, receive, noting)
             else:
@@ -124,21 +123,13 @@ class Guard:
             self._record(f"{scope['method']} {path}{method} {status} {took_ms:.0f} ms")
 
 
-def _single(headers: Headers) -> Mapping[str, str]:
-    """Headers by name; one that must be alone and is not counts as nonsense."""
-    found = dict(headers.items())
-    doubled = [name for name in ("host", "origin", "authorization") if len(headers.getlist(name)) > 1]
-    return {**found, **dict.fromkeys(doubled, "@")}
-
-
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what a form of a foreign page can send is something else
+    headers = request.headers
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return JSONResponse({"error": "the content type must be application/json"}, 415)
-    accepted = {
-        part.partition(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")
-    }
+    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
     if not accepted & {"", "*/*", "application/*", "application/json"}:
         return JSONResponse({"error": "answers are application/json; accept it"}, 406)
     try:
@@ -147,36 +138,47 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
         return Response(status_code=400)
     if body is None:
         return JSONResponse({"error": f"a body has {LARGEST:,} bytes at most"}, 413)
-    if _may_ask(body, request):
-        return StreamingResponse(_events(service, body, request, questions), media_type="text/event-stream")
-    status, answer = await run_in_threadpool(_answer, service, body, request, questions)
+    message: object = None
+    version = headers.get("mcp-protocol-version", "")
+    try:
+        message = await run_in_threadpool(protocol.decode, body)
+        method = message.get("method") if isinstance(message, dict) else None
+        if isinstance(method, str) and method in METHODS:
+            request.scope[_METHOD] = method
+        _check_headers(message, version, headers)
+    except Refusal as refusal:
+        return _response(protocol.failure(protocol.id_of(message), refusal), _STATUS[refusal.code])
+    if questions.hear(message):
+        return Response(status_code=202)
+    connection = Connection(version if version in HANDSHAKE else _UNTOLD)
+    if _may_ask(message, headers):
+        connection.elicits = True
+        events = _events(service, message, connection, version, questions)
+        return StreamingResponse(events, media_type="text/event-stream")
+    answer = await run_in_threadpool(respond, message, connection, service)
+    named = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if connection.elicits else {}
+    return _response(answer, _status(answer, version), named)
+
+
+def _status(answer: object, version: str) -> int:
+    """The status of an answer: that of its error, where the revision says so or nothing could be asked."""
+    code = answer.get("error", {}).get("code", 0) if isinstance(answer, dict) else 0
+    told = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
+    return _STATUS.get(code, 200) if told else 200
+
+
+def _response(answer: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
     if answer is None:
         return Response(status_code=202)
-    headers = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if _greets_who_elicits(body, answer) else {}
     return Response(protocol.encode(answer), status, headers, media_type="application/json")
 
 
-def _greets_who_elicits(body: bytes, answer: object) -> bool:
-    """Whether an answer opens a connection to a client that shows people questions."""
-    if b'"elicitation"' not in body or not (isinstance(answer, dict) and "result" in answer):
-        return False
-    message = protocol.decode(body)
-    if not isinstance(message, dict) or message.get("method") != "initialize":
-        return False
-    return protocol.elicits(message["params"].get("capabilities"))
-
-
-def _may_ask(body: bytes, request: Request) -> bool:
+def _may_ask(message: object, headers: Mapping[str, str]) -> bool:
     """Whether a person may have to be asked before this is answered, and can be."""
     from commonplace.agent import tools
 
-    named = request.headers.get(SESSION, "").startswith(_ELICITS)
-    if not (named and "text/event-stream" in request.headers.get("accept", "")):
-        return False
-    try:
-        message = protocol.decode(body)
-        _check_headers(message, request.headers.get("mcp-protocol-version", ""), request.headers)
-    except Refusal:
+    named = headers.get(SESSION, "").startswith(_ELICITS)
+    if not (named and "text/event-stream" in headers.get("accept", "")):
         return False
     if not isinstance(message, dict) or message.get("method") != "tools/call" or "id" not in message:
         return False
@@ -186,22 +188,21 @@ def _may_ask(body: bytes, request: Request) -> bool:
 
 
 async def _events(
-    service: Service, body: bytes, request: Request, questions: Questions
+    service: Service, message: object, connection: Connection, version: str, questions: Questions
 ) -> AsyncIterator[bytes]:
     """Yield the questions to a person and then the answer, as events; nothing is done once nobody listens."""
     loop, messages = asyncio.get_running_loop(), asyncio.Queue[object]()
     over = threading.Event()
 
-    def send(message: object) -> None:
-        loop.call_soon_threadsafe(messages.put_nowait, message)
+    def send(event: object) -> None:
+        loop.call_soon_threadsafe(messages.put_nowait, event)
 
     def ask(text: str, code: str) -> Said:
-        version = request.headers.get("mcp-protocol-version", "")
         answer = questions.ask(text, version, send, lambda: not over.is_set())
         return "cancel" if over.is_set() else answer
 
     def work() -> None:
-        answer = _answer(service, body, request, questions, ask)[1]
+        answer = respond(message, connection, service, ask)
         if not over.is_set():
             send(answer)
 
@@ -210,12 +211,12 @@ async def _events(
     try:
         while True:
             try:
-                message = await asyncio.wait_for(messages.get(), _LIVES_S)
+                event = await asyncio.wait_for(messages.get(), _LIVES_S)
             except TimeoutError:
                 yield b": waiting\n\n"
                 continue
-            yield b"event: message\ndata: " + protocol.encode(message) + b"\n\n"
-            if not (isinstance(message, dict) and "method" in message):
+            yield b"event: message\ndata: " + protocol.encode(event) + b"\n\n"
+            if not (isinstance(event, dict) and "method" in event):
                 return
     finally:
         over.set()
@@ -236,40 +237,6 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts)
 
 
-def _answer(
-    service: Service,
-    body: bytes,
-    request: Request,
-    questions: Questions,
-    ask: Callable[[str, str], Said] | None = None,
-) -> tuple[int, object | None]:
-    """The status and the answer to a body; no answer where nothing was asked."""
-    message: object = None
-    version = request.headers.get("mcp-protocol-version", "")
-    try:
-        message = protocol.decode(body)
-        method = message.get("method") if isinstance(message, dict) else None
-        if isinstance(method, str) and method in METHODS:
-            request.scope[_METHOD] = method
-        _check_headers(message, version, request.headers)
-    except Refusal as refusal:
-        return _STATUS[refusal.code], protocol.failure(protocol.id_of(message), refusal)
-    if questions.hear(message):
-        return 202, None
-    connection = Connection(version if version in HANDSHAKE else _UNTOLD, elicits=ask is not None)
-    answer = protocol.respond(message, connection, service, METHODS, ask)
-    return _status(answer, modern=version in MODERN), answer
-
-
-def _status(answer: object, *, modern: bool) -> int:
-    """The status of an answer: that of its error, where the revision says so or nothing could be asked."""
-    if answer is None:
-        return 202
-    error = answer.get("error") if isinstance(answer, dict) else None
-    code: int = error["code"] if error else 0
-    return _STATUS.get(code, 200) if modern or code in (protocol.PARSE, protocol.INVALID) else 200
-
-
 def _check_headers(message: object, version: str, headers: Mapping[str, str]) -> None:
     """Refuse a revision that is not spoken, and headers that say something else than the body."""
     if version and version not in (*HANDSHAKE, *MODERN):
@@ -280,27 +247,16 @@ def _check_headers(message: object, version: str, headers: Mapping[str, str]) ->
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
     told = meta.get(protocol.VERSION_KEY) if isinstance(meta, dict) else None
-    if told is not None:
-        _check_same(message, params, told, version, headers)
-    elif version in MODERN:
-        raise Refusal(protocol.PARAMS, f"params._meta lacks {protocol.VERSION_KEY}")
-
-
-def _check_same(
-    message: Mapping[str, object],
-    params: Mapping[str, object],
-    told: object,
-    version: str,
-    headers: Mapping[str, str],
-) -> None:
-    """Refuse a request whose headers differ from what its body says."""
+    if told is None:
+        if version in MODERN:
+            raise Refusal(protocol.PARAMS, f"params._meta lacks {protocol.VERSION_KEY}")
+        return
     if told != version:
         raise Refusal(protocol.HEADERS, "MCP-Protocol-Version and the body differ")
     if headers.get("mcp-method") != message.get("method"):
         raise Refusal(protocol.HEADERS, "Mcp-Method and the body differ")
-    name = _NAMED.get(str(message.get("method")))
-    wanted = params.get(name) if name else None
-    if wanted is not None and _decoded(headers.get("mcp-name", "")) != wanted:
+    name = params.get(_NAMED.get(str(message.get("method")), ""))
+    if name is not None and _decoded(headers.get("mcp-name", "")) != name:
         raise Refusal(protocol.HEADERS, "Mcp-Name and the body differ")
 
 

@@ -1,31 +1,43 @@
-"""What a server serves: one memory, and what each method of the protocol answers from it."""
+"""What a server serves: one memory; the table of methods, and what each of them answers from it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
 from commonplace import __version__
-from commonplace.base.errors import NoteNotFound
+from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
 from commonplace.servers.protocol import (
+    BATCHED,
     HANDSHAKE,
+    INTERNAL,
+    INVALID,
     MODERN,
+    MOST_IN_BATCH,
+    NO_METHOD,
     NO_RESOURCE,
     PARAMS,
-    Offered,
+    SERVER_KEY,
+    Connection,
+    InputRequired,
     Refusal,
     Request,
     Result,
     asking,
-)
+    client_name,
+    elicits,
+    failure,
+    id_of,
+    read,
+)  # fmt: skip
 
 if TYPE_CHECKING:
+    from commonplace.agent.answers import Ask
     from commonplace.agent.tools import Tool
     from commonplace.memory import Memory
-    from commonplace.types import NoteInfo
 
 
 class Service:
@@ -90,10 +102,70 @@ _ABOUT = {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
 _AN_HOUR_MS = 3_600_000  # what is part of the program
 
 
+class Offered(NamedTuple):
+    """A method: what answers, in which manners, and for how many milliseconds its result holds, if told."""
+
+    run: Callable[[Service, Request], Result]
+    handshake: bool = True
+    modern: bool = True
+    holds_ms: int | None = None
+
+
+def respond(
+    message: object, connection: Connection, service: Service, ask: Ask | None = None
+) -> object | None:
+    """Answer a message, or each of a batch; None where nothing is to be answered.
+
+    `ask` shows the person behind the client a question while its request is being answered.
+    """
+    if not isinstance(message, list):
+        return _answer(message, connection, service, ask)
+    if connection.version not in BATCHED:
+        return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
+    if not 0 < len(message) <= MOST_IN_BATCH:
+        return failure(None, Refusal(INVALID, f"a batch holds 1 to {MOST_IN_BATCH} messages"))
+    return list(filter(None, (_answer(one, connection, service) for one in message))) or None
+
+
+def _answer(
+    message: object, connection: Connection, service: Service, ask: Ask | None = None
+) -> Result | None:
+    """Answer one message; nothing answers a notification. Whatever goes wrong is an answer, too."""
+    try:
+        request = read(message, connection, ask)
+        if request is None or request.id is None:
+            return None
+        method = METHODS.get(request.method)
+        if method is None or not (method.modern if request.modern else method.handshake):
+            raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
+        try:
+            result = method.run(service, request)
+        except InputRequired as question:
+            result = question.result
+        if request.modern:
+            # As 2026-07-28 has it: complete, by whom, and how long it holds.
+            holds = {} if method.holds_ms is None else {"ttlMs": method.holds_ms, "cacheScope": "private"}
+            result = {"resultType": "complete", **holds, **result, "_meta": {SERVER_KEY: service.info}}
+        return {"jsonrpc": "2.0", "id": request.id, "result": result}
+    except Refusal as error:
+        refusal = error
+    except CommonplaceError as error:
+        refusal = Refusal(INTERNAL, str(error))
+    except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
+        service.tell(f"{type(error).__name__} while answering a request")
+        refusal = Refusal(INTERNAL, "internal error")
+    return failure(id_of(message), refusal)
+
+
 def _initialize(service: Service, request: Request) -> Result:
-    wanted = request.params["protocolVersion"]
-    version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-    return {"protocolVersion": version, "serverInfo": service.info, **_ABOUT}
+    """Settle what a connection speaks: what the client asks for, or the newest with a handshake."""
+    version, connection = request.params.get("protocolVersion"), request.connection
+    if not isinstance(version, str):
+        raise Refusal(PARAMS, "protocolVersion is missing")
+    connection.version = version if version in HANDSHAKE else HANDSHAKE[-1]
+    connection.client = client_name(request.params.get("clientInfo"))
+    connection.elicits = elicits(request.params.get("capabilities"))
+    return {"protocolVersion": connection.version, "serverInfo": service.info, **_ABOUT}
 
 
 def _required(request: Request, name: str) -> str:
@@ -130,12 +202,11 @@ def _call_tool(service: Service, request: Request) -> Result:
     name, arguments = request.params.get("name"), request.params.get("arguments")
     if not isinstance(name, str) or tools.find(name) is None:
         raise Refusal(PARAMS, f"unknown tool {str(name)[:64]!r}; there are {', '.join(tools.known())}")
-    if arguments is None:
-        arguments = {}
+    arguments = {} if arguments is None else arguments
     if not isinstance(arguments, dict):
         raise Refusal(PARAMS, "arguments must be an object")
-    agent = request.client or service.agent
     arguments, ask = asking(request, arguments)
+    agent = request.client or service.agent
     answer = tools.call(service.memory, name, arguments, agent=agent, ask=ask)
     content = [{"type": "text", "text": answer.text}]
     return {"content": content, "structuredContent": answer.data, "isError": answer.is_error}
@@ -154,30 +225,24 @@ TEMPLATE = {
 }
 
 
-def page(memory: Memory, cursor: str | None = None) -> dict[str, Any]:
+def page(memory: Memory, cursor: object = None) -> Result:
     """Return a page of notes by path; the cursor is the last path of the page before. Raises Refusal."""
     notes = sorted(memory.notes(), key=lambda note: note.path)
     if cursor is not None:
+        if not isinstance(cursor, str):
+            raise Refusal(PARAMS, "cursor must be a text")
         last = unquote(cursor, errors="surrogateescape")
         if not cursor or _quoted(last) != cursor:
             raise Refusal(PARAMS, "cursor: not one that was given out")
         notes = [note for note in notes if note.path > last]
-    shown = notes[:PAGE]
-    more = {"nextCursor": _quoted(shown[-1].path)} if len(notes) > PAGE else {}
-    return {"resources": [_listed(note) for note in shown], **more}
-
-
-def _listed(note: NoteInfo) -> dict[str, Any]:
-    about = {"title": note.title} if note.title else {}
-    kind = MARKDOWN if note.path.lower().endswith(".md") else "text/plain"
-    return {"uri": address(note), "name": note.path, **about, "mimeType": kind, "size": note.size}
-
-
-def address(note: NoteInfo) -> str:
-    """Return the address of a note."""
-    own = note.collection == WORKSPACE
-    path = note.path if own else note.path.removeprefix(f"{note.collection}/")
-    return f"{SCHEME}{note.collection}/{_quoted(path)}"
+    listed = []
+    for note in notes[:PAGE]:
+        path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
+        about = {"uri": f"{SCHEME}{note.collection}/{_quoted(path)}", "name": note.path}
+        titled = {**about, "title": note.title} if note.title else about
+        listed.append({**titled, "mimeType": _kind(note.path), "size": note.size})
+    more = {"nextCursor": _quoted(notes[PAGE - 1].path)} if len(notes) > PAGE else {}
+    return {"resources": listed, **more}
 
 
 def _quoted(path: str) -> str:
@@ -185,35 +250,29 @@ def _quoted(path: str) -> str:
     return quote(path, safe="/", errors="surrogateescape")
 
 
-def read_resource(memory: Memory, uri: str) -> dict[str, Any]:
+def _kind(path: str) -> str:
+    return MARKDOWN if path.lower().endswith(".md") else "text/plain"
+
+
+def read_resource(memory: Memory, uri: str) -> Result:
     """Return the text of a note by its address.
 
     Raises NoteNotFound, OutsideRoots, NoteUnreadable.
     """
+    from commonplace.memory import sources
+
     collection, _, path = uri.removeprefix(SCHEME).partition("/")
     if not uri.startswith(SCHEME) or not path:
         raise NoteNotFound(uri, reason=f"an address is {SCHEME}collection/path")
-    from commonplace.memory import sources
-
     known = [source.name for source in sources(memory)]
     if collection not in known:
         raise NoteNotFound(uri, reason=f"no such collection; there are {', '.join(known)}")
     path = unquote(path, errors="surrogateescape")
-    found = memory.get((path if collection == WORKSPACE else f"{collection}/{path}") + ":1")
-    kind = MARKDOWN if found.path.lower().endswith(".md") else "text/plain"
-    return {"uri": uri, "mimeType": kind, "text": "\n".join(found.lines)}
-
-
-def _list_resources(service: Service, request: Request) -> Result:
-    cursor: Any = request.params.get("cursor")
-    if cursor is not None and not isinstance(cursor, str):
-        raise Refusal(PARAMS, "cursor must be a text")
-    return page(service.memory, cursor)
+    note = memory.get((path if collection == WORKSPACE else f"{collection}/{path}") + ":1")
+    return {"uri": uri, "mimeType": _kind(note.path), "text": "\n".join(note.lines)}
 
 
 def _read_resource(service: Service, request: Request) -> Result:
-    from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
-
     uri = _required(request, "uri")
     try:
         return {"contents": [read_resource(service.memory, uri)]}
@@ -248,31 +307,16 @@ class Prompt(NamedTuple):
     argument: str
     about: str
     required: bool
-    compose: Callable[[Memory, Mapping[str, str]], str]
-
-    @property
-    def listed(self) -> dict[str, Any]:
-        """The prompt as clients list it."""
-        argument = {"name": self.argument, "description": self.about, "required": self.required}
-        return {"name": self.name, "description": self.description, "arguments": [argument]}
-
-    def problem(self, arguments: Mapping[str, str]) -> str:
-        """Return what is wrong with arguments, or an empty text."""
-        unknown = sorted(arguments.keys() - {self.argument})
-        if unknown:
-            return f"unknown argument {unknown[0][:64]!r}; there is {self.argument}"
-        missing = self.required and not arguments.get(self.argument, "").strip()
-        return f"the argument {self.argument} is missing" if missing else ""
+    compose: Callable[[Memory, str], str]
 
 
-def _recall(memory: Memory, arguments: Mapping[str, str]) -> str:
-    query = arguments["query"]
-    found = memory.recall(query)
-    return "\n\n".join([query.strip(), found.text or "(My notes hold nothing about it.)", _RECALL])
+def _recall(memory: Memory, query: str) -> str:
+    recall = memory.recall(query)
+    return "\n\n".join([query.strip(), recall.text or "(My notes hold nothing about it.)", _RECALL])
 
 
-def _reflect(memory: Memory, arguments: Mapping[str, str]) -> str:
-    focus = " ".join(arguments.get("focus", "").split())
+def _reflect(memory: Memory, focus: str) -> str:
+    focus = " ".join(focus.split())
     return _REFLECT.format(about=f", above all {focus}," if focus else "")
 
 
@@ -296,19 +340,35 @@ PROMPTS = (
 )
 
 
+def _list_prompts(service: Service, request: Request) -> Result:
+    listed = [
+        {
+            "name": prompt.name,
+            "description": prompt.description,
+            "arguments": [
+                {"name": prompt.argument, "description": prompt.about, "required": prompt.required}
+            ],
+        }
+        for prompt in PROMPTS
+    ]
+    return {"prompts": listed}
+
+
 def _get_prompt(service: Service, request: Request) -> Result:
     name, arguments = _required(request, "name"), request.params.get("arguments") or {}
     if not isinstance(arguments, dict) or not all(isinstance(value, str) for value in arguments.values()):
         raise Refusal(PARAMS, "arguments must be an object of texts")
-    prompt = next((one for one in PROMPTS if one.name == name), None)
+    prompt = next((prompt for prompt in PROMPTS if prompt.name == name), None)
     if prompt is None:
-        known = ", ".join(one.name for one in PROMPTS)
+        known = ", ".join(prompt.name for prompt in PROMPTS)
         raise Refusal(PARAMS, f"unknown prompt {name[:64]!r}; there are {known}")
-    wrong = prompt.problem(arguments)
-    if wrong:
+    if unknown := sorted(arguments.keys() - {prompt.argument}):
+        wrong = f"unknown argument {unknown[0][:64]!r}; there is {prompt.argument}"
         raise Refusal(PARAMS, f"{name}: {wrong}")
-    text = prompt.compose(service.memory, arguments)
-    message = {"role": "user", "content": {"type": "text", "text": text}}
+    given = arguments.get(prompt.argument, "")
+    if prompt.required and not given.strip():
+        raise Refusal(PARAMS, f"{name}: the argument {prompt.argument} is missing")
+    message = {"role": "user", "content": {"type": "text", "text": prompt.compose(service.memory, given)}}
     return {"description": prompt.description, "messages": [message]}
 
 
@@ -322,13 +382,13 @@ METHODS: Mapping[str, Offered] = {
     ),
     "tools/list": Offered(_list_tools, holds_ms=_AN_HOUR_MS),
     "tools/call": Offered(_call_tool),
-    "resources/list": Offered(_list_resources, holds_ms=0),
+    "resources/list": Offered(
+        lambda service, request: page(service.memory, request.params.get("cursor")), holds_ms=0
+    ),
     "resources/templates/list": Offered(
         lambda service, request: {"resourceTemplates": [TEMPLATE]}, holds_ms=_AN_HOUR_MS
     ),
     "resources/read": Offered(_read_resource, holds_ms=0),
-    "prompts/list": Offered(
-        lambda service, request: {"prompts": [prompt.listed for prompt in PROMPTS]}, holds_ms=_AN_HOUR_MS
-    ),
+    "prompts/list": Offered(_list_prompts, holds_ms=_AN_HOUR_MS),
     "prompts/get": Offered(_get_prompt),
 }

@@ -17,14 +17,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from commonplace.base.errors import CommonplaceError
 
 if TYPE_CHECKING:
     from commonplace.agent.answers import Ask, Said
-    from commonplace.servers.methods import Service
-
 
 HANDSHAKE = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
@@ -36,7 +33,7 @@ NO_RESOURCE, HEADERS, VERSION = -32002, -32020, -32022
 
 _META = "io.modelcontextprotocol/"
 VERSION_KEY, CAPABILITIES_KEY = f"{_META}protocolVersion", f"{_META}clientCapabilities"
-_CLIENT_KEY, _SERVER_KEY = f"{_META}clientInfo", f"{_META}serverInfo"
+CLIENT_KEY, SERVER_KEY = f"{_META}clientInfo", f"{_META}serverInfo"
 
 Result = dict[str, Any]
 
@@ -57,13 +54,13 @@ class InputRequired(Exception):
         self.result = result
 
 
+@dataclass(slots=True)
 class Connection:
     """What a handshake settled: the revision, the name of the client, whether it asks people."""
 
-    __slots__ = ("client", "elicits", "version")
-
-    def __init__(self, version: str = "", client: str = "", *, elicits: bool = False) -> None:
-        self.version, self.client, self.elicits = version, client, elicits
+    version: str = ""
+    client: str = ""
+    elicits: bool = False
 
 
 class Request(NamedTuple):
@@ -74,11 +71,12 @@ class Request(NamedTuple):
 
     method: str
     params: Mapping[str, Any]
+    connection: Connection
+    id: int | str | None
     version: str
-    client: str = ""
-    id: int | str | None = None
-    elicits: bool = False
-    ask: Ask | None = None
+    client: str
+    elicits: bool
+    ask: Ask | None
 
     @property
     def modern(self) -> bool:
@@ -86,22 +84,14 @@ class Request(NamedTuple):
         return self.version in MODERN
 
 
-Method = Callable[["Service", Request], Result]
-
-
-class Offered(NamedTuple):
-    """A method: what answers, in which manners, and for how many milliseconds its result holds, if told."""
-
-    run: Method
-    handshake: bool = True
-    modern: bool = True
-    holds_ms: int | None = None
-
-
 def decode(data: bytes | str) -> Any:  # noqa: ANN401 - whatever was sent
     """Read JSON. Raises Refusal."""
+
+    def refuse(name: str) -> object:
+        raise ValueError(f"{name} is no number of JSON")
+
     try:
-        return json.loads(data, parse_constant=_no_number)
+        return json.loads(data, parse_constant=refuse)
     except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError as well
         raise Refusal(PARSE, "not valid JSON") from error
 
@@ -112,52 +102,6 @@ def encode(message: object) -> bytes:
         return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which only an escape can tell
         return json.dumps(message, separators=(",", ":")).encode()
-
-
-def _no_number(name: str) -> object:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def respond(
-    message: object,
-    connection: Connection,
-    service: Service,
-    methods: Mapping[str, Offered],
-    ask: Ask | None = None,
-) -> object | None:
-    """Answer a message, or each of a batch; None where nothing is to be answered.
-
-    `ask` shows the person behind the client a question while its request is being answered.
-    """
-    if not isinstance(message, list):
-        return _respond(message, connection, service, methods, ask)
-    if connection.version not in BATCHED:
-        return failure(None, Refusal(INVALID, "this revision of the protocol has no batches"))
-    if not 0 < len(message) <= MOST_IN_BATCH:
-        return failure(None, Refusal(INVALID, f"a batch holds 1 to {MOST_IN_BATCH} messages"))
-    answers = [_respond(one, connection, service, methods) for one in message]
-    return [answer for answer in answers if answer is not None] or None
-
-
-def _respond(
-    message: object,
-    connection: Connection,
-    service: Service,
-    methods: Mapping[str, Offered],
-    ask: Ask | None = None,
-) -> Result | None:
-    try:
-        request = read(message, connection)
-        if request is None:
-            return None
-        return answer(request._replace(ask=ask), connection, service, methods)
-    except Refusal as refusal:
-        return failure(id_of(message), refusal)
-    except CommonplaceError as error:
-        return failure(id_of(message), Refusal(INTERNAL, str(error)))
-    except Exception as error:  # noqa: BLE001 - a fault in one answer must not end those of others
-        service.tell(f"{type(error).__name__} while answering a request")
-        return failure(id_of(message), Refusal(INTERNAL, "internal error"))
 
 
 def id_of(message: object) -> int | str | None:
@@ -174,7 +118,7 @@ def failure(given: int | str | None, refusal: Refusal) -> Result:
     return {"jsonrpc": "2.0", "id": given, "error": error}
 
 
-def read(message: object, connection: Connection) -> Request | None:
+def read(message: object, connection: Connection, ask: Ask | None = None) -> Request | None:
     """Read a request or a notification; None for an answer, since nothing was asked. Raises Refusal."""
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         raise Refusal(INVALID, 'a message is an object with "jsonrpc": "2.0"')
@@ -189,29 +133,29 @@ def read(message: object, connection: Connection) -> Request | None:
     if not isinstance(params, dict):
         raise Refusal(PARAMS, "params must be an object")
     meta = params.get("_meta")
-    if isinstance(meta, dict) and VERSION_KEY in meta and method != "initialize":
-        asks = elicits(meta.get(CAPABILITIES_KEY))
-        return Request(method, params, _spoken(meta), client_name(meta.get(_CLIENT_KEY)), given, asks)
-    version = connection.version or HANDSHAKE[-1]
-    return Request(method, params, version, connection.client, given, connection.elicits)
+    if not isinstance(meta, dict) or VERSION_KEY not in meta or method == "initialize":
+        about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
+        return Request(method, params, connection, given, *about, ask)
+    about = _spoken(meta), client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
+    return Request(method, params, connection, given, *about, ask)
+
+
+def _spoken(meta: Mapping[str, Any]) -> str:
+    """The revision that a request says it speaks. Raises Refusal."""
+    version = meta[VERSION_KEY]
+    if CAPABILITIES_KEY not in meta:
+        raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
+    if not isinstance(version, str):
+        raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
+    if version not in MODERN:
+        raise unsupported(version)
+    return version
 
 
 def elicits(capabilities: object) -> bool:
     """Whether a client says that it shows people questions, with a form to answer them."""
     found = capabilities.get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(found, dict) and (not found or isinstance(found.get("form"), dict))
-
-
-def _spoken(meta: Mapping[str, Any]) -> str:
-    """The revision that a request says it speaks. Raises Refusal."""
-    if CAPABILITIES_KEY not in meta:
-        raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
-    version = meta[VERSION_KEY]
-    if not isinstance(version, str):
-        raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
-    if version not in MODERN:
-        raise unsupported(version)
-    return version
 
 
 def unsupported(version: str) -> Refusal:
@@ -227,42 +171,6 @@ def client_name(info: object) -> str:
     if not isinstance(name, str):
         return ""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)[:64].strip("._-")
-
-
-def answer(
-    request: Request, connection: Connection, service: Service, methods: Mapping[str, Offered]
-) -> Result | None:
-    """Answer a request; nothing answers a notification. Raises Refusal."""
-    if request.method == "initialize" and request.id is not None:
-        greet(request, connection)
-    if request.id is None:
-        return None
-    found = methods.get(request.method)
-    if found is None or not (found.modern if request.modern else found.handshake):
-        raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
-    try:
-        result = found.run(service, request)
-    except InputRequired as question:
-        result = question.result
-    if request.modern:
-        # As 2026-07-28 has it: complete, by whom, and how long it holds.
-        holds = {} if found.holds_ms is None else {"ttlMs": found.holds_ms, "cacheScope": "private"}
-        meta = {"_meta": {_SERVER_KEY: service.info}}
-        result = {"resultType": "complete", **holds, **result, **meta}
-    return {"jsonrpc": "2.0", "id": request.id, "result": result}
-
-
-def greet(request: Request, connection: Connection) -> None:
-    """Settle what a connection speaks: what the client asks for, or the newest with a handshake.
-
-    Raises Refusal.
-    """
-    wanted = request.params.get("protocolVersion")
-    if not isinstance(wanted, str):
-        raise Refusal(PARAMS, "protocolVersion is missing")
-    connection.version = wanted if wanted in HANDSHAKE else HANDSHAKE[-1]
-    connection.client = client_name(request.params.get("clientInfo"))
-    connection.elicits = elicits(request.params.get("capabilities"))
 
 
 # --- questions to a person ------------------------------------------------------------------------------

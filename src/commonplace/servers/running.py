@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 
 import h11
 import uvicorn
-from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from commonplace.base import paths
@@ -75,7 +74,9 @@ def serve(
     Raises ConfigError where that cannot be, with what would help.
     """
     daemon.check_alone(folder, new_token=address.anew)
-    place = _place(address)
+    place = "" if address.open else address.own_token
+    if not address.open and (address.token_file or os.environ.get(access.TOKEN_VARIABLE, "").strip()):
+        place = address.token_file or f"${access.TOKEN_VARIABLE}"
     with listening(address) as (bound, beyond):
         if beyond and not place:
             remedy = "serve it with a token, without --no-token and with server.require_token on"
@@ -84,10 +85,12 @@ def serve(
         since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
         pid = os.getpid()
         running = Running(pid, daemon.started(pid), secrets.token_hex(8), host, port, since, place)
+        log = logging.getLogger("commonplace.server")
 
         def restored() -> None:
             if detached:
-                _reopen(log)
+                for handler in log.handlers:
+                    handler.close()  # the former file has been removed: a new one is opened for the next line
                 leave_terminal(folder)
             log.info("noted again at %s: what was noted had been removed", running.url)
 
@@ -95,55 +98,40 @@ def serve(
             log.info("another server serves this workspace: ending")
             os.kill(os.getpid(), signal.SIGTERM)
 
-        log = logging.getLogger("commonplace.server")
         ending = threading.Event()  # a signal that comes before the server takes them itself
         with _signals(lambda *_: ending.set()), daemon.registered(folder, running, restored, lost):
             token = _token(address, place)  # here, so that two starts at once do not make two
             allowed = Access(token, access.names(address.hosts), beyond)
             _log(folder / daemon.LOG if detached else None)
-            app = http.build(service, allowed, log.info, identity=running.id)
             threading.Thread(target=service.warm, name="commonplace-warm", daemon=True).start()
-            server = _Server(_configured(app), lambda: tell(running), ending.is_set)
+            config = uvicorn.Config(
+                http.build(service, allowed, log.info, identity=running.id),
+                http=Bounded,
+                ws="none",
+                loop="asyncio",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=FINISH_S,
+                backlog=1,  # asyncio takes so many at a time, before the bound on connections is asked
+            )
             if detached:  # who started it in the foreground is told by `tell`
                 log.info("serving at %s", running.url)
-            server.run([bound])
+            _Server(config, lambda: tell(running), ending.is_set).run([bound])
             log.info("ended")
     service.close()
 
 
-def _place(address: Address) -> str:
-    """Where clients find the token: a file, or a variable after a `$`; empty where none is asked for."""
-    if address.open:
-        return ""
-    if address.token_file or os.environ.get(access.TOKEN_VARIABLE, "").strip():
-        return address.token_file or f"${access.TOKEN_VARIABLE}"
-    return address.own_token
-
-
 def _token(address: Address, place: str) -> Secret:
-    """The token that clients must send. Raises ConfigError."""
+    """The token that clients must send, from the place where they find it. Raises ConfigError."""
     if not place:
         return NO_KEY
-    if address.anew and place != address.own_token:
-        raise ConfigError("serve", f"--new-token makes one of our own, but {place} holds the one that is set")
     if place == address.own_token:
         return access.own_token(Path(place), new=address.anew)
+    if address.anew:
+        raise ConfigError("serve", f"--new-token makes one of our own, but {place} holds the one that is set")
     return access.token(address.token_file)
-
-
-def _configured(app: Starlette) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=Bounded,
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=FINISH_S,
-        backlog=1,  # asyncio takes so many at a time, before the bound on connections is asked
-    )
 
 
 @contextmanager
@@ -162,17 +150,13 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, bool]]:
             bound.bind(place)
             bound.listen(_WAITING)
         except OSError as error:
-            raise _unbound(address, error) from error
+            key, wrong = "server.port", f"{address.host}:{address.port}: {(error.strerror or '').lower()}"
+            if error.errno == errno.EADDRINUSE:
+                wrong = f"{address.port} is taken on {address.host}; choose another with --port, 0 for any"
+            elif error.errno == errno.EADDRNOTAVAIL:
+                key, wrong = "server.host", f"{address.host!r} is no address of this machine"
+            raise ConfigError(key, wrong) from error
         yield bound, not ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback
-
-
-def _unbound(address: Address, error: OSError) -> ConfigError:
-    if error.errno == errno.EADDRINUSE:
-        told = f"{address.port} is taken on {address.host}; choose another with --port, 0 for any"
-        return ConfigError("server.port", told)
-    if error.errno == errno.EADDRNOTAVAIL:
-        return ConfigError("server.host", f"{address.host!r} is no address of this machine")
-    return ConfigError("server.port", f"{address.host}:{address.port}: {(error.strerror or '').lower()}")
 
 
 @contextmanager
@@ -211,7 +195,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to serve, and say so."""
-        note_failures(logging.getLogger("commonplace.server"), asyncio.get_running_loop())
+        log = logging.getLogger("commonplace.server")
+        asyncio.get_running_loop().set_exception_handler(seldom(log, time.monotonic))
         await super().startup(sockets)
         for bound in sockets or ():
             bound.listen(_WAITING)  # the backlog of uvicorn was to be that of asyncio alone
@@ -232,24 +217,16 @@ class _LogFile(RotatingFileHandler):
 
 def _log(path: Path | None) -> None:
     """The record of requests, and of what goes wrong: in a file that is bounded, or on standard error."""
-    handler: logging.Handler
-    if path is None:
-        handler = logging.StreamHandler(sys.stderr)
-    else:
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if path is not None:
         handler = _LogFile(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-    log = logging.getLogger("commonplace.server")
-    others = [(logging.getLogger(name), logging.WARNING) for name in ("uvicorn", "asyncio")]
-    for logger, level in ((log, logging.INFO), *others):
+    levels = {"commonplace.server": logging.INFO, "uvicorn": logging.WARNING, "asyncio": logging.WARNING}
+    for name, level in levels.items():
+        logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(level)
         logger.propagate = False
-
-
-def _reopen(log: logging.Logger) -> None:
-    """Let the record go on in a new file: the former one has been removed."""
-    for handler in log.handlers:
-        handler.close()  # it opens its file again for the next line
 
 
 def leave_terminal(folder: Path) -> None:
@@ -332,14 +309,10 @@ class Bounded(H11Protocol):
         self.transport.abort()
 
 
-def note_failures(log: logging.Logger, loop: asyncio.AbstractEventLoop) -> None:
-    """Let a loop say at most once a minute that it accepts no connections; all else it says as before."""
-    loop.set_exception_handler(_seldom(log, time.monotonic))
-
-
-def _seldom(
+def seldom(
     log: logging.Logger, clock: Callable[[], float]
 ) -> Callable[[asyncio.AbstractEventLoop, Mapping[str, Any]], None]:
+    """Let a loop say at most once a minute that it accepts no connections; all else it says as before."""
     last = -SELDOM_S
 
     def handle(loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:

@@ -10,12 +10,11 @@ import queue
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from commonplace.servers import protocol
-from commonplace.servers.methods import METHODS, QUICK
+from commonplace.servers.methods import METHODS, QUICK, respond
 from commonplace.servers.protocol import Connection, Questions, Refusal
 
 if TYPE_CHECKING:
@@ -38,9 +37,19 @@ class _Terminated(BaseException):
 
 def run(service: Service) -> int:
     """Serve the client that started this process; return the exit code."""
-    source, sink = _streams()
+    os.set_blocking(0, True)  # a client may have left its end of the pipe otherwise
+    # Standard output is for the protocol alone: what else is printed goes to errors.
+    source, sink = os.fdopen(0, "rb", closefd=False), os.fdopen(os.dup(1), "wb")
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+    def terminate(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Terminated
+
     server = Server(service, sink)
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     code = 0
     try:
         server.serve(source)
@@ -57,28 +66,13 @@ def run(service: Service) -> int:
     return code
 
 
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise _Terminated
-
-
-def _streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Standard input, and standard output for the protocol alone: what else is printed goes to errors."""
-    os.set_blocking(0, True)  # a client may have left its end of the pipe otherwise
-    sink = os.fdopen(os.dup(1), "wb")
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return os.fdopen(0, "rb", closefd=False), sink
-
-
 class _Request:
-    """A message that was put off: what it is known by, and whether it is still wanted."""
+    """A message that was put off, and whether it is still wanted."""
 
-    __slots__ = ("key", "message", "wanted")
+    __slots__ = ("message", "wanted")
 
     def __init__(self, message: object) -> None:
-        self.message, self.key, self.wanted = message, _key(message), True
+        self.message, self.wanted = message, True
 
 
 class Server:
@@ -90,63 +84,70 @@ class Server:
         self._connection = Connection()
         self._queue: queue.SimpleQueue[_Request] = queue.SimpleQueue()
         self._workers = 0
-        self._waiting = 0
-        self._asked: set[_Request] = set()  # not by id: a client may use one again as soon as it is answered
+        self._waiting: set[_Request] = set()  # not by id: a client may use one again once it is answered
         self._changed = threading.Condition()
         self._writing = threading.Lock()
         self._questions = Questions(MOST_ASKING)
-        self._over = False
-        self._warmed = False
+        self._over = self._warmed = False
 
     def serve(self, source: IO[bytes]) -> None:
         """Take messages until the input ends."""
         while line := source.readline(LONGEST + 1):
-            if len(line) > LONGEST:
-                while line and not line.endswith(b"\n"):
-                    line = source.readline(LONGEST)
-                self._refuse(Refusal(protocol.INVALID, f"a message has {LONGEST:,} bytes at most"))
-            elif line.strip():
-                self._take(line)
+            try:
+                if len(line) > LONGEST:
+                    while line and not line.endswith(b"\n"):
+                        line = source.readline(LONGEST)
+                    raise Refusal(protocol.INVALID, f"a message has {LONGEST:,} bytes at most")
+                if line.strip():
+                    self._take(protocol.decode(line))
+            except Refusal as refusal:
+                self._send(protocol.failure(None, refusal))
         self._over = True
 
     def drain(self, deadline_s: float) -> bool:
         """Wait for what is being answered; tell whether all of it was."""
-        end = time.monotonic() + deadline_s
         with self._changed:
-            while self._waiting and (left := end - time.monotonic()) > 0:
-                self._changed.wait(left)
-            return not self._waiting
+            return self._changed.wait_for(lambda: not self._waiting, deadline_s)
 
-    def _take(self, line: bytes) -> None:
-        try:
-            message = protocol.decode(line)
-        except Refusal as refusal:
-            self._refuse(refusal)
-            return
+    def _take(self, message: object) -> None:
+        """Answer a message now, or leave it to a thread where it needs the memory."""
         if self._questions.hear(message):
             return
-        if isinstance(message, list) or _takes_time(message):
+        method = message.get("method") if isinstance(message, dict) else None
+        asked = isinstance(message, dict) and "id" in message and isinstance(method, str)
+        if isinstance(message, list) or (asked and method in METHODS and method not in QUICK):
             self._put_off(message)
             return
-        if isinstance(message, dict) and message.get("method") == "notifications/cancelled":
-            self._cancel(message)
-        self._send_unless_none(self._respond(message))
+        if isinstance(message, dict) and method == "notifications/cancelled":
+            self._cancel(message.get("params"))
+        self._send(respond(message, self._connection, self._service))
         if not self._warmed:
             self._warmed = True
             threading.Thread(target=self._service.warm, name="commonplace-warm", daemon=True).start()
+
+    def _cancel(self, params: object) -> None:
+        """Forget a request: a running one is not interrupted, but nobody is told what it finds."""
+        given = protocol.id_of({"id": params.get("requestId")}) if isinstance(params, dict) else None
+        if given is None:
+            return
+        with self._changed:
+            for request in self._waiting:
+                own = protocol.id_of(request.message)
+                if own == given and type(own) is type(given):  # 1 and "1" are two, 1 and True as well
+                    request.wanted = False
 
     def _put_off(self, message: object) -> None:
         """Leave a message to a thread, and start one more while there are few."""
         request = _Request(message)
         with self._changed:
-            full = self._waiting >= MOST_WAITING
+            full = len(self._waiting) >= MOST_WAITING
             if not full:
-                self._waiting += 1
-                self._asked.add(request)
-                start = self._workers < min(WORKERS, self._waiting)
-                self._workers += start
+                self._waiting.add(request)
+            start = not full and self._workers < min(WORKERS, len(self._waiting))
+            self._workers += start
         if full:
-            self._refuse(Refusal(protocol.INTERNAL, "too many messages at once"), protocol.id_of(message))
+            refusal = Refusal(protocol.INTERNAL, "too many messages at once")
+            self._send(protocol.failure(protocol.id_of(message), refusal))
             return
         self._queue.put(request)
         if start:
@@ -155,21 +156,18 @@ class Server:
     def _work(self) -> None:
         while True:
             request = self._queue.get()
+
+            def ask(text: str, code: str, request: _Request = request) -> Said:
+                return self._ask(text, request)
+
             try:
-                answer = self._respond(request.message, request) if request.wanted else None
                 if request.wanted:
-                    self._send_unless_none(answer)
+                    answer = respond(request.message, self._connection, self._service, ask)
+                    self._send(answer if request.wanted else None)
             finally:
                 with self._changed:
-                    self._waiting -= 1
-                    self._asked.discard(request)
+                    self._waiting.discard(request)
                     self._changed.notify_all()
-
-    def _respond(self, message: object, request: _Request | None = None) -> object | None:
-        def ask(text: str, code: str) -> Said:
-            return self._ask(text, request) if request is not None else "cancel"
-
-        return protocol.respond(message, self._connection, self._service, METHODS, ask)
 
     def _ask(self, text: str, request: _Request) -> Said:
         """Ask the person behind the client; another thread may answer what else comes meanwhile."""
@@ -184,23 +182,10 @@ class Server:
             with self._changed:
                 self._workers += 1
 
-    def _cancel(self, message: dict[str, object]) -> None:
-        """Forget a request: a running one is not interrupted, but nobody is told what it finds."""
-        params = message.get("params")
-        if isinstance(params, dict):
-            key = _key({"id": params.get("requestId")})
-            with self._changed:
-                for request in self._asked if key else ():
-                    request.wanted = request.wanted and request.key != key
-
-    def _refuse(self, refusal: Refusal, given: int | str | None = None) -> None:
-        self._send(protocol.failure(given, refusal))
-
-    def _send_unless_none(self, answer: object | None) -> None:
-        if answer is not None:
-            self._send(answer)
-
-    def _send(self, message: object) -> None:
+    def _send(self, message: object | None) -> None:
+        """Write a message; None is none."""
+        if message is None:
+            return
         line = protocol.encode(message) + b"\n"
         with self._writing:
             if self._sink.closed:
@@ -211,20 +196,6 @@ class Server:
             except OSError:  # the client went away; its input will end, too
                 with suppress(OSError):
                     self._sink.close()
-
-
-def _takes_time(message: object) -> bool:
-    """Whether a message is a request that needs the memory."""
-    if not isinstance(message, dict) or "id" not in message:
-        return False
-    method = message.get("method")
-    return isinstance(method, str) and method in METHODS and method not in QUICK
-
-
-def _key(message: object) -> tuple[type, int | str] | None:
-    """What a request is known by; 1 and "1" are two."""
-    given = protocol.id_of(message)
-    return None if given is None else (type(given), given)
 
 
 def tell(message: str) -> None:

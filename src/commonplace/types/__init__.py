@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.types.data import cite as cite
+
 if TYPE_CHECKING:
     from commonplace.types.changes import *  # noqa: F403
     from commonplace.types.events import *  # noqa: F403
@@ -39,8 +41,3 @@ def __getattr__(name: str) -> object:
         if name in names.split():
             return getattr(import_module(f"commonplace.types.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def cite(path: str, start_line: int, end_line: int) -> str:
-    """Return `path#L12-L18`, or `path#L12` for a single line."""
-    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from commonplace.types import cite
+from commonplace.types.data import cite
 
 if TYPE_CHECKING:
     from commonplace.types.notes import Cited

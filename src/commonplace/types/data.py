@@ -1,9 +1,8 @@
-"""Values as JSON has them."""
+"""Values as JSON has them, and lines as hits cite them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 
@@ -13,6 +12,8 @@ def to_data(value: object) -> Any:  # noqa: ANN401 - what `json.dumps` takes
     A class says in `JSON` which attributes are shown, in that order; `also=others` shows `others` as `also`.
     Without it a dataclass shows its fields and a named tuple its items.
     """
+    from dataclasses import fields, is_dataclass
+
     spec = getattr(value, "JSON", "")
     if not spec and is_dataclass(value):
         spec = " ".join(field.name for field in fields(value))
@@ -26,3 +27,8 @@ def to_data(value: object) -> Any:  # noqa: ANN401 - what `json.dumps` takes
     if isinstance(value, list | tuple | set | frozenset):
         return [to_data(inner) for inner in value]
     return value
+
+
+def cite(path: str, start_line: int, end_line: int) -> str:
+    """Return `path#L12-L18`, or `path#L12` for a single line."""
+    return f"{path}#L{start_line}" + (f"-L{end_line}" if end_line != start_line else "")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from commonplace.types import cite
+from commonplace.types.data import cite
 
 NoteKind = Literal["long-term", "daily", "note", "session"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from commonplace.types import cite
+from commonplace.types.data import cite
 from commonplace.types.results import Hit, Level
 
 if TYPE_CHECKING:

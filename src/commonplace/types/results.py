@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 from commonplace.base import tokens as estimates
-from commonplace.types import cite
+from commonplace.types.data import cite
 
 Level = Literal[0, 1, 2, 3]
 Mode = Literal["hybrid", "lexical", "semantic"]

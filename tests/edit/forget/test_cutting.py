@@ -6,8 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from commonplace.edit.forget.cutting import Cut, cut
-from commonplace.edit.forget.targets import Block, Targets, decode, encode
+from commonplace.edit.forget.targets import Block, Cut, Targets, cut, decode, encode
 
 MIRA = Targets(people=("Mira",))
 

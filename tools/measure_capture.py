@@ -1,8 +1,12 @@
-"""What submitting costs a host: each entry, and the event loop that it is submitted from."""
+"""What submitting costs a host: each entry, and the event loop that it is submitted from.
+
+python tools/measure_capture.py [COUNT [none|builtin]]
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -107,3 +111,7 @@ async def _turn(
 
 def _row(name: str, values: Sequence[float]) -> Row:
     return Row(name, percentile(values, 0.5) or 0.0, percentile(values, 0.99) or 0.0, max(values))
+
+
+if __name__ == "__main__":
+    print(as_text(measure(*map(int, sys.argv[1:2] or ["1000"]), *sys.argv[2:3])))

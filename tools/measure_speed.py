@@ -1,5 +1,7 @@
 """How fast and how large: each figure beside the bare cost of the same work on the same files, same run.
 
+    python tools/measure_speed.py CORPUS [--model none|builtin|random] [--questions FILE] [--repeat N] [--json]
+
 The corpus is copied to a temporary folder and never touched. What is timed runs in processes of its own, so
 that peak memory is that of the work; ours and the bare work take turns, and medians are reported. What needs
 a process of its own is a plain function run by `apart`.
@@ -7,7 +9,9 @@ a process of its own is a plain function run by `apart`.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -16,21 +20,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, ClassVar, Literal, ParamSpec
+from typing import TYPE_CHECKING, ClassVar, Literal, ParamSpec, TypeVar
 
 import commonplace
 from commonplace.base import installation, paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
 from commonplace.bench.metrics import percentile
-from commonplace.bench.processes import apart
 from commonplace.bench.questions import walk
 from commonplace.language import lexicon
 from commonplace.render import screen
 from commonplace.search import query
+from commonplace.types.data import to_data
 
 if TYPE_CHECKING:
     import apsw
@@ -62,6 +68,7 @@ _MODELS = {
 }
 _WORDS = re.compile(r"[^\W\d_]{4,}")
 _P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +191,7 @@ def _copy(corpus: Path, notes: Path) -> tuple[int, int]:
         shutil.copy2(name, target)
         count, size = count + 1, size + target.stat().st_size
     if not count:
-        raise ConfigError("--corpus", f"no Markdown files in {corpus}")
+        raise ConfigError("corpus", f"no Markdown files in {corpus}")
     paths.Workspace(notes).settings.write_text(SETTINGS, encoding="utf-8")
     return count, size
 
@@ -265,6 +272,38 @@ def as_text(speed: Speed) -> str:
     return "\n".join([head, "", *screen.table(lines, right=(1, 2, 3))])
 
 
+# --- processes -------------------------------------------------------------------------------------------
+
+
+def apart(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, int]:
+    """Run a function in a fresh process; return its result and the process's peak memory in bytes."""
+    # A fresh process is started with `-c`, which would import from the current folder.
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            result = pool.submit(work, *args, **kwargs).result()
+            return result, pool.submit(peak_memory).result()
+    finally:
+        os.environ.pop("PYTHONSAFEPATH")
+        os.environ.update({"PYTHONSAFEPATH": before} if before else {})
+
+
+def peak_memory() -> int:
+    """Return the largest memory this process ever held, in bytes; 0 where the system does not say."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 # --- the bare work, with nothing of ours in between -----------------------------------------------------
 
 
@@ -303,7 +342,7 @@ def fill(database: Path, texts: Sequence[str]) -> float:
 
 def connect(database: Path) -> apsw.Connection:
     """Open a database with the same driver as the index."""
-    from commonplace.base import connection
+    from commonplace.base import database as connection
 
     return connection.connect(Root(database.parent), database, make=True)
 
@@ -541,3 +580,31 @@ def questions_from(notes: Path, count: int) -> list[str]:
         if len(chosen) >= 3 and len(found) < count:
             found.append(" ".join(chosen))
     return found or ["nothing to ask"]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the folder that is named and print a table, or JSON."""
+    parser = argparse.ArgumentParser(
+        description="Time build, sync and search beside the bare cost of the same work."
+    )
+    parser.add_argument("corpus", type=Path, help="folder of Markdown files; it is copied and left alone")
+    parser.add_argument(
+        "--model",
+        choices=["none", "builtin", "random"],
+        default="none",
+        help="vectors: none, the bundled model's, or random ones with the bundled model for questions",
+    )
+    parser.add_argument(
+        "--questions", type=Path, help="questions, one a line; otherwise made from the corpus's own words"
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="turns; medians are shown")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    lines = given.questions.read_text("utf-8", "replace").splitlines() if given.questions else []
+    options = Options(given.model, [line.strip() for line in lines if line.strip()], max(1, given.repeat))
+    measured = measure(given.corpus, options, lambda line: print(line, file=sys.stderr))
+    print(json.dumps(to_data(measured), ensure_ascii=False, indent=1) if given.json else as_text(measured))
+
+
+if __name__ == "__main__":
+    main()
