@@ -86,12 +86,27 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
-    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     day = metadata.date_of(path)
+    if month := metadata.month_of(path):
+        note = _dated(note, month)
+        title = title or (
+            month if note.headings[:1] and "since" in note.annotations.get(note.headings[0].line, {}) else ""
+        )
+    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     for key in ("date", "created") if settings and not day else ():
         match = _ISO_DAY.match(str(settings.get(key, "")))
         day = day or (metadata.date_of(match[0]) if match else None)
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
+
+
+def _dated(note: Note, month: str) -> Note:
+    """The note of a month: below a heading of the first level that begins with a day, all is of that day."""
+    said = dict(note.annotations)
+    for heading in note.headings:
+        day = heading.text[:10]
+        if heading.level == 1 and day.startswith(f"{month}-") and metadata.date_of(day) == day:
+            said[heading.line] = {"since": day, **said.get(heading.line, {})}
+    return replace(note, annotations=said)
 
 
 def _blocks(text: str, path: str, *, is_code: bool) -> Note:
