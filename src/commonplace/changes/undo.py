@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
-
-LOG = "`commonplace log` lists them"
 
 
 class NotUndone(CommonplaceError):
@@ -135,10 +133,11 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
         raise NothingToUndo
     named = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(named) > 1:
-        raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
+        raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {remedies.say('log')}")
     found = runs.load(workspace, named[0]) if named else None
     if found is None:
-        raise NotUndone(name, runs.unusable(workspace, named[0]) if named else f"no such run; {LOG}")
+        reason = runs.unusable(workspace, named[0]) if named else f"no such run; {remedies.say('log')}"
+        raise NotUndone(name, reason)
     return found
 
 
@@ -168,7 +167,7 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
         reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {LOG}")
+        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {remedies.say('log')}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from commonplace.base import atomic, paths, swap
+from commonplace.base import atomic, paths, remedies, swap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
@@ -376,7 +376,7 @@ def _sentence(notice: dict[str, object]) -> str:
     note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
     first = paths.shown(str(notice["first"]).strip())
     lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
-    restore = f"`commonplace restore {Path(copy).stem}` puts {them} back"
+    restore = remedies.say("restore", Path(copy).stem, them)
     if notice["late"]:
         told = f"{note} lacks {lines} that another program saved while it was replaced ({first}); {restore}"
     else:
@@ -599,8 +599,8 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
             if not swap.exchange(folder, beside, name, missing_ok=True):
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        remedy = "; `commonplace doctor` says whose it is" if isinstance(error, PermissionError) else ""
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
+        owner = f"; {remedies.say('doctor.owner')}" if isinstance(error, PermissionError) else ""
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + owner) from error
 
 
 def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
