@@ -557,7 +557,7 @@ with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memor
         waiting = spool.Spool(memory.workspace)
         waiting.append(Entry(f"spooled {place}.", Shifted(2026, 2, 13, 12)))
         waiting.drain(memory.capture)
-        rollup.rollup(memory, None)
+        rollup.rollup(memory)
         memory.forget(Selection("text", f"secret {place} larch."))
         memory.recall("walnut")
         memory.status(), memory.usage()

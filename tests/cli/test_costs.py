@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs.ledger import open_ledger
+from commonplace.providers.costs import open_ledger
 from tests.cli.conftest import Run
 
 

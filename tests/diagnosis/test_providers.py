@@ -14,7 +14,7 @@ from commonplace.config import user_file
 from commonplace.diagnosis import providers
 from commonplace.diagnosis.case import Case, present
 from commonplace.providers import opening, probe
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check
 from tests.providers.embedding import apis

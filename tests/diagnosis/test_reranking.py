@@ -10,7 +10,7 @@ import pytest
 from commonplace.base.paths import Workspace
 from commonplace.diagnosis import providers
 from commonplace.diagnosis.case import present
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present
 from tests.providers.reranking import apis

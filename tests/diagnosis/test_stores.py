@@ -11,7 +11,7 @@ from commonplace import Memory
 from commonplace.base.paths import Workspace, user_cache_dir
 from commonplace.diagnosis import snapshot, stores
 from commonplace.providers.cache import VectorCache
-from commonplace.providers.costs.ledger import open_ledger
+from commonplace.providers.costs import open_ledger
 from tests.diagnosis.conftest import Present, by_check, states
 
 

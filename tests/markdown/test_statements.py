@@ -98,18 +98,3 @@ def test_statements_are_in_order_and_inside_the_note(lines: list[str]) -> None:
         assert not own & owned
         owned |= own
         assert statement.text
-
-
-@given(st.text("a-*>|#~` \n:1.=\t<!", max_size=120), st.text("ab-# \n", max_size=20))
-def test_an_outline_reads_each_statement_as_the_note_does(text: str, before: str) -> None:
-    note, longer = parse(text, "a.md"), parse(f"{before}\n{text}", "a.md")
-    stated, lines = statements.read(note), before.count("\n") + 1
-    outline, other = statements.Outline(note), statements.Outline(longer)
-    for statement in stated:
-        assert outline.at(statement.first) == statement
-        assert outline.repeats(statement.first, statement, note)
-        if other.repeats(statement.first + lines, statement, note):
-            now = other.at(statement.first + lines)
-            assert now is not None
-            assert (now.text, now.struck) == (statement.text, statement.struck)
-    assert not outline.repeats(len(note.lines) + 1, stated[0], note) if stated else True

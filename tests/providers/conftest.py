@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.providers.costs.ledger import Ledger
-from commonplace.providers.costs.prices import Prices
+from commonplace.providers.costs import Ledger, Prices
 from tests.providers.server import Server, serving
 
 # $1 and $2 per million tokens, in billionths of a dollar.

@@ -19,8 +19,8 @@ import pytest
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers import downloads, fastembed
-from commonplace.providers.embedding.local import load_fastembed as load
-from commonplace.providers.ollama import Kept, OllamaServer
+from commonplace.providers.downloads import Kept, OllamaServer
+from commonplace.providers.local import load_fastembed as load
 from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Request, Server, serving
 

@@ -9,10 +9,7 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs.accounts import Accounts
-from commonplace.providers.costs.budget import Budget, Caps
-from commonplace.providers.costs.ledger import Ledger
-from commonplace.providers.costs.prices import Prices
+from commonplace.providers.costs import Accounts, Budget, Caps, Ledger, Prices
 from commonplace.providers.guard import Guard
 from commonplace.providers.refusals import Unanswered
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from commonplace.providers.loading import Shared
+from commonplace.providers.runtime import Shared
 
 
 class Clock:
@@ -168,7 +168,7 @@ def test_eight_threads_use_it_while_it_comes_and_goes() -> None:
 
 FORK = """
 import os, sys, threading, time
-from commonplace.providers.loading import Shared
+from commonplace.providers.runtime import Shared
 
 made = []
 def load():

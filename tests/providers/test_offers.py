@@ -9,10 +9,10 @@ import pytest
 
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
 from commonplace.config.credentials import Secret
-from commonplace.providers import fastembed, offers
+from commonplace.providers import downloads, fastembed
 from commonplace.providers.catalog import EMBEDDERS
+from commonplace.providers.downloads import Offer
 from commonplace.providers.embedding import families
-from commonplace.providers.offers import Offer
 from commonplace.providers.spec import Spec
 from tests.providers.server import Reply, Server, serving
 
@@ -30,7 +30,7 @@ def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
     place = fastembed.cache_of(fastembed.find("BAAI/bge-small-en-v1.5")) / "snapshots" / "1"
     place.mkdir(parents=True)
     (place / "model_optimized.onnx").write_bytes(b"")
-    found = {one.model: one for one in offers.offers(Spec("fastembed"))}
+    found = {one.model: one for one in downloads.offers(Spec("fastembed"))}
     assert found["BAAI/bge-small-zh-v1.5"] == Offer(
         "BAAI/bge-small-zh-v1.5", 512, 90_000_000, "Chinese", False, True
     )
@@ -39,21 +39,21 @@ def test_fastembed_tells_sizes_languages_and_what_is_here() -> None:
     assert found["intfloat/multilingual-e5-large"].languages == "Multilingual (~100 languages)"
     assert all(one.languages for one in found.values())
     order = list(found)
-    assert set(order[:3]) == set(offers.SUGGESTED["fastembed"])
+    assert set(order[:3]) == set(downloads.SUGGESTED["fastembed"])
     assert order[3] == "BAAI/bge-small-en-v1.5", "what is here comes before the others"
 
 
 @needs_fastembed
 def test_every_suggestion_is_in_the_table() -> None:
-    assert set(offers.SUGGESTED["fastembed"]) <= {row["model"] for row in fastembed.table()}
-    assert EMBEDDERS.find("fastembed").model in offers.SUGGESTED["fastembed"]
+    assert set(downloads.SUGGESTED["fastembed"]) <= {row["model"] for row in fastembed.table()}
+    assert EMBEDDERS.find("fastembed").model in downloads.SUGGESTED["fastembed"]
 
 
 def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) -> None:
     server.answer = lambda request: Reply(
         {"models": [{"name": "bge-m3:latest", "size": 5}, {"name": "qwen3:8b", "size": 7}]}
     )
-    found = offers.offers(Spec("ollama", base_url=server.url))
+    found = downloads.offers(Spec("ollama", base_url=server.url))
     assert [(one.model, one.here, one.suggested, one.bytes) for one in found] == [
         ("bge-m3", True, True, 5),
         ("nomic-embed-text", False, True, 0),
@@ -66,23 +66,23 @@ def test_ollama_lists_what_the_server_has_and_suggests_the_rest(server: Server) 
 def test_a_compatible_server_is_asked_with_its_key(server: Server) -> None:
     server.answer = lambda request: Reply({"object": "list", "data": [{"id": "bge-m3"}, {"id": "x"}]})
     spec = Spec("compatible", base_url=f"{server.url}/v1", key=Secret("sk-offers-012345"))
-    assert [one.model for one in offers.offers(spec)] == ["bge-m3", "x"]
+    assert [one.model for one in downloads.offers(spec)] == ["bge-m3", "x"]
     (request,) = server.requests
     assert (request.method, request.path) == ("GET", "/v1/models")
     assert request.headers["authorization"] == "Bearer sk-offers-012345"
     server.answer = lambda request: Reply({"error": "no such page"}, 404)
     with pytest.raises(ProviderError, match="404"):
-        offers.offers(spec)
+        downloads.offers(spec)
     server.answer = lambda request: Reply({"data": None})
     with pytest.raises(ProviderError, match="lists no models"):
-        offers.offers(spec)
+        downloads.offers(spec)
     with pytest.raises(ConfigError, match="base_url"):
-        offers.offers(Spec("compatible"))
+        downloads.offers(Spec("compatible"))
 
 
 def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
     for provider in ["openai", "gemini", "voyage", "mistral", "cohere"]:
-        found = offers.offers(Spec(provider))
+        found = downloads.offers(Spec(provider))
         assert EMBEDDERS.find(provider).model in {one.model for one in found}
         for one in found:
             assert families.find(one.model) is not families.UNKNOWN, provider
@@ -91,7 +91,7 @@ def test_what_a_provider_embeds_with_is_known_without_asking() -> None:
 
 
 def test_providers_of_files_have_no_list() -> None:
-    assert offers.offers(Spec("onnx")) == ()
-    assert [one.model for one in offers.offers(Spec("builtin"))] == ["all-MiniLM-L6-v2"]
+    assert downloads.offers(Spec("onnx")) == ()
+    assert [one.model for one in downloads.offers(Spec("builtin"))] == ["all-MiniLM-L6-v2"]
     with pytest.raises(CommonplaceError):
-        offers.offers(Spec("nobody"))
+        downloads.offers(Spec("nobody"))

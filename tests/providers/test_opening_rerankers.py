@@ -12,9 +12,9 @@ from commonplace.base.errors import BudgetExceeded, ConfigError, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
 from commonplace.providers import opening
-from commonplace.providers.costs.accounts import Accounts
-from commonplace.providers.reranking.client import GuardedReranker
+from commonplace.providers.costs import Accounts
 from commonplace.providers.reranking.fake import FakeReranker
+from commonplace.providers.reranking.remote import GuardedReranker
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 

@@ -14,7 +14,7 @@ from commonplace.base.paths import Workspace
 from commonplace.config.credentials import Secret
 from commonplace.config.settings import Embedding
 from commonplace.providers import opening, probe
-from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs import Accounts
 from commonplace.providers.spec import Spec
 from tests.providers.embedding.apis import DIMENSIONS, KEY, compatible, ollama, openai
 from tests.providers.server import Reply, Server, serving
@@ -96,9 +96,9 @@ def test_trials_are_recorded_as_such_and_capped(server: Server, tmp_path: Path) 
     told = settings(tmp_path, max_tokens_a_day=500)
     accounts = Accounts(Workspace(tmp_path))
     assert probe.embedder(spec(server), told, accounts).answered
-    from commonplace.providers.costs import ledger
+    from commonplace.providers import costs
 
-    (row,) = ledger.open_ledger(Workspace(tmp_path)).costs()
+    (row,) = costs.open_ledger(Workspace(tmp_path)).costs()
     assert (row.name, row.calls) == ("test", 2)
     capped = settings(tmp_path, max_tokens_a_day=3)
     refused = probe.embedder(spec(server), capped, Accounts(Workspace(tmp_path)))

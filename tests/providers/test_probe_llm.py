@@ -10,9 +10,8 @@ from commonplace import config
 from commonplace.base.errors import ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
-from commonplace.providers import probe
+from commonplace.providers import costs, probe
 from commonplace.providers.breaker import Breaker
-from commonplace.providers.costs import ledger
 from tests.providers.llm.conftest import KEY, answer, refusal
 from tests.providers.server import Reply, Server
 
@@ -41,7 +40,7 @@ def test_each_trial_is_a_call_that_is_recorded_and_not_cached(
         assert (found.answered, found.provider, found.model) == (True, "compatible", "test-model")
         assert (found.tokens_in, found.tokens_out) == (19, 10)
     assert len(server.requests) == 2
-    (row,) = ledger.open_ledger(Workspace(tmp_path)).costs()
+    (row,) = costs.open_ledger(Workspace(tmp_path)).costs()
     assert (row.name, row.calls, row.cached) == ("test", 2, 0)
 
 

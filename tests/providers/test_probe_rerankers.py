@@ -11,7 +11,7 @@ from commonplace import config
 from commonplace.base.paths import Workspace
 from commonplace.config import Settings
 from commonplace.providers import opening, probe
-from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs import Accounts
 from tests.providers.reranking import apis
 from tests.providers.server import Reply, Server
 

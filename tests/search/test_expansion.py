@@ -15,7 +15,7 @@ from commonplace import Memory
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.providers import attempts
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search import expansion

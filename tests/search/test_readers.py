@@ -11,7 +11,7 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs import Accounts
 from commonplace.providers.embedding.builtin import BuiltinEmbedder
 from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search.ranking import RankSettings

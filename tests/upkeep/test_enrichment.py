@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from commonplace import Memory
 from commonplace.base.errors import BudgetExceeded, ProviderError
-from commonplace.providers.costs import ledger as ledgers
+from commonplace.providers import costs as ledgers
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel
 from commonplace.types import Entry, Provenance

@@ -192,21 +192,16 @@ class Block:
         chosen: list[Piece] = []
         size = 0
         for piece in pieces:
-            told = [] if piece.why else [self._told.rest(hit) for hit in piece.hits]
-            hits = tuple(hit for hit in told if hit is not None)
-            if not hits:
-                self._leave(piece, piece.why or SAID)
+            rest = self._rest(piece)
+            if rest is None:
                 continue
-            rest = piece._replace(hits=hits)
-            # What touches nothing that is chosen is cited by itself: then the rest is not composed again.
-            apart = not any(_touch(hit, other) for one in chosen for other in one.hits for hit in hits)
-            grown = size + _size([rest]) if apart else _size([*chosen, rest])
+            grown = _grown(size, chosen, rest)
             if grown > room:
                 self._leave(piece, f"no room in the {cap} tokens of this part")
                 continue
             chosen.append(rest)
             size = grown
-            for hit in hits:
+            for hit in rest.hits:
                 self._told.add(hit)
                 self._lines |= {(hit.path, line.strip()) for line in hit.text.split("\n")}
         self._used += _size(chosen)
@@ -269,6 +264,15 @@ class Block:
             warnings=(*warnings, trouble) if trouble else warnings,
         )
 
+    def _rest(self, piece: Piece) -> Piece | None:
+        """A piece without what is said already; None, and a line in the report, if it is not to be told."""
+        told = [] if piece.why else [self._told.rest(hit) for hit in piece.hits]
+        hits = tuple(hit for hit in told if hit is not None)
+        if not hits:
+            self._leave(piece, piece.why or SAID)
+            return None
+        return piece._replace(hits=hits)
+
     def _leave(self, piece: Piece, why: str) -> None:
         self.left_out.append(LeftOut(piece.citation, why, _tokens(piece.hits)))
 
@@ -283,10 +287,17 @@ def _size(chosen: Sequence[Piece]) -> int:
     return sum(estimates.quarters(text) + 1 for _, text in pack.blocks(chunks.joined(chosen)))
 
 
-def _touch(hit: Hit, other: Hit) -> bool:
-    """Whether lines of two hits lie in each other or side by side."""
-    touches = hit.start_line <= other.end_line + 1 and other.start_line <= hit.end_line + 1
-    return touches and hit.path == other.path
+def _grown(size: int, chosen: Sequence[Piece], piece: Piece) -> int:
+    """What pieces take together with one more."""
+    ends = [(hit.path, hit.start_line - 1, hit.end_line + 1) for hit in piece.hits]
+    touched = any(
+        other.path == path and first <= other.end_line and other.start_line <= last
+        for one in chosen
+        for other in one.hits
+        for path, first, last in ends
+    )
+    # What touches nothing that is chosen is cited by itself: then the rest is not composed again.
+    return _size([*chosen, piece]) if touched else size + _size([piece])
 
 
 def _tokens(hits: Sequence[Hit]) -> int:

@@ -16,9 +16,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from commonplace.base.errors import CommonplaceError
 from commonplace.upkeep.spool import Spool
@@ -110,13 +109,7 @@ class Chore:
             elif not self._ended.is_set():
                 called = self._calls.get()
             if called:
-                # More calls come in before all of them are answered at once. Waiting for them one by one
-                # would wake this thread for each, and whoever calls might have to make room.
-                self._ended.wait(self._gather_s)
-                until = time.monotonic() + self._at_most_s
-                with suppress(queue.Empty):
-                    while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
-                        self._calls.get(timeout=self._quiet_s)
+                self._gather()
             with suppress(queue.Empty):
                 while True:
                     called = self._calls.get_nowait() or called
@@ -133,9 +126,17 @@ class Chore:
                 return
             called = False
 
+    def _gather(self) -> None:
+        """Let more calls come in before all of them are answered at once."""
+        # Not by waiting for calls: each would wake this thread, and whoever calls might have to make room.
+        self._ended.wait(self._gather_s)
+        until = time.monotonic() + self._at_most_s
+        with suppress(queue.Empty):
+            while self._quiet_s and not self._ended.is_set() and time.monotonic() < until:
+                self._calls.get(timeout=self._quiet_s)
 
-@dataclass(frozen=True, slots=True)
-class WorkerState:
+
+class WorkerState(NamedTuple):
     """Entries of a worker: in memory, written into notes, lost; and what fails now, empty if nothing."""
 
     queued: int

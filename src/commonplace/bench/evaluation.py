@@ -166,7 +166,7 @@ def _every_script(settings: Settings, kept: Path, options: Options) -> Embedder 
     if settings.embedding.provider == "none":
         return None
     from commonplace.providers import opening
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
 
     accounts = Accounts(paths.Workspace(kept), kept)
     models = opening.models(settings.embedding, accounts)

@@ -97,13 +97,16 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
 def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
     run = find(workspace, name)
+    for damaged in runs.damaged(workspace) if since else ():
+        if damaged > run.id:
+            raise NotUndone(run.id, f"what is kept of {damaged}, which came after it, is damaged")
     files: dict[str, bytes | None] = {}
 
     def read(path: str) -> bytes | None:
         return files[path] if path in files else runs.read(workspace, path)
 
     found = []
-    for one in _whole(workspace, run) if since else [run]:
+    for one in _since(workspace, run) if since else [run]:
         changes = _back(workspace, one, read)
         files.update((change.path, change.after) for change in changes)
         found.append(Undoing(one, tuple(changes)))
@@ -131,14 +134,13 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
             if run.about.kind != "undo" and not run.undone:
                 return run
         raise NothingToUndo
-    named = [known for known in runs.names(workspace) if known.startswith(name)]
-    if len(named) > 1:
-        raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {remedies.say('log')}")
-    found = runs.load(workspace, named[0]) if named else None
-    if found is None:
-        reason = runs.unusable(workspace, named[0]) if named else f"no such run; {remedies.say('log')}"
-        raise NotUndone(name, reason)
-    return found
+    names = [known for known in runs.names(workspace) if known.startswith(name)]
+    if len(names) != 1:
+        several = f"more than one run begins so: {', '.join(names[:3])}"
+        raise NotUndone(name, f"{several if names else 'no such run'}; {remedies.say('log')}")
+    if (named := runs.load(workspace, names[0])) is None:
+        raise NotUndone(name, runs.unusable(workspace, names[0]))
+    return named
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
@@ -151,14 +153,6 @@ def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
         if not (later.undone or later.about.undoes >= run.id):
             found.append(later)
     return [*found, run]
-
-
-def _whole(workspace: paths.Workspace, run: Run) -> list[Run]:
-    """What `_since` returns. Raises NotUndone where one of them is damaged."""
-    for name in runs.damaged(workspace):
-        if name > run.id:
-            raise NotUndone(run.id, f"what is kept of {name}, which came after it, is damaged")
-    return _since(workspace, run)
 
 
 def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:

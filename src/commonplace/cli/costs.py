@@ -15,7 +15,7 @@ from commonplace.cli.options import command, format_option, option
 from commonplace.render import screen
 
 if TYPE_CHECKING:
-    from commonplace.providers.costs.ledger import By, Costs
+    from commonplace.providers.costs import By, Costs
 
 _UNITS = {"d": 1, "w": 7}
 _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
@@ -37,11 +37,11 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     from dataclasses import asdict
 
     from commonplace.base.paths import Workspace
-    from commonplace.providers.costs import ledger
+    from commonplace.providers import costs
 
     start = _start(since)
-    path = ledger.place(Workspace(Path(session.workspace_root(ctx))))
-    found = ledger.Ledger(path).costs(by, start)
+    path = costs.place(Workspace(Path(session.workspace_root(ctx))))
+    found = costs.Ledger(path).costs(by, start)
     if form == "json":
         session.write(render.to_json([asdict(row) for row in found]))
     elif not found:

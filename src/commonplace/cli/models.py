@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.cli.providers import Listed
     from commonplace.config import Settings
-    from commonplace.providers.offers import Offer
+    from commonplace.providers.downloads import Offer
     from commonplace.providers.probe import Trial
     from commonplace.render.screen import Look
 
@@ -83,19 +83,19 @@ def _providers(title: str, rows: Sequence[Listed], look: Look) -> str:
 
 def _list_models(provider: str, settings: Settings, form: str, look: Look, *, llm: bool) -> None:
     from commonplace.config import keys
-    from commonplace.providers import offers, opening
+    from commonplace.providers import downloads, opening
     from commonplace.providers.catalog import EMBEDDERS, LLMS
 
     if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
         near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
         raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
     if llm or provider not in EMBEDDERS.rows:
-        names = offers.llm_offers(selecting.llm_spec_of(provider, settings.llm))
+        names = downloads.llm_offers(selecting.llm_spec_of(provider, settings.llm))
         chosen = settings.llm.model if settings.llm.provider == provider else ""
         data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
         lines = [f"{'*' if name == chosen else ' '} {screen.one_line(name)}" for name in names]
     else:
-        models = offers.offers(selecting.spec_of(provider, settings.embedding))
+        models = downloads.offers(selecting.spec_of(provider, settings.embedding))
         active = opening.specs(settings.embedding._replace(key_file="", keyring=""))[0]
         chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
         data = [{**asdict(one), "active": one.model == chosen} for one in models]

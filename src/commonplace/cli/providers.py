@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from commonplace.base import installation
 from commonplace.base.errors import CommonplaceError
-from commonplace.providers import addresses, opening
+from commonplace.providers import http, opening
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS, Catalog
 
 if TYPE_CHECKING:
@@ -167,8 +167,8 @@ def _server(provider: str, base_url: str) -> Use:
     except ValueError:
         remedy = "set the address again" if provider != "ollama" else "start it with `ollama serve`"
         return Use(False, "its address cannot be used", remedy)
-    if not addresses.is_loopback(host):
-        return Use(True, f"at {addresses.origin(base_url).partition('://')[2]}, not asked")
+    if not http.is_loopback(host):
+        return Use(True, f"at {http.origin(base_url).partition('://')[2]}, not asked")
     try:
         socket.create_connection((host, port), _CONNECT_S).close()
     except OSError:

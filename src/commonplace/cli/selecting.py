@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
     from commonplace.providers.downloads import Fetched
     from commonplace.providers.probe import Trial
     from commonplace.providers.spec import Spec
@@ -115,12 +115,12 @@ def _elsewhere(chosen: Embedding) -> str:
     """The host that texts are sent to, empty if they stay on this machine."""
     from urllib.parse import urlsplit
 
-    from commonplace.providers import addresses, opening
+    from commonplace.providers import http, opening
     from commonplace.providers.catalog import EMBEDDERS
 
     row = EMBEDDERS.find(opening.choose(chosen).provider)
     host = urlsplit(chosen.base_url or row.base_url).hostname or ""
-    return "" if not host or addresses.is_loopback(host) else screen.one_line(host)
+    return "" if not host or http.is_loopback(host) else screen.one_line(host)
 
 
 def _lacking(chosen: Embedding) -> str:
@@ -254,7 +254,7 @@ def llm_spec_of(provider: str, settings: Llm) -> Spec:
 def accounts(root: Path) -> Iterator[Accounts]:
     """Lend what records and caps the calls of a trial."""
     from commonplace.base.paths import Workspace
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
 
     with closing(Accounts(Workspace(root))) as found:
         yield found

@@ -17,10 +17,10 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.config.settings import Embedding, Llm
 from commonplace.diagnosis import remedies
 from commonplace.diagnosis.case import Case
-from commonplace.providers import addresses, opening, probe
+from commonplace.providers import http, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
-from commonplace.providers.costs.accounts import Accounts
+from commonplace.providers.costs import Accounts
 from commonplace.providers.opening import LLM, NONE
 from commonplace.types import Finding, State
 
@@ -163,7 +163,7 @@ def _stays_here(row: Provider, base_url: str) -> bool:
     if not address:
         return bool(row.local)
     with suppress(ValueError):
-        return addresses.is_loopback(urlsplit(address).hostname or "")
+        return http.is_loopback(urlsplit(address).hostname or "")
     return False
 
 

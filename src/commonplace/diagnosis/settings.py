@@ -16,8 +16,8 @@ from commonplace.config import Loaded
 from commonplace.config.loading import AGENT_VARIABLE
 from commonplace.config.settings import Key
 from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
+from commonplace.providers import costs
 from commonplace.providers.catalog import LLM_KEY
-from commonplace.providers.costs import prices
 from commonplace.providers.llm import prompting
 from commonplace.redaction.redact import redact
 from commonplace.render import screen
@@ -43,7 +43,7 @@ def files(case: Case) -> Iterator[Finding]:
 
 def _others(case: Case) -> Iterator[Finding]:
     try:
-        prices.load(case.environ)
+        costs.load_prices(case.environ)
         for name in prompting.names():
             prompting.load(name, case.environ)
     except CommonplaceError as error:

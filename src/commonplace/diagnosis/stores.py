@@ -17,7 +17,7 @@ from commonplace.changes import runs
 from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.case import Case, listed, size
 from commonplace.index import schema
-from commonplace.providers.costs import ledger as costs_ledger
+from commonplace.providers import costs
 from commonplace.render import count
 from commonplace.search import journal
 from commonplace.types import Finding
@@ -30,7 +30,7 @@ def ledger(case: Case) -> Iterator[Finding]:
     """See that the record of calls can be read."""
     if case.workspace is None:
         return
-    path = costs_ledger.place(case.workspace, case.environ)
+    path = costs.place(case.workspace, case.environ)
     if not path.exists() or not path.stat().st_size:  # who made it was killed before the first call
         yield Finding("stores.ledger", "ok", "no ledger yet: no call to a model was recorded")
         return

@@ -13,7 +13,6 @@ from commonplace.language import similarity
 from commonplace.markdown import metadata
 from commonplace.markdown.document import Document, decode
 from commonplace.notes import scan
-from commonplace.types import Note
 from commonplace.types.notes import Statement
 
 _LARGEST = 4_000_000  # bytes of a note that is looked through; more is no note that somebody wrote
@@ -62,10 +61,6 @@ class Corpus:
         if path not in self._documents:
             self._documents[path] = Document.read(self.data(path) or b"", path)
         return self._documents[path]
-
-    def note(self, path: str) -> Note:
-        """A note as it may be shown."""
-        return self.document(path).note
 
     def statements(self, path: str) -> list[Statement]:
         """What a note states, as it may be shown."""

@@ -354,7 +354,7 @@ class Draft:
 
     def _check(self, path: str, document: Document) -> None:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
-        after = statements.Outline(document.note)
+        after = {statement.first: statement for statement in document.statements}
         shorter = {statement.first for statement in self._unmarked.get(path, ())}
         strikes = sorted(self._strikes.get(path, ()), key=lambda strike: -strike.statement.first)
         last: Strike | None = None  # none is within another, but for what part of one is struck
@@ -365,9 +365,7 @@ class Draft:
             strike = last if statement.first <= end else None
             line = self._moved(path, statement.first)
             is_cut = statement.first in shorter
-            if strike is None and not is_cut and after.repeats(line, statement, self.corpus.note(path)):
-                continue
-            now = after.at(line)
+            now = after.get(line)
             if now is None or not _is_meant(statement, now, strike, is_cut=is_cut):
                 raise NoteUnreadable(f"{path}#L{line}", "cannot be changed as it stands; change it by hand")
 

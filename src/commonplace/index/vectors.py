@@ -22,7 +22,7 @@ from commonplace.index import schema
 from commonplace.index.scope import ALL, Scope
 from commonplace.index.sqlite import SqliteIndex
 from commonplace.language import lexicon
-from commonplace.providers.embedding.quantization import quantize, unit_rows
+from commonplace.providers.embedding.base import quantize, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,9 +15,8 @@ Put an entry at the end of a section, and strike one; all other bytes stay:
 
     edit = document.insert("- Ann drinks tea.", heading="People")
     edit.lines                                  # (7, 7): where the entry stands
-    edit = edit.document.strike(statement, until="2026-03-02", by="owner")
+    edit = edit.document.strike_all([Strike(statement, until="2026-03-02", by="owner")])
     edit.document.data                          # the bytes to write
-    document.strike_all([Strike(one, "2026-03-02") for one in document.statements])
 
 Let references follow the lines that moved, in all notes (`memory/a.md#L9` becomes `memory/a.md#L10`):
 
@@ -42,7 +41,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.markdown import comments, metadata, statements, struck, structure
 from commonplace.markdown.references import Moved
 from commonplace.redaction.redact import private_parts, redact, strip_private
-from commonplace.types import Heading, Note, Section, cite
+from commonplace.types import Heading, Note, cite
 from commonplace.types.notes import Statement
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -87,12 +86,27 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
-    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     day = metadata.date_of(path)
+    if month := metadata.month_of(path):
+        note = _dated(note, month)
+        title = title or (
+            month if note.headings[:1] and "since" in note.annotations.get(note.headings[0].line, {}) else ""
+        )
+    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     for key in ("date", "created") if settings and not day else ():
         match = _ISO_DAY.match(str(settings.get(key, "")))
         day = day or (metadata.date_of(match[0]) if match else None)
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
+
+
+def _dated(note: Note, month: str) -> Note:
+    """The note of a month: below a heading of the first level that begins with a day, all is of that day."""
+    said = dict(note.annotations)
+    for heading in note.headings:
+        day = heading.text[:10]
+        if heading.level == 1 and day.startswith(f"{month}-") and metadata.date_of(day) == day:
+            said[heading.line] = {"since": day, **said.get(heading.line, {})}
+    return replace(note, annotations=said)
 
 
 def _blocks(text: str, path: str, *, is_code: bool) -> Note:
@@ -185,6 +199,7 @@ class Document:
     def __init__(self, path: str, lines: Sequence[str], codec: _Codec) -> None:
         """Take lines with their ends."""
         self.path, self.lines, self._codec = path, lines, codec
+        self._shown: dict[int, Shown] = {}
 
     @classmethod
     def read(cls, data: bytes, path: str = "note.md") -> Self:
@@ -270,11 +285,6 @@ class Document:
         return self.blocks.front_matter
 
     @cached_property
-    def sections(self) -> list[Section]:
-        """The stretches of lines under one heading path each."""
-        return structure.sections(self.blocks)
-
-    @cached_property
     def starts(self) -> Sequence[int]:
         """Where each line starts in `text`."""
         return list(accumulate(map(len, self.lines[:-1]), initial=0))
@@ -291,28 +301,23 @@ class Document:
 
     def _show(self, index: int) -> Shown:
         line, offset = self.bare[index], self._bare_starts[index]
-        spans, text, places = self._private, list[str](), list[int]()
+        public: list[int] = []  # the places of characters outside of private parts
         done, is_inside = 0, False
-        place = bisect_right(spans, offset, key=lambda span: span[1])
-        while place < len(spans) and (start := spans[place][0] - offset) <= len(line):
-            end = spans[place][1] - offset
-            text.append(line[done : max(start, done)])
-            places += range(done, start)
+        place = bisect_right(self._private, offset, key=lambda span: span[1])
+        while place < len(self._private) and (start := self._private[place][0] - offset) <= len(line):
+            end = self._private[place][1] - offset
+            public += range(done, start)
             done = max(done, end)
             is_inside = is_inside or len(line) < end
             place += 1
-        places += range(done, len(line))
-        public = "".join([*text, line[done:]])
-        at, text, kept = 0, [], list[int]()
-        for comment in comments.each(public):
-            text.append(public[at : comment.start()])
-            kept += places[at : comment.start()]
+        public += range(done, len(line))
+        places: list[int] = []
+        at = 0
+        for comment in comments.each("".join([line[place] for place in public])):
+            places += public[at : comment.start()]
             at = comment.end()
-        return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
-
-    @cached_property
-    def _shown(self) -> dict[int, Shown]:
-        return {}
+        places += public[at:]
+        return Shown("".join([line[place] for place in places]), tuple(places), is_inside)
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:
@@ -487,19 +492,6 @@ class Document:
                 kept.append(line)
             places.append(len(kept))
         return Edit(Document(self.path, kept, self._codec), places)
-
-    def strike(
-        self,
-        statement: Statement,
-        *,
-        until: str,
-        by: str = "owner",
-        agent: str = "",
-        to: str = "",
-        only: str = "",
-    ) -> Edit:
-        """Strike a statement and what is nested in it; a comment says so. See `Strike`."""
-        return self.strike_all([Strike(statement, until, by, agent, to, only)])
 
     def strike_all(self, strikes: Iterable[Strike]) -> Edit:
         """Strike statements of this document in one reading of it; only those within each other need more.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 from commonplace.markdown import comments, struck, structure
 from commonplace.markdown.comments import Annotations
@@ -22,7 +21,7 @@ _NUMBER = re.compile(r"\d{1,9}")
 _BLOCK = re.compile(r"(?:[#>|`~=*+<-]|\d{1,9}[.)]|\[[ xX]\])")
 
 
-class Place:
+class _Place:
     """Where a statement stands: `first` to `last` are its own lines, and what is nested in it ends at `end`.
 
     `indent` is -1 for a paragraph.
@@ -38,53 +37,25 @@ class Place:
 def read(note: Note) -> list[Statement]:
     """Return the statements of a note in the order of their first lines."""
     said = Annotations(note)
-    made = (_statement(note, place, headings, said) for place, headings in places(note))
-    return [statement for statement in made if statement]
-
-
-class Outline:
-    """Where the statements of a note stand, by their first lines; what one says is read when asked for."""
-
-    def __init__(self, note: Note) -> None:
-        """Find the places."""
-        self._note = note
-        self._places = {place.first: (place, headings) for place, headings in places(note)}
-
-    def at(self, first: int) -> Statement | None:
-        """Return the statement that begins on a line; None where none does."""
-        found = self._places.get(first)
-        return _statement(self._note, *found, self._said) if found else None
-
-    @cached_property
-    def _said(self) -> Annotations:
-        return Annotations(self._note)
-
-    def repeats(self, first: int, statement: Statement, note: Note) -> bool:
-        """Tell whether the same lines make a statement here as in another note: it says the same then."""
-        found = self._places.get(first)
-        if found is None:
-            return False
-        own = self._note.lines[first - 1 : found[0].last]
-        return own == note.lines[statement.first - 1 : statement.last]
-
-
-def places(note: Note) -> Iterator[tuple[Place, tuple[str, ...]]]:
-    """Yield where a note may state something, and the headings above; not all places hold words."""
     fenced = {number for first, last in note.fences for number in range(first, last + 1)}
     fenced.update([*structure.nested_fences(note.lines, fenced)])
     skipped = structure.heading_lines(note)
+    found: list[Statement] = []
     for section in structure.sections(note):
         if note.front_matter and section.start_line == 1:
             continue
         numbers = [n for n in range(section.start_line, section.end_line + 1) if n not in skipped]
-        for place in _gather(note.lines, numbers, fenced):
-            yield place, section.headings
+        for place in _places(note.lines, numbers, fenced):
+            statement = _statement(note, place, section.headings, said)
+            if statement:
+                found.append(statement)
+    return found
 
 
-def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[Place]:
-    """The places of a section's statements, in order."""
-    found: list[Place] = []
-    stack: list[Place] = []  # the statements that a line may still belong to, outermost first
+def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> list[_Place]:
+    """The places of a section that may state something, in order; not all of them hold words."""
+    found: list[_Place] = []
+    stack: list[_Place] = []  # the statements that a line may still belong to, outermost first
     gap, before = True, 0
     for number in numbers:
         line = lines[number - 1]
@@ -104,7 +75,7 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
                 stack.pop().end = before
         if not silent:
             if begins or not stack:
-                stack.append(Place(number, depth if is_item else -1))
+                stack.append(_Place(number, depth if is_item else -1))
                 found.append(stack[-1])
             stack[-1].last = number
         gap, before = silent, number
@@ -113,7 +84,7 @@ def _gather(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     return found
 
 
-def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
+def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:
     """What stands at a place; None where no words do."""
     own = list(note.lines[place.first - 1 : place.last])
     mark = structure.ITEM.match(own[0]) if place.indent >= 0 else None
@@ -128,17 +99,10 @@ def _statement(note: Note, place: Place, headings: tuple[str, ...], said: Annota
     if not text:
         return None
     return Statement(
-        path=note.path,
-        first=place.first,
-        last=place.last,
-        end=place.end,
-        text=text,
-        headings=headings,
-        said=said.of(place.first, place.first) or {},
-        struck=plain is not None,
-        item=item,
-        hour=clock["hour"] if clock else "",
-    )
+        note.path, place.first, place.last, place.end, text, headings,
+        said=said.of(place.first, place.first) or {}, struck=plain is not None,
+        item=item, hour=clock["hour"] if clock else "",
+    )  # fmt: skip
 
 
 def under(statements: Sequence[Statement], at: int) -> Iterator[Statement]:

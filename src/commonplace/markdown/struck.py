@@ -198,16 +198,6 @@ def rest(note: Note, strikes: Strikes) -> Note:
     return replace(note, lines=tuple(lines))
 
 
-def rest_of_text(text: str) -> str:
-    """Return Markdown without what is struck in it; a line that says nothing else is left out."""
-    lines = text.split("\n")
-    headings, fences = structure.read(lines)
-    passed = {number for first, last in fences for number in range(first, last + 1)}
-    strikes = of_lines(lines, passed | {heading.line for heading in headings})
-    kept = [without(line, strikes[n]) if n in strikes else line for n, line in enumerate(lines, 1)]
-    return "\n".join(line for number, line in enumerate(kept, 1) if line or number not in strikes)
-
-
 def says_something(line: str) -> bool:
     """Whether a line says something beside the mark of a list, a box, the hour and who speaks."""
     words = line[_lead(line) :].strip()

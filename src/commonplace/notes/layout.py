@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S
+from commonplace.markdown import comments
+from commonplace.markdown.document import Document
+from commonplace.markdown.statements import bullet, commented
+from commonplace.markdown.structure import unclosed
 from commonplace.notes import writes
+from commonplace.redaction.recalled import strip_recalled
+from commonplace.redaction.redact import redact as redact_secrets
+from commonplace.redaction.redact import redact_personal, strip_private
 from commonplace.types import Written
 
 if TYPE_CHECKING:
-    from commonplace.markdown.document import Document
     from commonplace.types import Entry, Provenance
 
 Lines = tuple[int, int]  # first and last line of an entry, 1-based
@@ -68,10 +74,10 @@ def remember(
     or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
-    from commonplace.markdown.statements import bullet, commented
-    from commonplace.redaction.redact import strip_private
-
-    _check_heading(section, heading, long_term)
+    if section and not long_term:
+        raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
+    if heading and long_term:
+        raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
     if not strip_private(f"{text}\nx").endswith("x"):
         told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
         raise ConfigError("text", told)
@@ -107,16 +113,14 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
 
     days: dict[date, list[int]] = {}
     ready = [_ready(entry, times) for entry in entries]
-    for number, (_, _, day, _) in enumerate(ready):
-        days.setdefault(day, []).append(number)
+    for number, (lines, _, day, _) in enumerate(ready):
+        if lines:
+            days.setdefault(day, []).append(number)
     found: dict[int, Written] = {}
     for day, numbers in sorted(days.items()):
-        numbers = [number for number in numbers if ready[number][0]]
-        if not numbers:
-            continue
         note = workspace.daily(day)
         paths.contain(note, [workspace.root], missing_ok=True)
-        lines = append_all(
+        places = append_all(
             note,
             [ready[number][:2] for number in numbers],
             title=f"# {day:%Y-%m-%d}",
@@ -124,15 +128,13 @@ def capture(workspace: paths.Workspace, entries: Sequence[Entry], *, times: bool
             workspace=workspace,
         )
         shown = note.relative_to(workspace.root).as_posix()
-        for number, place in zip(numbers, lines, strict=True):
+        for number, place in zip(numbers, places, strict=True):
             found[number] = Written(shown, *place, ready[number][3])
     return [found[number] for number in sorted(found)]
 
 
 def _ready(entry: Entry, times: bool) -> tuple[str, str | None, date, tuple[str, ...]]:
     """An entry as it will stand in its note (empty for nothing), its heading, day and what was redacted."""
-    from commonplace.markdown.statements import bullet
-
     at = entry.at.astimezone().replace(tzinfo=None) if entry.at.tzinfo else entry.at
     provenance = dated(entry.provenance, at)
     body, kinds = own_words(entry.text, provenance, True)
@@ -156,9 +158,6 @@ def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[s
     """
     if provenance is None or provenance.by == "owner":
         return _clean(text, redact)
-    from commonplace.markdown import comments
-    from commonplace.redaction.recalled import strip_recalled
-
     foreign = provenance.by in FOREIGN
     body, kinds = _clean(strip_recalled(text), redact, personal=foreign)
     return comments.disarmed(body, entirely=foreign), kinds
@@ -168,47 +167,31 @@ def marked(entry: str, provenance: Provenance | None) -> str:
     """Put who wrote an entry at the end of its first line, as a comment."""
     if provenance is None:
         return entry
-    from commonplace.markdown import comments
-    from commonplace.markdown.statements import commented
-
     return commented(entry, comments.of_provenance(provenance))
 
 
 def _heading_text(text: str) -> str:
     """Put a heading on one line, without marks of its own: it must read back as it is written."""
-    from commonplace.markdown.structure import unclosed
-
     text = " ".join(text.split()).lstrip("# ")
     while (bare := unclosed(text)) != text:
         text = bare
     return text
 
 
-def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:
-    if section and not long_term:
-        raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
-    if heading and long_term:
-        raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
-
-
-def _clean(text: str, redacted: bool, *, personal: bool = False) -> tuple[str, tuple[str, ...]]:
+def _clean(text: str, redact: bool, *, personal: bool = False) -> tuple[str, tuple[str, ...]]:
     """Drop what must not be stored: private parts, secrets, and characters that no note may hold.
 
     With `personal` e-mail addresses and phone numbers go as well.
     """
-    from commonplace.redaction.redact import redact, strip_private
-
     text = text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     public = strip_private(text)
     if public != text:  # the blank lines it leaves have no place in an entry
         public = re.sub(r"\n(?:[ \t]*\n)+", "\n\n", public)
-    if not redacted:
+    if not redact:
         return public, ()
-    public, kinds = redact(public)
+    public, kinds = redact_secrets(public)
     if personal:
-        from commonplace.redaction.redact import redact_personal
-
         public, more = redact_personal(public)
         kinds += more
     return public, kinds

@@ -146,7 +146,10 @@ def look(sources: Sequence[Source]) -> list[Listing]:
     found: list[Listing] = []
     for source in sources:
         root, links, closed = os.path.realpath(source.root), list[str](), list[tuple[str, str]]()
-        listing = Listing(source, root, _folders(source, root, links, closed), links, closed)
+        wanted = Globs(source.globs)
+        starts = _starting_points(source.globs)
+        folders = [folder for start in starts for folder in _walk(root, start, wanted, links, closed)]
+        listing = Listing(source, root, folders, links, closed)
         if source.ignore:
             listing = listing.without(Globs(source.ignore))
         listing = listing.once()
@@ -173,24 +176,17 @@ def fingerprint(listings: Sequence[Listing]) -> bytes:
     return marshal.dumps([(tuple(listing.source), listing.folders) for listing in listings], 2)
 
 
-def _folders(source: Source, root: str, links: list[str], closed: list[tuple[str, str]]) -> list[Folder]:
-    """The folders with the wanted files; which of these are links, and which folders are closed, is added."""
-    wanted = Globs(source.globs)
-    starts = _starting_points(source.globs)
-    return [folder for start in starts for folder in _walk(root, start, wanted, links, closed)]
-
-
 def _starting_points(globs: Sequence[str]) -> list[str]:
     """Deepest folders below which every match lies, so that a workspace in a large tree stays cheap."""
     starts = set()
     for glob in globs:
         fixed = glob[: min((at for at in map(glob.find, _WILD) if at >= 0), default=len(glob))]
         starts.add(fixed.rstrip("/") if fixed == glob else fixed.rpartition("/")[0])
-    return sorted(start for start in starts if not any(_below(start, other) for other in starts - {start}))
-
-
-def _below(path: str, folder: str) -> bool:
-    return not folder or path.startswith(folder + "/")
+    return sorted(
+        start
+        for start in starts
+        if not any(not other or start.startswith(f"{other}/") for other in starts - {start})
+    )
 
 
 def _walk(
@@ -218,10 +214,12 @@ def _walk(
                 with os.scandir(enter(f"{place}/{prefix[len(start) :]}".lstrip("/"))) as entries:
                     for entry in entries:
                         name = entry.name
-                        right = name[0] != "." and (name.endswith(endings) or wanted(prefix + name))
+                        if name[0] == ".":
+                            continue
+                        right = name.endswith(endings) or wanted(prefix + name)
                         if right and (status := _status(entry, root, prefix, links)):
                             rows.append((name, status.st_mtime_ns, status.st_size))
-                        elif entry.is_dir(follow_symlinks=False) and _may_hold_notes(name):
+                        elif name not in IGNORED_FOLDERS and entry.is_dir(follow_symlinks=False):
                             pending.append(f"{prefix}{name}/")
             except OSError as error:
                 if isinstance(error, PermissionError):
@@ -229,10 +227,6 @@ def _walk(
                 continue  # a folder that vanished, became a link or may not be read holds no notes for us
             found.append((prefix, rows))
     return found
-
-
-def _may_hold_notes(folder: str) -> bool:
-    return folder[0] != "." and folder not in IGNORED_FOLDERS
 
 
 def _single(root: str, path: str, links: list[str]) -> list[Folder]:
@@ -322,16 +316,12 @@ def _translate(glob: str) -> str:
     written = ""
     for place, part in enumerate(parts):
         if not place % 2:
-            written += _literal(part)
+            written += re.escape(part.replace("\0", ""))
         elif part != "*":
             written += table.get(part) or _character_set(part)
         else:
             written += "\0"  # a star, which is written with what stands behind it
     return "/".join(map(_segment, written.split("/"))) if "\0" in written else written
-
-
-def _literal(text: str) -> str:
-    return re.escape(text.replace("\0", ""))
 
 
 def _segment(written: str) -> str:

@@ -10,6 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,8 @@ _LONGEST_BURST = 4  # pauses after which a change is told although more keep com
 _MOUNTS = Path("/proc/self/mounts")
 # File systems whose changes are made on another machine or by the host, so that no event arrives.
 _EVENTLESS = (
-    "nfs",
-    "cifs",
-    "smb",
-    "9p",
-    "fuse.sshfs",
-    "fuse.rclone",
-    "vboxsf",
-    "drvfs",
-    "virtiofs",
-    "afs",
-    "ceph",
-)
+    "nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.rclone", "vboxsf", "drvfs", "virtiofs", "afs", "ceph",
+)  # fmt: skip
 _SKIPPED = (f"{os.sep}{DERIVED_FOLDER}{os.sep}", f"{os.sep}.git{os.sep}")
 
 
@@ -57,52 +48,26 @@ def watch(
     missing folder and error; nothing but `stop` and Ctrl-C ends the watch.
     """
     watcher = _Watcher(roots, on_change, on_state, interval_s)
-    polling = watcher.is_eventless()
+    is_polling = False
+    for root in roots:
+        kind = _file_system(root)
+        if kind.startswith(_EVENTLESS) and not is_polling:
+            on_state(f"{root} is on {kind}, where no file events arrive; polling instead")
+            is_polling = True
     while not stop.is_set():
         present = watcher.look()
         try:
             if present:
-                _follow(watcher, present, stop, debounce_s, polling)
+                watcher.follow(present, stop, debounce_s, is_polling=is_polling)
+                continue
         except Exception as error:  # noqa: BLE001 - whatever the native watcher does, notes must be looked at
             watcher.say(f"file events stopped ({_line(error)}); polling instead")
-            if not polling:
-                polling = True
+            if not is_polling:
+                is_polling = True
                 continue
             watcher.say(f"polling stopped too ({_line(error)}); looking every {interval_s:g} s")
-            present = {}
-        if not present:
-            stop.wait(watcher.tick_s)
-            watcher.tick()
-
-
-def _follow(
-    watcher: _Watcher,
-    present: Mapping[Path, Identity],
-    stop: threading.Event,
-    debounce_s: float,
-    polling: bool,
-) -> None:
-    """Report changes below folders, until one of them is no longer the same or `stop` is set."""
-    from watchfiles import watch as events
-
-    pause_ms = max(1, int(debounce_s * 1000))
-    for changes in events(
-        *present,
-        watch_filter=_is_note,
-        step=pause_ms,
-        debounce=pause_ms * _LONGEST_BURST,
-        stop_event=stop,
-        rust_timeout=int(watcher.tick_s * 1000),
-        yield_on_timeout=True,
-        force_polling=True if polling else None,  # None: as WATCHFILES_FORCE_POLLING says
-        poll_delay_ms=max(300, pause_ms),
-        ignore_permission_denied=True,
-    ):
-        if changes:
-            watcher.tell(path for _, path in changes)
+        stop.wait(watcher.tick_s)
         watcher.tick()
-        if watcher.is_moved(present):
-            return
 
 
 class _Watcher:
@@ -111,16 +76,38 @@ class _Watcher:
     def __init__(
         self, roots: Sequence[Path], on_change: OnChange, on_state: OnState, interval_s: float
     ) -> None:
-        self._roots = roots
-        self._on_change = on_change
-        self._on_state = on_state
-        self._interval_s = interval_s
-        self.tick_s = min(_TICK_S, interval_s)
+        self._roots, self._on_change, self._on_state = roots, on_change, on_state
+        self._interval_s, self.tick_s = interval_s, min(_TICK_S, interval_s)
         self._told_at = time.monotonic()
         self._said: set[str] = set()
         self._seen: Mapping[Path, Identity] | None = None
 
-    def tell(self, changed: Iterable[str]) -> None:
+    def follow(
+        self, present: Mapping[Path, Identity], stop: threading.Event, debounce_s: float, *, is_polling: bool
+    ) -> None:
+        """Report changes below folders, until one of them vanishes, is back or replaced, or `stop` is set."""
+        from watchfiles import watch as events
+
+        pause_ms = max(1, int(debounce_s * 1000))
+        for changes in events(
+            *present,
+            watch_filter=_is_note,
+            step=pause_ms,
+            debounce=pause_ms * _LONGEST_BURST,
+            stop_event=stop,
+            rust_timeout=int(self.tick_s * 1000),
+            yield_on_timeout=True,
+            force_polling=True if is_polling else None,  # None: as WATCHFILES_FORCE_POLLING says
+            poll_delay_ms=max(300, pause_ms),
+            ignore_permission_denied=True,
+        ):
+            if changes:
+                self._tell(path for _, path in changes)
+            self.tick()
+            if _present(self._roots) != present:
+                return
+
+    def _tell(self, changed: Iterable[str]) -> None:
         """Report changes; what goes wrong in the caller is said, and the watch goes on."""
         try:
             self._on_change(frozenset(changed))
@@ -131,7 +118,7 @@ class _Watcher:
     def tick(self) -> None:
         """Report without changes if the interval is over."""
         if time.monotonic() - self._told_at >= self._interval_s:
-            self.tell(())
+            self._tell(())
 
     def say(self, state: str) -> None:
         """Report a state once."""
@@ -142,29 +129,16 @@ class _Watcher:
     def look(self) -> Mapping[Path, Identity]:
         """Return the folders that exist, saying which are missing or back since the last look."""
         now, before = _present(self._roots), self._seen
+        self._seen = now
         for root in self._roots:
             if root not in now and (before is None or root in before):
                 self._on_state(f"{root} is missing; waiting for it")
         back = [root for root in now if before is not None and before.get(root) != now[root]]
-        self._seen = now
         for root in back:
             self._on_state(f"{root} is back")
         if back:
-            self.tell(str(root) for root in back)
+            self._tell(str(root) for root in back)
         return now
-
-    def is_moved(self, present: Mapping[Path, Identity]) -> bool:
-        """Tell whether a folder vanished, came back or was replaced."""
-        return _present(self._roots) != present
-
-    def is_eventless(self) -> bool:
-        """Tell whether a folder is on a file system that tells no events."""
-        for root in self._roots:
-            kind = _file_system(root)
-            if kind.startswith(_EVENTLESS):
-                self.say(f"{root} is on {kind}, where no file events arrive; polling instead")
-                return True
-        return False
 
 
 def _is_note(change: Change, path: str) -> bool:
@@ -178,11 +152,9 @@ def _is_note(change: Change, path: str) -> bool:
 def _present(roots: Iterable[Path]) -> dict[Path, Identity]:
     found = {}
     for root in roots:
-        try:
+        with suppress(OSError):
             status = os.stat(root)
-        except OSError:
-            continue
-        found[root] = (status.st_dev, status.st_ino)
+            found[root] = (status.st_dev, status.st_ino)
     return found
 
 
@@ -193,19 +165,15 @@ def _file_system(path: Path) -> str:
     except OSError:
         return ""
     real = os.path.realpath(path)
-    folders = [(_unescaped(m[1]), m[2]) for m in mounts if len(m) > 2]
+    fitting = []
+    for place, mount in enumerate(mounts):
+        if len(mount) > 2:  # blanks and backslashes stand as octal numbers
+            folder = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), mount[1])
+            if is_within(real, folder):
+                fitting.append((len(folder), place, mount[2]))
     # Of several mounted on the same folder the last one hides the others.
-    fitting = [
-        (len(folder), place, kind) for place, (folder, kind) in enumerate(folders) if is_within(real, folder)
-    ]
     return max(fitting, default=(0, 0, ""))[2]
 
 
-def _unescaped(field: str) -> str:
-    """Return a field of the list of mounts, in which blanks and backslashes stand as octal numbers."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), field)
-
-
 def _line(error: Exception) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
+    return next(iter(str(error).splitlines()), type(error).__name__)

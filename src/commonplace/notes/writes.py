@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -285,7 +286,7 @@ def replace(
     Its encoding, line ends and mode stay. With a workspace the note does not leave it, and what editors
     overwrite of it is found. A missing note reads as empty. Raises NoteUnreadable, LockTimeout.
     """
-    from commonplace.markdown.document import Document
+    from commonplace.markdown.document import Document  # who undoes or checks needs none
 
     def compose_bytes(data: bytes) -> bytes:
         return compose(Document.read(data, str(path)).checked()).data
@@ -367,24 +368,19 @@ def notices(workspace: paths.Workspace) -> list[str]:
             workspace.files.unlink(f"{COPIES}/{name}")
         except OSError:  # another process has just said it
             continue
-        if notice is not None:
-            found.append(_sentence(notice))
+        if notice is None:
+            continue
+        note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
+        first = paths.shown(str(notice["first"]).strip())
+        lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
+        if notice["late"]:
+            what = f"{note} lacks {lines} that another program saved while it was replaced ({first});"
+        else:
+            what = f"another program saved {note} without {lines} of this memory ({first});"
+            what += f" if nobody took {them} out on purpose,"
+        restore = remedies.say("restore", Path(copy).stem, them)
+        found.append(f"{what} {restore}; the copy is {copy}")
     return found
-
-
-def _sentence(notice: dict[str, object]) -> str:
-    note, copy = paths.shown(str(notice["note"])), paths.shown(str(notice["copy"]))
-    first = paths.shown(str(notice["first"]).strip())
-    lines, them = (f"{notice['lines']} lines", "them") if notice["lines"] != 1 else ("a line", "it")
-    restore = remedies.say("restore", Path(copy).stem, them)
-    if notice["late"]:
-        told = f"{note} lacks {lines} that another program saved while it was replaced ({first}); {restore}"
-    else:
-        told = (
-            f"another program saved {note} without {lines} of this memory ({first});"
-            f" if nobody took {them} out on purpose, {restore}"
-        )
-    return f"{told}; the copy is {copy}"
 
 
 # --- copies -----------------------------------------------------------------------------------------------
@@ -401,9 +397,20 @@ class Copy(NamedTuple):
 
 def copies(workspace: paths.Workspace) -> list[Copy]:
     """Return the copies, oldest first. Raises NoteUnreadable."""
-    names = [name for name in listed(workspace, COPIES) if name.endswith(".md")]
+    names = [name.removesuffix(".md") for name in listed(workspace, COPIES) if name.endswith(".md")]
     notes = _notes(workspace) if names else {}
-    return [_read_copy(workspace, name.removesuffix(".md"), notes) for name in names]
+    found = []
+    for name in names:
+        path = f"{COPIES}/{name}.md"
+        try:
+            data = workspace.files.read(path)
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+        key = name.removesuffix(TAKEN_OUT).rpartition("-")[2]
+        lines = data.decode("utf-8", "surrogateescape").split("\n")
+        texts = tuple(line for line in lines if line.strip())
+        found.append(Copy(name, notes.get(key, ""), texts, name.endswith(TAKEN_OUT)))
+    return found
 
 
 def restore(workspace: paths.Workspace, copy: Copy) -> int:
@@ -436,18 +443,6 @@ def discard(workspace: paths.Workspace, copy: Copy) -> None:
             workspace.files.unlink(path, missing_ok=True)
         except OSError as error:
             raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-
-
-def _read_copy(workspace: paths.Workspace, name: str, notes: dict[str, str]) -> Copy:
-    path = f"{COPIES}/{name}.md"
-    try:
-        data = workspace.files.read(path)
-    except OSError as error:
-        raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
-    is_taken_out = name.endswith(TAKEN_OUT)
-    note = notes.get(name.removesuffix(TAKEN_OUT).rpartition("-")[2], "")
-    lines = data.decode("utf-8", "surrogateescape").split("\n")
-    return Copy(name, note, tuple(line for line in lines if line.strip()), is_taken_out)
 
 
 def _notes(workspace: paths.Workspace) -> dict[str, str]:
@@ -506,24 +501,17 @@ def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str
     if not gone or not record.sums:
         return [line.text for line in gone], []
     known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
-    texts = {_sum(_bytes(text)): text for text in _texts(data)}
-    fresh = [text for sum_, text in texts.items() if sum_ not in known]
-    if _is_removal(known, data, gone):
-        return [], [line.text for line in gone]
+    if sum(not line.text.startswith((" ", "\t")) for line in gone) == 1:
+        blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
+        expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
+        del now[blank], expected[blank]
+        if now == expected:  # one entry is all that the note lacks, and nothing in it is new
+            return [], [line.text for line in gone]
+    sums = {_sum(_bytes(text)): text for text in _texts(data)}
+    fresh = [text for sum_, text in sums.items() if sum_ not in known]
     likeness = {line.text: _likeness(line.text, fresh) for line in gone}
     told = [text for text, alike in likeness.items() if alike < _PERHAPS]
     return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
-
-
-def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
-    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
-    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
-        return False
-    blank = _sum(b"")
-    now = Counter(map(_sum, data.split(b"\n")))
-    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
-    del now[blank], expected[blank]
-    return now == expected
 
 
 def _likeness(text: str, others: Sequence[str]) -> float:
@@ -543,14 +531,8 @@ def _likeness(text: str, others: Sequence[str]) -> float:
 
 def _newest(lines: Sequence[Line]) -> list[Line]:
     """The newest lines, as many as are remembered."""
-    found: list[Line] = []
-    size = 0
-    for line in reversed(lines[-_LINES:]):
-        size += len(line.text)
-        if size > _LINE_BYTES:
-            break
-        found.append(line)
-    return found[::-1]
+    sizes = accumulate(len(line.text) for line in reversed(lines[-_LINES:]))
+    return list(lines[len(lines) - sum(size <= _LINE_BYTES for size in sizes) :])
 
 
 def _sums(data: bytes) -> str:

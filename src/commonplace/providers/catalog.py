@@ -112,12 +112,12 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "onnx",
-            f"{_HERE}.embedding.local:load_onnx",
+            f"{_HERE}.local:load_onnx",
             "an exported ONNX model in a folder of yours: model.onnx and tokenizer.json",
         ),
         Provider(
             "fastembed",
-            f"{_HERE}.embedding.local:load_fastembed",
+            f"{_HERE}.local:load_fastembed",
             "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
             " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
             extra="fastembed",
@@ -125,14 +125,14 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "gguf",
-            f"{_HERE}.embedding.gguf:load",
+            f"{_HERE}.gguf:load",
             "a GGUF file of yours, such as embeddinggemma-300M-Q8_0.gguf; llama.cpp is compiled for minutes",
             extra="gguf",
         ),
         Provider("fake", f"{_HERE}.embedding.fake:load", "counts words, for tests"),
         Provider(
             "openai",
-            f"{_HERE}.embedding.openai:load",
+            f"{_HERE}.embedding.services:load",
             "OpenAI's models",
             keys=("OPENAI_API_KEY",),
             model="text-embedding-3-small",
@@ -141,13 +141,13 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "compatible",
-            f"{_HERE}.embedding.openai:load_compatible",
+            f"{_HERE}.embedding.services:load",
             "any server that speaks OpenAI's language: llama.cpp, LM Studio, vLLM, DeepInfra",
             local=False,
         ),
         Provider(
             "gemini",
-            f"{_HERE}.embedding.gemini:load",
+            f"{_HERE}.embedding.services:load",
             "Google's models, many languages",
             keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             model="gemini-embedding-001",
@@ -156,7 +156,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "voyage",
-            f"{_HERE}.embedding.voyage:load",
+            f"{_HERE}.embedding.services:load",
             "Voyage AI's models, many languages",
             keys=("VOYAGE_API_KEY",),
             model="voyage-4-large",
@@ -165,7 +165,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "mistral",
-            f"{_HERE}.embedding.mistral:load",
+            f"{_HERE}.embedding.services:load",
             "Mistral AI's model",
             keys=("MISTRAL_API_KEY",),
             model="mistral-embed",
@@ -174,7 +174,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "cohere",
-            f"{_HERE}.embedding.cohere:load",
+            f"{_HERE}.embedding.services:load",
             "Cohere's models, many languages",
             keys=("COHERE_API_KEY", "CO_API_KEY"),
             model="embed-v4.0",
@@ -183,7 +183,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "ollama",
-            f"{_HERE}.embedding.ollama:load",
+            f"{_HERE}.embedding.services:load",
             "models of an Ollama server, such as nomic-embed-text or bge-m3",
             model="nomic-embed-text",
             base_url="http://127.0.0.1:11434",
@@ -214,7 +214,7 @@ LLMS: Catalog[Model] = Catalog(
         _chat("compatible", "any other server that speaks OpenAI's language", ""),
         Provider("command", f"{_HERE}.llm.command:CommandModel", "a program of yours: prompt in, answer out"),
         Provider(
-            "gguf", f"{_HERE}.llm.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
+            "gguf", f"{_HERE}.gguf:GgufModel", "a model file, in this process", extra="gguf", local=True
         ),
         Provider("fake", f"{_HERE}.llm.fake:load", "says what it is told, for tests", local=True),
     ),
@@ -227,7 +227,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
     (
         Provider(
             "fastembed",
-            f"{_HERE}.reranking.local:load_fastembed",
+            f"{_HERE}.local:load_fastembed_reranker",
             "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
             " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
             extra="fastembed",
@@ -236,18 +236,18 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "onnx",
-            f"{_HERE}.reranking.local:load_onnx",
+            f"{_HERE}.local:load_onnx_reranker",
             "an exported cross-encoder in a folder of yours: model.onnx and tokenizer.json",
             local=True,
         ),
         Provider(
             "compatible",
-            f"{_HERE}.reranking.remote:load_compatible",
+            f"{_HERE}.reranking.remote:load",
             "any server with a rerank endpoint: llama.cpp, vLLM, Infinity, text-embeddings-inference",
         ),
         Provider(
             "cohere",
-            f"{_HERE}.reranking.remote:load_cohere",
+            f"{_HERE}.reranking.remote:load",
             "Cohere's rerankers, many languages",
             keys=("COHERE_API_KEY", "CO_API_KEY"),
             model="rerank-v4.0-fast",
@@ -255,7 +255,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "jina",
-            f"{_HERE}.reranking.remote:load_jina",
+            f"{_HERE}.reranking.remote:load",
             "Jina AI's rerankers, many languages",
             keys=("JINA_API_KEY",),
             model="jina-reranker-v3",
@@ -263,7 +263,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
         ),
         Provider(
             "voyage",
-            f"{_HERE}.reranking.remote:load_voyage",
+            f"{_HERE}.reranking.remote:load",
             "Voyage AI's rerankers, many languages",
             keys=("VOYAGE_API_KEY",),
             model="rerank-2.5",

@@ -1,4 +1,7 @@
-"""Fetching models because the owner asked: into the user's cache, or by an Ollama server into its own.
+"""The models that providers offer, and fetching one because the owner asked.
+
+One is fetched into the user's cache, or by an Ollama server (docs.ollama.com/api) into its own.
+A provider's own list of models is shown where it has one, else those that are known by name.
 
 Files are fetched by a process of their own: the library that does it can be neither hushed nor stopped, and
 Ctrl-C should end it at once. What had come stays, and another attempt goes on from there.
@@ -8,17 +11,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.base import installation
+from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ConfigError, ProviderError
-from commonplace.providers import fastembed
+from commonplace.config.credentials import NO_KEY, Secret
+from commonplace.providers import fastembed, refusals
+from commonplace.providers.catalog import EMBEDDERS, LLMS
+from commonplace.providers.embedding import families
+from commonplace.providers.http import Endpoint
 from commonplace.providers.spec import Spec
+from commonplace.render import screen
 
 Progress = Callable[[int, int], None]  # bytes that have come, bytes in all, about
 _LOOK_S = 0.25
@@ -45,8 +56,6 @@ def fetch(spec: Spec, progress: Progress) -> Fetched:
         kind: fastembed.Kind = "reranking" if ranks else "embedding"
         return _fetch_files(fastembed.find(spec.model, kind), kind, progress)
     if spec.provider == "ollama":
-        from commonplace.providers.ollama import OllamaServer
-
         server = OllamaServer(spec.base_url, spec.key)
         try:
             kept = server.pull(spec.model, progress)
@@ -115,3 +124,196 @@ def _fetch_files(row: Mapping[str, Any], kind: fastembed.Kind, progress: Progres
         message = str(trouble or f"{name} cannot be fetched; run it again")
         raise ProviderError(fastembed.PROVIDER, message.removeprefix(f"{fastembed.PROVIDER}: "))
     return Fetched(name, result["place"], size_of(Path(result["place"])), before)
+
+
+# --- what providers offer ------------------------------------------------------------------------------
+
+LIST_S = 10.0
+SUGGESTED: Mapping[str, tuple[str, ...]] = {
+    "fastembed": (
+        "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+        "BAAI/bge-small-zh-v1.5",
+        "intfloat/multilingual-e5-large",
+    ),
+    "ollama": ("nomic-embed-text", "bge-m3"),
+}
+# Providers that list models to whoever has a key list every kind; these are the ones that embed.
+_KNOWN: Mapping[str, tuple[str, ...]] = {
+    "openai": ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"),
+    "gemini": ("gemini-embedding-001", "gemini-embedding-2"),
+    "voyage": ("voyage-4-large", "voyage-3.5", "voyage-3-large", "voyage-code-3"),
+    "mistral": ("mistral-embed", "codestral-embed"),
+    "cohere": ("embed-v4.0", "embed-multilingual-v3.0", "embed-english-v3.0"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model of a provider.
+
+    `dimensions` and `bytes` are 0 where they are not known, `languages` is as its provider tells or as its
+    family is known; `here` says whether it is on this machine or its server, None where that is no question.
+    """
+
+    model: str
+    dimensions: int = 0
+    bytes: int = 0
+    languages: str = ""
+    here: bool | None = None
+    suggested: bool = False
+    about: str = ""
+
+
+def offers(spec: Spec) -> tuple[Offer, ...]:
+    """Return the models of an embedding provider, suggested ones and those that are here first.
+
+    Asks the server where there is one of the owner's (`ollama`, `compatible`). Raises ConfigError,
+    MissingExtra, ProviderError.
+    """
+    if spec.provider == "fastembed":
+        models: Sequence[Offer] = _of_fastembed()
+    elif spec.provider == "ollama":
+        models = _of_ollama(spec)
+    elif spec.provider == "compatible":
+        if not spec.base_url:
+            message = "the compatible provider needs one to list its models"
+            raise ConfigError("embedding.base_url", message)
+        names = _served(spec.provider, spec.base_url, spec.key)
+        models = [_known(spec.provider, name, here=True) for name in names]
+    else:
+        row = EMBEDDERS.find(spec.provider)
+        known = dict.fromkeys(filter(None, (row.model, *_KNOWN.get(row.name, ()))))
+        models = [_known(row.name, name) for name in known]
+    return tuple(sorted(models, key=lambda one: (not one.suggested, not one.here, one.model.lower())))
+
+
+def llm_offers(spec: Spec) -> tuple[str, ...]:
+    """Ask a provider for the names of its language models, sorted.
+
+    One without an address has its default alone. Raises ConfigError, ProviderError.
+    """
+    row = LLMS.find(spec.provider)
+    base_url = spec.base_url or row.base_url
+    if base_url:
+        return tuple(sorted(_served(row.name, base_url, LLMS.key(spec))))
+    if spec.provider == "compatible":
+        raise ConfigError("llm.base_url", "the compatible provider needs one to list its models")
+    return (row.model,) if row.model else ()
+
+
+def _of_fastembed() -> list[Offer]:
+    from commonplace.providers import fastembed
+
+    models = []
+    for row in fastembed.table():
+        # The part of the description that tells of languages.
+        pattern = r"(?i)\b(?:multi-?lingual|english|chinese|mixed)[^,.(]*(?:\([^)]*\))?"
+        words = re.search(pattern, str(row["description"]))
+        languages = words[0].replace(" input text", "").replace(" only", "").strip() if words else ""
+        model, size = str(row["model"]), int(float(row["size_in_GB"]) * 1e9)
+        suggested = model in SUGGESTED["fastembed"]
+        models.append(Offer(model, int(row["dim"]), size, languages, fastembed.is_here(row), suggested))
+    return models
+
+
+def _of_ollama(spec: Spec) -> list[Offer]:
+
+    server = OllamaServer(spec.base_url, spec.key)
+    try:
+        kept = {model.name.removesuffix(":latest"): model for model in server.models()}
+    finally:
+        server.close()
+    there = [_known("ollama", n, here=True, size=one.bytes, about=one.about) for n, one in kept.items()]
+    return there + [_known("ollama", name, here=False) for name in SUGGESTED["ollama"] if name not in kept]
+
+
+def _served(provider: str, base_url: str, key: Secret) -> list[str]:
+    """The names that a server of OpenAI's language lists."""
+    endpoint = Endpoint(provider, base_url, key)
+    try:
+        answer = endpoint.get("models", Deadline(LIST_S), attempts=1)
+    finally:
+        endpoint.close()
+    try:
+        return [str(row["id"]) for row in answer["data"]]  # type: ignore[index]
+    except (KeyError, TypeError) as error:
+        raise ProviderError(provider, "the server lists no models") from error
+
+
+def _known(provider: str, name: str, *, here: bool | None = None, size: int = 0, about: str = "") -> Offer:
+    family = families.find(name)
+    scripts = "" if family is families.UNKNOWN else ", ".join(sorted(family.scripts, reverse=True))
+    suggested = name in SUGGESTED.get(provider, ())
+    return Offer(name, family.dimensions, size, scripts, here, suggested, about)
+
+
+# --- an Ollama server ----------------------------------------------------------------------------------
+
+PROVIDER = "ollama"
+ADDRESS = "http://127.0.0.1:11434"
+LIST_S = 10.0
+SILENCE_S = 600.0  # a large file is checked without a word
+_LONG_S = 1e6  # only silence ends a download
+_MOST_BYTES = 1_000_000_000  # of progress
+
+
+class Kept(NamedTuple):
+    """A model that the server has: its name, bytes, and what it says of itself (`bert 22M F16`)."""
+
+    name: str
+    bytes: int
+    about: str = ""
+
+
+class OllamaServer(Endpoint):
+    """An Ollama server; texts are embedded through `embedding.services`, not through this."""
+
+    remedy = "start it with `ollama serve`"
+
+    def __init__(self, base_url: str = "", key: Secret = NO_KEY) -> None:
+        """Name its address, with or without `/v1`. Raises ProviderError for one that cannot be used."""
+        super().__init__(PROVIDER, (base_url or ADDRESS).rstrip("/").removesuffix("/v1"), key)
+
+    def models(self) -> list[Kept]:
+        """Return the models that the server has. Raises ProviderError."""
+        answer = self.get("api/tags", Deadline(LIST_S), attempts=1)
+        models = []
+        try:
+            for row in answer["models"]:  # type: ignore[index]
+                details = row.get("details") or {}
+                about = (details.get(name) for name in ("family", "parameter_size", "quantization_level"))
+                words = " ".join(map(str, filter(None, about)))
+                models.append(Kept(str(row["name"]), int(row.get("size") or 0), words))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ProviderError(PROVIDER, f"{self.origin} lists no models") from error
+        return models
+
+    def pull(self, name: str, progress: Callable[[int, int], None]) -> Kept:
+        """Let the server fetch a model; `progress` takes bytes done and to do. Raises ProviderError.
+
+        What had come before an interruption the server keeps, and goes on from there.
+        """
+        sizes: dict[str, tuple[int, int]] = {}
+        finished = False
+        body = {"model": name, "stream": True}
+        lines = self.lines("api/pull", body, Deadline(_LONG_S), _MOST_BYTES, silence_s=SILENCE_S)
+        with closing(lines):
+            for line in filter(None, lines):
+                try:
+                    step = json.loads(line)
+                except (ValueError, RecursionError):
+                    step = None
+                if not isinstance(step, dict):
+                    raise ProviderError(PROVIDER, f"{self.origin} does not speak Ollama's language")
+                if step.get("error"):
+                    said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
+                    raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
+                finished = step.get("status") == "success"
+                if isinstance(step.get("total"), int) and step.get("digest"):
+                    sizes[str(step["digest"])] = (int(step.get("completed") or 0), int(step["total"]))
+                    done, total = map(sum, zip(*sizes.values(), strict=True))
+                    progress(done, total)
+        if not finished:
+            raise ProviderError(PROVIDER, f"{self.origin} broke off; run it again, it goes on from there")
+        whole = name if ":" in name else f"{name}:latest"
+        return next((kept for kept in self.models() if kept.name == whole), Kept(name, 0))

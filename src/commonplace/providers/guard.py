@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, ProviderError
-from commonplace.providers.costs.ledger import OK
+from commonplace.providers.costs import OK
 from commonplace.providers.refusals import TooLarge, Unanswered
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
-    from commonplace.providers.costs.budget import Budget
+    from commonplace.providers.costs import Budget
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")

@@ -1,29 +1,32 @@
 """JSON over HTTP to a provider: a deadline over all retries, bounded answers, and a key that never shows.
 
-No redirect is followed: an API has one address, and a key must not travel to another.
+Also which addresses can be used, which lie on this machine, and where a key may go. No redirect is
+followed: an API has one address, and a key must not travel to another.
 """
 
 from __future__ import annotations
 
 import io
+import ipaddress
 import json
 import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import ProviderError
 from commonplace.config.credentials import NO_KEY, Secret
-from commonplace.providers import addresses, attempts, refusals
+from commonplace.providers import attempts, refusals
 from commonplace.providers.attempts import ATTEMPTS
 from commonplace.providers.refusals import Unanswered
 from commonplace.render import screen
 
 if TYPE_CHECKING:
     import httpx
+
 
 CONNECT_S = 10.0
 READ_S = 60.0  # without a byte
@@ -83,7 +86,7 @@ class Endpoint:
         """
         self.provider = provider
         self.base_url = base_url.strip().rstrip("/")
-        self._host = addresses.checked(provider, self.base_url, key)
+        self._host = checked(provider, self.base_url, key)
         self._key, self._header, self._scheme, self._headers = key, header, scheme, headers or {}
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
@@ -91,12 +94,12 @@ class Endpoint:
     @property
     def origin(self) -> str:
         """Scheme, host and port, for people and for comparing."""
-        return addresses.origin(self.base_url)
+        return origin(self.base_url)
 
     @property
     def is_loopback(self) -> bool:
         """Whether requests stay on this machine."""
-        return addresses.is_loopback(self._host)
+        return is_loopback(self._host)
 
     def post(
         self,
@@ -171,7 +174,7 @@ class Endpoint:
             self._repeated(request, deadline)
         except _Moved as moved:
             target = urljoin(request.url, moved.location)
-            if not target.startswith("https://") and addresses.origin(target) != self.origin:
+            if not target.startswith("https://") and origin(target) != self.origin:
                 raise
             self._repeated(replace(request, url=target, headers={}), deadline)
 
@@ -217,7 +220,7 @@ class Endpoint:
         headers: Mapping[str, str] | None = None,
     ) -> _Request:
         url = path if "://" in path else f"{self.base_url}/{path.lstrip('/')}"
-        if addresses.origin(url) != self.origin:
+        if origin(url) != self.origin:
             message = "the provider names an address of another host"
             raise ProviderError(self.provider, message, permanent=True)
         key = {self._header: self._scheme + self._key.reveal()} if self._key else {}
@@ -264,7 +267,7 @@ class Endpoint:
         if not response.is_redirect:
             raise refusals.translate(self.provider, response.status_code, response.headers, body, self._key)
         location = response.headers.get("location", "")
-        target = screen.shorten(screen.one_line(addresses.origin(location) or "elsewhere"), 80)
+        target = screen.shorten(screen.one_line(origin(location) or "elsewhere"), 80)
         message = f"{self.origin} redirects to {target}, which is not followed; set the address it belongs to"
         moved = _Moved(self.provider, message, permanent=True, status=response.status_code)
         moved.location = location
@@ -309,3 +312,58 @@ class Endpoint:
                     limits=httpx.Limits(keepalive_expiry=_KEEP_ALIVE_S),
                 )
             return self._client
+
+
+# --- addresses -----------------------------------------------------------------------------------------
+
+
+def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
+    """Return the host of an address that can be used with a key. Raises ProviderError.
+
+    A key goes over plain HTTP only to this machine or to an address that no router forwards (a home's or an
+    office's own network, where servers for models rarely have certificates). A name could lead anywhere.
+    """
+    fault, host = "", ""
+    try:
+        address = urlsplit(url)
+        host = address.hostname or ""
+        if address.scheme not in ("http", "https") or not host or address.port == 0:
+            fault = "the address is no http:// or https:// URL"
+        elif "@" in address.netloc or address.query or address.fragment:
+            fault = "the address may hold no user, password, query or fragment"
+    except ValueError:
+        fault = "the address is no http:// or https:// URL"
+    if not fault and key:
+        place = _address_of(host)
+        near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
+        if not (key.reveal().isascii() and key.reveal().isprintable()):
+            fault = "the key holds characters that no key has"
+        elif not near and not url.lower().startswith("https://"):
+            fault = f"a key is not sent to {host} in clear: use https"
+    if fault:  # the address itself is not quoted, it may hold a secret
+        raise ProviderError(provider, fault, permanent=True)
+    return host
+
+
+def origin(url: str) -> str:
+    """Return scheme, host and port of a URL, or nothing if it has none; no user before the host."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    host = parts.netloc.rpartition("@")[2].lower()
+    return f"{parts.scheme}://{host}" if host else ""
+
+
+def _address_of(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, written as a name or in figures, is this machine."""
+    address = _address_of(host)
+    return host == "localhost" or (address is not None and address.is_loopback)

@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding, Llm, Reranking
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.costs.accounts import Accounts
-    from commonplace.providers.costs.ledger import Ledger
+    from commonplace.providers.costs import Accounts, Ledger
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.llm.client import Client
     from commonplace.providers.reranking.base import Reranker
-    from commonplace.providers.reranking.client import GuardedReranker
+    from commonplace.providers.reranking.remote import GuardedReranker
     from commonplace.types import Estimate
 
 AUTO, NONE = "auto", "none"
@@ -263,7 +262,7 @@ def open_llm(
     """
     if settings.llm.provider == NONE:
         return None
-    from commonplace.providers.costs.ledger import open_ledger
+    from commonplace.providers.costs import open_ledger
 
     return _llm(
         settings, lambda: open_ledger(workspace, environ), breaker, holds_secret, run=run, environ=environ
@@ -296,7 +295,7 @@ def _llm(
     """The language model that is set, over a ledger that is opened then; without one nothing is capped."""
     from commonplace.base.paths import user_cache_dir
     from commonplace.providers.cache import AnswerCache
-    from commonplace.providers.costs.budget import Budget, caps
+    from commonplace.providers.costs import Budget, caps
     from commonplace.providers.llm.client import Client
 
     chosen = settings.llm
@@ -325,8 +324,7 @@ def open_reranker(
     if chosen.provider == NONE:
         return None
     from commonplace.providers.cache import ScoreCache
-    from commonplace.providers.reranking.client import GuardedReranker
-    from commonplace.providers.reranking.remote import RemoteReranker
+    from commonplace.providers.reranking.remote import GuardedReranker, RemoteReranker
 
     if not _scores:
         _scores.append(ScoreCache())

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.config.settings import Embedding
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
 
 QUESTION = "When do we deploy?"
 PASSAGE = "The deploy moved to Thursday. 部署改到周四。"

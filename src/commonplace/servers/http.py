@@ -126,8 +126,8 @@ class Guard:
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # what a form of a foreign page can send is something else
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return JSONResponse({"error": "the content type must be application/json"}, 415)
     accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
     if not accepted & {"", "*/*", "application/*", "application/json"}:
@@ -156,15 +156,15 @@ async def _serve(service: Service, request: Request, questions: Questions) -> Re
         events = _events(service, message, connection, version, questions)
         return StreamingResponse(events, media_type="text/event-stream")
     answer = await run_in_threadpool(respond, message, connection, service)
-    # The status is that of an error, where the revision says so or nothing could be asked.
+    named = {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"} if connection.elicits else {}
+    return _response(answer, _status(answer, version), named)
+
+
+def _status(answer: object, version: str) -> int:
+    """The status of an answer: that of its error, where the revision says so or nothing could be asked."""
     code = answer.get("error", {}).get("code", 0) if isinstance(answer, dict) else 0
     told = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
-    named = (
-        {SESSION: f"{_ELICITS}{secrets.token_hex(16)}"}
-        if connection.elicits and isinstance(answer, dict)
-        else {}
-    )
-    return _response(answer, _STATUS.get(code, 200) if told else 200, named)
+    return _STATUS.get(code, 200) if told else 200
 
 
 def _response(answer: object, status: int, headers: Mapping[str, str] | None = None) -> Response:

@@ -136,15 +136,20 @@ def read(message: object, connection: Connection, ask: Ask | None = None) -> Req
     if not isinstance(meta, dict) or VERSION_KEY not in meta or method == "initialize":
         about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
         return Request(method, params, connection, given, *about, ask)
+    about = _spoken(meta), client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
+    return Request(method, params, connection, given, *about, ask)
+
+
+def _spoken(meta: Mapping[str, Any]) -> str:
+    """The revision that a request says it speaks. Raises Refusal."""
+    version = meta[VERSION_KEY]
     if CAPABILITIES_KEY not in meta:
         raise Refusal(PARAMS, f"params._meta lacks {CAPABILITIES_KEY}")
-    version = meta[VERSION_KEY]
     if not isinstance(version, str):
         raise Refusal(PARAMS, f"{VERSION_KEY} must be a text")
     if version not in MODERN:
         raise unsupported(version)
-    client, asks = client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
-    return Request(method, params, connection, given, version, client, asks, ask)
+    return version
 
 
 def elicits(capabilities: object) -> bool:

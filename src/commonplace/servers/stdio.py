@@ -121,18 +121,23 @@ class Server:
         if isinstance(message, list) or (asked and method in METHODS and method not in QUICK):
             self._put_off(message)
             return
-        params = message.get("params") if isinstance(message, dict) else None
-        if method == "notifications/cancelled" and isinstance(params, dict):
-            # A running request is not interrupted, but nobody is told what it finds. 1 and "1" are two.
-            given = protocol.id_of({"id": params.get("requestId")})
-            with self._changed:
-                for request in self._waiting if given is not None else ():
-                    own = protocol.id_of(request.message)
-                    request.wanted = request.wanted and (type(own), own) != (type(given), given)
+        if isinstance(message, dict) and method == "notifications/cancelled":
+            self._cancel(message.get("params"))
         self._send(respond(message, self._connection, self._service))
         if not self._warmed:
             self._warmed = True
             threading.Thread(target=self._service.warm, name="commonplace-warm", daemon=True).start()
+
+    def _cancel(self, params: object) -> None:
+        """Forget a request: a running one is not interrupted, but nobody is told what it finds."""
+        given = protocol.id_of({"id": params.get("requestId")}) if isinstance(params, dict) else None
+        if given is None:
+            return
+        with self._changed:
+            for request in self._waiting:
+                own = protocol.id_of(request.message)
+                if own == given and type(own) is type(given):  # 1 and "1" are two, 1 and True as well
+                    request.wanted = False
 
     def _put_off(self, message: object) -> None:
         """Leave a message to a thread, and start one more while there are few."""

@@ -25,7 +25,7 @@ from commonplace.index import schema
 from commonplace.index.vectors import embedded_text
 from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection

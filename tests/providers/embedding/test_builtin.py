@@ -23,7 +23,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding import builtin
 from commonplace.providers.embedding.builtin import BuiltinEmbedder
-from commonplace.providers.loading import Shared
+from commonplace.providers.runtime import Shared
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

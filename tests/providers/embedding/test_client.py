@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from commonplace.base.errors import ProviderError
 from commonplace.providers.breaker import Breaker
 from commonplace.providers.cache import VectorCache
-from commonplace.providers.embedding.base import Kind
+from commonplace.providers.embedding.base import Kind, quantize, unit_rows
 from commonplace.providers.embedding.client import GuardedEmbedder
 from commonplace.providers.embedding.fake import FakeEmbedder
-from commonplace.providers.embedding.quantization import quantize, unit_rows
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Floats

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import fastembed
+from commonplace.providers import fastembed, local
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.embedding import local
-from commonplace.providers.embedding.local import LocalEmbedder
-from commonplace.providers.embedding.local import load_fastembed as load
+from commonplace.providers.local import LocalEmbedder
+from commonplace.providers.local import load_fastembed as load
 from commonplace.providers.spec import Spec
 
 HERE = find_spec("fastembed") is not None and find_spec("onnx") is not None

@@ -21,10 +21,9 @@ import numpy as np
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
-from commonplace.providers import runtime
+from commonplace.providers import gguf, runtime
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.embedding import gguf
-from commonplace.providers.embedding.local import LocalEmbedder
+from commonplace.providers.local import LocalEmbedder
 from commonplace.providers.spec import Spec
 
 TEXTS = ["tea", "", "walnut desk", "milk " * 50, "words that nobody knows", "a\x00b", "\ud800"]

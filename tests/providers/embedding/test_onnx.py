@@ -14,10 +14,10 @@ pytest.importorskip("onnx", reason="graphs are made with onnx")
 from onnx import TensorProto
 
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.providers import folders
+from commonplace.providers import local
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.embedding import builtin, local
-from commonplace.providers.embedding.local import LocalEmbedder
+from commonplace.providers.embedding import builtin
+from commonplace.providers.local import LocalEmbedder
 from commonplace.providers.spec import Spec
 from tests.providers.embedding.graphs import (
     POSITIONS,
@@ -221,7 +221,7 @@ def test_prefixes_come_from_the_folder_or_the_family(tmp_path: Path) -> None:
             12,
         ),
         ({"config.json": {"max_position_embeddings": 12, "model_type": "xlm-roberta"}}, 10),
-        ({"sentence_bert_config.json": {"max_seq_length": 90_000}}, folders.MAX_TOKENS),
+        ({"sentence_bert_config.json": {"max_seq_length": 90_000}}, local.MAX_TOKENS),
         ({}, 512),
     ],
 )

@@ -17,7 +17,7 @@ from commonplace.memory import estimate
 from commonplace.providers import attempts, opening
 from commonplace.providers.cache import VectorCache
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.costs.ledger import Costs, open_ledger
+from commonplace.providers.costs import Costs, open_ledger
 from commonplace.providers.embedding.batch import BatchEmbedder
 from commonplace.providers.embedding.client import GuardedEmbedder
 from commonplace.providers.embedding.remote import RemoteEmbedder
@@ -248,7 +248,7 @@ def _key() -> object:
 
 
 def _service(inputs: int) -> object:
-    from commonplace.providers.embedding.openai import OPENAI
+    from commonplace.providers.embedding.services import OPENAI
 
     return replace(OPENAI, limits=replace(OPENAI.limits, inputs=inputs, concurrency=1))
 

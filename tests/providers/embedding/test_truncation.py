@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from commonplace.providers import runtime
-from commonplace.providers.embedding import builtin, truncation
+from commonplace.providers.embedding import builtin
 
 
 def chain(steps: int = 4) -> bytes:
@@ -28,7 +28,7 @@ def chain(steps: int = 4) -> bytes:
 
 def test_what_is_cut_out_computes_the_same() -> None:
     for step in [1, 2, 4]:
-        cut = truncation.truncate(chain(), f"s{step}")
+        cut = builtin.truncate(chain(), f"s{step}")
         session = runtime.session("test", cut)
         assert [port.name for port in session.get_outputs()] == [f"s{step}"]
         (found,) = session.run([f"s{step}"], {"x": np.array([5.0], np.float32)})
@@ -36,7 +36,7 @@ def test_what_is_cut_out_computes_the_same() -> None:
 
 
 def test_what_is_not_needed_is_gone() -> None:
-    model = onnx.load_from_string(truncation.truncate(chain(), "s2"))
+    model = onnx.load_from_string(builtin.truncate(chain(), "s2"))
     assert [node.output[0] for node in model.graph.node] == ["s1", "s2"]
     assert {constant.name for constant in model.graph.initializer} == {"c0", "c1"}
     assert [value.name for value in model.graph.output] == ["s2"]
@@ -45,7 +45,7 @@ def test_what_is_not_needed_is_gone() -> None:
 
 def test_the_bundled_model_is_cut_between_its_layers() -> None:
     whole = (builtin.FOLDER / builtin.MODEL).read_bytes()
-    cut = truncation.truncate(whole, "encoder.layer.2")
+    cut = builtin.truncate(whole, "encoder.layer.2")
     assert len(cut) < 0.8 * len(whole)
     names = [node.name for node in onnx.load_from_string(cut).graph.node]
     assert "encoder.layer.2" in names
@@ -54,16 +54,16 @@ def test_the_bundled_model_is_cut_between_its_layers() -> None:
 
 def test_a_value_that_nothing_computes_is_an_error() -> None:
     with pytest.raises(ValueError, match="no node of the model computes 'nothing'"):
-        truncation.truncate(chain(), "nothing")
+        builtin.truncate(chain(), "nothing")
 
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_model_are_an_error(data: bytes) -> None:
     try:
-        truncation.truncate(data, "x")
+        builtin.truncate(data, "x")
     except ValueError:
         return
-    assert truncation.GRAPH not in [field.number for field in truncation._fields(memoryview(data))]
+    assert builtin.GRAPH not in [field.number for field in builtin._fields(memoryview(data))]
 
 
 @given(st.integers(0, len(chain()) - 1), st.integers(0, 255))
@@ -71,7 +71,7 @@ def test_a_damaged_model_is_an_error_or_another_model(place: int, byte: int) -> 
     data = bytearray(chain())
     data[place] = byte
     try:
-        found = truncation.truncate(bytes(data), "s2")
+        found = builtin.truncate(bytes(data), "s2")
     except ValueError:
         return
     assert isinstance(found, bytes)

@@ -8,8 +8,7 @@ import pytest
 
 from commonplace.base.errors import BudgetExceeded, MissingExtra, ProviderError
 from commonplace.providers.cache import AnswerCache
-from commonplace.providers.costs.budget import Budget, Caps
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Budget, Caps, Ledger
 from commonplace.providers.llm.base import Completion, Llm, Message, Model, Request, ToolCall, ToolSpec
 from commonplace.providers.llm.client import Client, Estimate
 from commonplace.providers.llm.command import CommandModel

@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
+from commonplace.providers.gguf import GgufModel
 from commonplace.providers.llm.base import Completion, Message, Request, ToolSpec
 from commonplace.providers.llm.client import Client
-from commonplace.providers.llm.gguf import GgufModel
 from commonplace.providers.refusals import TooLarge, Unanswered
 from commonplace.providers.spec import Spec
 

@@ -13,8 +13,7 @@ from commonplace import config
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.providers import opening
-from commonplace.providers.costs.accounts import Accounts
-from commonplace.providers.costs.ledger import open_ledger
+from commonplace.providers.costs import Accounts, open_ledger
 from commonplace.providers.llm.base import Completion, Request, TokenChance
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel

@@ -12,8 +12,8 @@ pytest.importorskip("onnx", reason="graphs are made with onnx")
 
 from commonplace.base.errors import ConfigError, ProviderError
 from commonplace.providers.catalog import RERANKERS
+from commonplace.providers.local import LocalReranker, Pairing, load_onnx_reranker
 from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.reranking.local import LocalReranker, Pairing, load_onnx
 from commonplace.providers.spec import Spec
 from tests.providers.embedding.graphs import write_json
 from tests.providers.reranking.graphs import logit, write_model, write_tokenizer
@@ -23,7 +23,7 @@ TEXTS = ["tea", "desk desk", "", "milk 茶 nobody knows", "tea " * 60, "\ud800 h
 
 
 def model(folder: Path, **fields: Any) -> LocalReranker:
-    return load_onnx(Spec("onnx", path=str(folder), **fields))
+    return load_onnx_reranker(Spec("onnx", path=str(folder), **fields))
 
 
 def by_hand(question: str, texts: list[str]) -> list[float]:
@@ -100,7 +100,7 @@ def test_a_graph_that_is_no_cross_encoder_is_told(tmp_path: Path, fields: dict[s
 
 def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"reranking\.path: the onnx provider needs the path of a folder"):
-        load_onnx(Spec("onnx"))
+        load_onnx_reranker(Spec("onnx"))
     with pytest.raises(ProviderError, match="gone is not there"):
         model(tmp_path / "gone")
     with pytest.raises(ProviderError, match=r"no model\.onnx"):

@@ -105,7 +105,7 @@ def test_what_cannot_be_shortened_is_an_error(provider: str, make: Make, server:
 
 def test_the_wrong_kind_of_request_is_made_once() -> None:
     server = Server(apis.tei)
-    model = remote.load_compatible(Spec("compatible", base_url=f"{server.url}/v1/rerank"))
+    model = remote.load(Spec("compatible", base_url=f"{server.url}/v1/rerank"))
     try:
         model.score(QUESTION, ["tea", "milk"])
         model.score(QUESTION, ["tea", "milk"])
@@ -203,25 +203,24 @@ def test_a_key_of_the_environment_goes_to_its_own_provider_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("cohere", "jina", "voyage"):
-        load = getattr(remote, f"load_{name}")
         variable = f"{name.upper()}_API_KEY"
         monkeypatch.delenv(variable, raising=False)
         with pytest.raises(ProviderError, match=f"no key: set {variable}"):
-            load(Spec(name))
+            remote.load(Spec(name))
         monkeypatch.setenv(variable, apis.KEY)
-        assert load(Spec(name)).key.reveal() == apis.KEY
-        assert not load(Spec(name, base_url="http://127.0.0.1:9/v1")).key
+        assert remote.load(Spec(name)).key.reveal() == apis.KEY
+        assert not remote.load(Spec(name, base_url="http://127.0.0.1:9/v1")).key
 
 
 def test_an_address_is_needed_and_a_key_does_not_travel_in_clear() -> None:
     with pytest.raises(ConfigError, match=r"reranking\.base_url: compatible needs one"):
-        remote.load_compatible(Spec("compatible"))
+        remote.load(Spec("compatible"))
     with pytest.raises(ProviderError, match=r"a key is not sent to example\.org"):
-        remote.load_compatible(Spec("compatible", base_url="http://example.org", key=Secret(apis.KEY)))
+        remote.load(Spec("compatible", base_url="http://example.org", key=Secret(apis.KEY)))
 
 
 def test_a_server_without_a_name_for_its_model_is_called_by_its_address() -> None:
-    bare = remote.load_compatible(Spec("compatible", base_url="http://127.0.0.1:8080/v1/"))
-    named = remote.load_compatible(Spec("compatible", "bge", "http://127.0.0.1:8080/v1"))
+    bare = remote.load(Spec("compatible", base_url="http://127.0.0.1:8080/v1/"))
+    named = remote.load(Spec("compatible", "bge", "http://127.0.0.1:8080/v1"))
     assert (bare.name, named.name) == ("compatible:127.0.0.1:8080", "compatible:bge")
     assert bare.fingerprint != named.fingerprint

@@ -48,7 +48,7 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 
 def _called(context: Context) -> list[str]:
     """The models of providers that were called; none where the ledger cannot be read."""
-    from commonplace.providers.costs.ledger import Ledger, place
+    from commonplace.providers.costs import Ledger, place
 
     ledger = Ledger(place(context.workspace))
     try:

@@ -26,7 +26,7 @@ from urllib.parse import quote, urlsplit
 from commonplace.base import atomic, paths, records
 from commonplace.base.deadline import Deadline
 from commonplace.base.errors import CommonplaceError, ProviderError
-from commonplace.providers.embedding import gemini, openai, voyage
+from commonplace.providers.embedding import services
 from commonplace.providers.embedding.remote import Call, RemoteEmbedder
 from commonplace.providers.guard import Watcher, unwatched
 from commonplace.providers.http import Endpoint
@@ -130,7 +130,7 @@ class Jobs:
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the file that asks for one text's vector."""
-        body = openai.body(self.call, "base64") | {"input": text}
+        body = services.openai_body(self.call, "base64") | {"input": text}
         return _json({"custom_id": key, "method": "POST", "url": "/v1/embeddings", "body": body})
 
     def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
@@ -169,7 +169,7 @@ class Jobs:
             for row in self._lines(f"files/{quote(name, safe='')}/content", deadline):
                 vector: object = None
                 with suppress(KeyError, TypeError, IndexError, ValueError, AttributeError):
-                    vector = openai.vectors(row["response"]["body"])[0]
+                    vector = services.openai_vectors(row["response"]["body"])[0]
                 yield str(row.get("custom_id")), vector
 
     def _started(self, path: str, body: object, deadline: Deadline) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class VoyageJobs(Jobs):
 
     def parameters(self) -> dict[str, object]:
         """Return what else the start of a batch says."""
-        return {"request_params": voyage.settings(self.call)}
+        return {"request_params": services.voyage_settings(self.call)}
 
 
 class GeminiJobs(Jobs):
@@ -214,7 +214,7 @@ class GeminiJobs(Jobs):
 
     def line(self, key: str, text: str) -> bytes:
         """Return the line of the file that asks for one text's vector."""
-        return _json({"key": key, "request": gemini.request(self.call, text)})
+        return _json({"key": key, "request": services.gemini_request(self.call, text)})
 
     def submit(self, lines: Sequence[bytes], deadline: Deadline) -> str:
         """Upload lines in the two steps of Google's resumable protocol, and start a batch of them."""
@@ -233,7 +233,7 @@ class GeminiJobs(Jobs):
         answer = self.endpoint.send("POST", target, deadline, content, finish)
         name = self._text(answer_of(answer_of(self.endpoint.parse(answer)).get("file")), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": name}}}
-        path = f"{gemini.resource(self.call.model)}:asyncBatchEmbedContent"
+        path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
         return self._text(self._started(path, body, deadline), "name")
 
     def status(self, name: str, deadline: Deadline) -> Status:

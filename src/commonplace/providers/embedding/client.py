@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.providers import packing
 from commonplace.providers.cache import vector_key
-from commonplace.providers.embedding.base import Embedder, Kind
-from commonplace.providers.embedding.quantization import quantize, unit_rows
+from commonplace.providers.embedding.base import Embedder, Kind, quantize, unit_rows
 from commonplace.providers.embedding.remote import RemoteEmbedder
 from commonplace.providers.guard import Call, Guard, Store
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
-    from commonplace.providers.costs.budget import Budget
+    from commonplace.providers.costs import Budget
     from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.base import Floats
     from commonplace.types import Estimate
@@ -128,7 +127,7 @@ class GuardedEmbedder:
         self, passages: Sequence[str], questions: Sequence[str] = (), warnings: tuple[str, ...] = ()
     ) -> Estimate:
         """Say what embedding these would take, without asking anybody."""
-        from commonplace.providers.costs.prices import NANO
+        from commonplace.providers.costs import NANO
         from commonplace.types import Estimate
 
         known = tokens = 0

@@ -12,7 +12,7 @@ from commonplace.base.errors import CommonplaceError
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Embedding
-    from commonplace.providers.costs.accounts import Accounts
+    from commonplace.providers.costs import Accounts
     from commonplace.providers.embedding.base import Embedder
 
 
@@ -64,7 +64,7 @@ class CurrentModel:
     def accounts(self) -> Accounts:
         """The ledger of the workspace and budgets over it, made when first needed."""
         if self._accounts is None:
-            from commonplace.providers.costs.accounts import Accounts
+            from commonplace.providers.costs import Accounts
 
             self._accounts = Accounts(self._workspace, self._ledger_folder)
         return self._accounts

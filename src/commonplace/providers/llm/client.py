@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.base import tokens
 from commonplace.providers.cache import answer_key
-from commonplace.providers.costs.prices import NANO
+from commonplace.providers.costs import NANO
 from commonplace.providers.guard import Call, Guard, Store
 from commonplace.providers.llm import schemas
 from commonplace.providers.llm.base import (
@@ -33,7 +33,7 @@ from commonplace.providers.llm.base import (
 
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
-    from commonplace.providers.costs.budget import Budget
+    from commonplace.providers.costs import Budget
 
 # A refusal that may be about one request only: it takes several in a row to say something of the model.
 _ODD_REQUEST = frozenset({400, 422})

@@ -8,20 +8,20 @@ import pytest
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
+from commonplace.providers import costs
 from commonplace.providers.catalog import EMBEDDERS
-from commonplace.providers.costs import prices
-from commonplace.providers.costs.prices import NANO
+from commonplace.providers.costs import NANO
 
 
 def own(text: str) -> Path:
-    file = paths.user_config_dir() / prices.FILE
+    file = paths.user_config_dir() / costs.FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
     return file
 
 
 def test_a_call_costs_what_its_tokens_cost() -> None:
-    table = prices.load()
+    table = costs.load_prices()
     assert table.cost("openai", "gpt-4.1-mini", 1_000_000, 1_000_000) == 2 * NANO
     assert table.cost("openai", "gpt-4.1-mini", 1000, 500) == 1_200_000  # $0.0012
     assert table.cost("openai", "text-embedding-3-small", 1, 0) == 20
@@ -45,31 +45,31 @@ EMBEDDINGS = {
 
 def test_embeddings_have_a_price() -> None:
     for name, dollars in EMBEDDINGS.items():
-        assert prices.load().cost(*name, 1_000_000) == pytest.approx(dollars * NANO), name
+        assert costs.load_prices().cost(*name, 1_000_000) == pytest.approx(dollars * NANO), name
 
 
 def test_every_paid_provider_of_embeddings_has_a_price_for_its_default() -> None:
     for row in EMBEDDERS.rows.values():
-        cost = prices.load().cost(row.name, row.model, 1_000_000)
+        cost = costs.load_prices().cost(row.name, row.model, 1_000_000)
         assert (cost is None) == (row.name == "compatible"), row.name
         assert bool(cost) == bool(row.keys), row.name
 
 
 def test_what_batches_cost() -> None:
-    table = prices.load()
+    table = costs.load_prices()
     assert table.cost("openai", "text-embedding-3-small", 1_000_000, batched=True) == NANO // 100
     assert table.cost("gemini", "gemini-embedding-001", 1_000_000, batched=True) == 75_000_000
     assert table.cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 80_400_000
     assert table.cost("cohere", "embed-v4.0", 1_000_000, batched=True) == 120_000_000  # it has none
     assert table.cost("openai", "text-embedding-3-small", 1, batched=True) == 10
     own("batches = { voyage = 50 }")
-    assert prices.load().cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 60_000_000
-    assert prices.load().cost("openai", "text-embedding-3-small", 1, batched=True) == 10
+    assert costs.load_prices().cost("voyage", "voyage-4-large", 1_000_000, batched=True) == 60_000_000
+    assert costs.load_prices().cost("openai", "text-embedding-3-small", 1, batched=True) == 10
 
 
 def test_fractions_are_rounded_up() -> None:
     own('[x]\n"m" = { in = 0.0000001, out = 0 }')
-    assert prices.load().cost("x", "m", 1, 0) == 1
+    assert costs.load_prices().cost("x", "m", 1, 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,20 @@ def test_fractions_are_rounded_up() -> None:
     ],
 )
 def test_a_name_stands_for_its_versions_and_no_other_model(model: str, known: bool) -> None:
-    cost = prices.load().cost("openai", model, 1_000_000, 0)
+    cost = costs.load_prices().cost("openai", model, 1_000_000, 0)
     assert (cost is not None) is known
     if model.startswith("gpt-4o-mini"):
         assert cost == 150_000_000
 
 
 def test_what_runs_here_is_free() -> None:
-    assert prices.load().cost("ollama", "anything", 10**9, 10**9) == 0
-    assert prices.load().cost("command", "anything", 1, 1) is None
+    assert costs.load_prices().cost("ollama", "anything", 10**9, 10**9) == 0
+    assert costs.load_prices().cost("command", "anything", 1, 1) is None
 
 
 def test_the_owners_prices_come_first() -> None:
     own('free = ["command"]\n[openai]\n"gpt-4o" = { in = 1, out = 2 }\n"new" = { in = 0.5, out = 0.25 }')
-    table = prices.load()
+    table = costs.load_prices()
     assert table.cost("openai", "gpt-4o", 1_000_000, 0) == NANO
     assert table.cost("openai", "new", 0, 1_000_000) == NANO // 4
     assert table.cost("command", "m", 5, 5) == 0
@@ -125,5 +125,5 @@ def test_the_owners_prices_come_first() -> None:
 def test_a_file_that_is_wrong_is_named(text: str) -> None:
     file = own(text)
     with pytest.raises(ConfigError) as caught:
-        prices.load()
+        costs.load_prices()
     assert str(file) in str(caught.value)

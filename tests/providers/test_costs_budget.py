@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import BudgetExceeded
-from commonplace.providers.costs import budget as budgets
-from commonplace.providers.costs.budget import Budget, Caps
-from commonplace.providers.costs.ledger import Ledger
-from commonplace.providers.costs.prices import NANO
+from commonplace.providers import costs as budgets
+from commonplace.providers.costs import NANO, Budget, Caps, Ledger
 from commonplace.providers.llm.base import Completion, Message, Request
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel
@@ -29,10 +27,10 @@ from pathlib import Path
 from concurrent.futures import ThreadPoolExecutor
 from commonplace.base.errors import BudgetExceeded, ProviderError
 from commonplace.providers.llm.base import Completion, Message
-from commonplace.providers.costs.budget import Budget, Caps
+from commonplace.providers.costs import Budget, Caps
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 
 def answer(request):
     time.sleep(random.uniform(0, 0.005))
@@ -148,8 +146,8 @@ def test_what_the_cache_answered_is_not_counted(ledger: Ledger) -> None:
 
 def test_what_a_dead_process_reserved_expires(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from commonplace.providers.costs.ledger import Ledger;"
-        "from commonplace.providers.costs.budget import Budget, Caps;"
+        "import os, sys; from pathlib import Path; from commonplace.providers.costs import Ledger;"
+        "from commonplace.providers.costs import Budget, Caps;"
         "Budget(Ledger(Path(sys.argv[1])), Caps(tokens_a_day=100)).reserve(100, 0, 0.2); os._exit(9)"
     )
     path = ledger.database.path

@@ -12,13 +12,13 @@ import pytest
 
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
-from commonplace.providers.costs.ledger import Costs, Ledger, open_ledger, place
+from commonplace.providers.costs import Costs, Ledger, open_ledger, place
 from tests.cli.conftest import environment
 
 WRITER = """
 import sys
 from pathlib import Path
-from commonplace.providers.costs.ledger import Ledger
+from commonplace.providers.costs import Ledger
 ledger = Ledger(Path(sys.argv[1]))
 for number in range(50):
     ledger.record("embed", "ollama", "m", 10)

@@ -1,1 +1,0 @@
-"""What calls to models cost: recorded, priced, and kept under caps."""
