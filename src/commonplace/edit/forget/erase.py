@@ -52,7 +52,8 @@ def forget(
             except PreviewOutdated as error:
                 # What was confirmed, and has not changed anything yet: the notes are others by now.
                 journal.end(path)
-                dropped = Unreachable(f"what was confirmed before ({error})", remedies.say("forget.once_more"))
+                again = remedies.say("forget.once_more")
+                dropped = Unreachable(f"what was confirmed before ({error})", again)
                 erased.append(Erasure((), (dropped,)))
         if what:
             choice = _choose(context, what)
