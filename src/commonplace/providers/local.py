@@ -35,7 +35,7 @@ from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.families import Family
 from commonplace.providers.http import as_dict
 from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Port, Shared
+from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
 from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ _INPUTS: dict[str, Callable[[list[int], list[int]], list[int]]] = {
 class Graph:
     """A loaded graph and its tokenizer: the inputs with the integer type of each, the output that counts."""
 
-    session: runtime.Session
+    session: Any
     tokenizer: Tokenizer
     inputs: tuple[tuple[str, str], ...]
     output: str
@@ -213,7 +213,7 @@ def open_graph(
     provider: str,
     exported: Exported,
     task: str,
-    output: Callable[[Sequence[Port]], str],
+    output: Callable[[Sequence[Any]], str],
     cut: runtime.Cut = "longest_first",
 ) -> Graph:
     """Load graph and tokenizer of a folder; `output` names the output that counts among those it has.
@@ -479,7 +479,7 @@ def open_network(exported: Exported) -> Network:
     """Load graph and tokenizer. Raises ProviderError for a graph that cannot be fed or gives no vectors."""
     pooling: list[Pooling | None] = []
 
-    def output(ports: Sequence[Port]) -> str:
+    def output(ports: Sequence[Any]) -> str:
         """The output that counts; the pooling it needs is noted."""
         names = [port.name for port in ports]
         tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
@@ -494,7 +494,7 @@ def open_network(exported: Exported) -> Network:
             message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
             raise ProviderError("onnx", f"{message}: export it for {TASK}", permanent=True)
         pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
-        return tokens[0].name
+        return str(tokens[0].name)
 
     graph = open_graph("onnx", exported, TASK, output)
     return Network(graph, pooling[0])
@@ -682,7 +682,7 @@ def load_onnx_reranker(spec: Spec) -> LocalReranker:
     return LocalReranker(spec, exported.name, f"{exported.name}@{exported.graph}", load, exported.max_tokens)
 
 
-def _logits(ports: Sequence[Port]) -> str:
+def _logits(ports: Sequence[Any]) -> str:
     names = [port.name for port in ports]
     if "logits" in names or len(names) == 1:
         return "logits" if "logits" in names else names[0]

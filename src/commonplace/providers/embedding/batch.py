@@ -20,7 +20,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
 
 from commonplace.base import atomic, paths, records
@@ -73,18 +73,11 @@ class State:
     trouble: str = ""
 
 
-class Store(Protocol):
-    """Where a state is kept; two processes must not embed by batches with the same one at a time."""
+class Store:
+    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key.
 
-    def read(self) -> State:
-        """Return the state, an empty one if there is none or it cannot be understood."""
-
-    def write(self, state: State) -> None:
-        """Replace the state as a whole. Raises NoteUnreadable if it cannot be written."""
-
-
-class FileStore:
-    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key."""
+    Two processes must not embed by batches with the same one at a time.
+    """
 
     def __init__(self, path: Path, lock: Path) -> None:
         """Name the file, and the lock file under which it is replaced."""

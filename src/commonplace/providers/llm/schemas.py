@@ -19,8 +19,6 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, Request, Schema
 
-# Models that think aloud put it before the answer; what they drafted there is not the answer.
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _NOTES = frozenset({"title", "description", "default", "examples", "$schema"})
 _KNOWN = _NOTES | {
@@ -74,7 +72,10 @@ def complete(ask: Callable[[Request], Completion], request: Request, provider: s
 def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     """Return the JSON of an answer and an empty text, or None and what is wrong with it."""
     wrong = "there is no JSON in the answer"
-    text = _THOUGHTS.sub("", completion.text)
+    text = completion.text
+    # Models that think aloud put it before the answer; what they drafted there is not the answer.
+    if text.lstrip().startswith("<think>") and "</think>" in text:
+        text = text.partition("</think>")[2]
     start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
     end = max(text.rfind("}"), text.rfind("]"))
     # Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last.
