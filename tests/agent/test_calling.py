@@ -1,14 +1,18 @@
-"""Calls of one answer: side by side, answers in order, and every mistake an answer as well."""
+"""Calls of tools: each gets an answer in time, in order; in a conversation each has one."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from commonplace.agent import calling
-from commonplace.agent.calling import Toolbox
+from commonplace.agent.calling import INTERRUPTED, NOT_KEPT, Toolbox, paired
 from commonplace.agent.tools import TOOLS, Answer, Caller, Tool
 from commonplace.memory import Memory
 from commonplace.types.events import Call, Turn
@@ -147,3 +151,44 @@ def test_what_is_to_be_forgotten_is_not_kept_by_asking_for_it() -> None:
     kept = calling.kept(asked)
     assert [one.arguments for one in kept.calls] == [calling.UNTOLD, "{}"]
     assert calling.parsed(calling.UNTOLD) is not None
+
+
+# --- conversations that were cut ----------------------------------------------------------------------
+
+
+ONE, TWO = Call("one", "memory_search", "{}"), Call("two", "memory_get", "{}")
+QUESTION = Turn("assistant", "", calls=(ONE, TWO))
+WHOLE = [
+    Turn("user", "Which tea?"),
+    QUESTION,
+    Turn("tool", "white", answers="one", tool="memory_search"),
+    Turn("tool", "tea", answers="two", tool="memory_get"),
+    Turn("assistant", "White tea."),
+]
+
+
+def test_what_is_whole_stays_as_it_is() -> None:
+    assert paired(WHOLE) == WHOLE
+
+
+def test_a_cut_at_either_end() -> None:
+    assert paired(WHOLE[2:]) == WHOLE[4:]
+    assert paired(WHOLE[:3]) == [*WHOLE[:3], Turn("tool", INTERRUPTED, answers="two", tool="memory_get")]
+
+
+def test_a_result_that_was_left_out_says_so() -> None:
+    assert paired([WHOLE[1], replace(WHOLE[2], text="")])[1].text == NOT_KEPT
+
+
+@given(st.lists(st.sampled_from([*WHOLE, Turn("tool", "again", answers="one")]), max_size=12))
+def test_every_call_is_followed_by_its_answers(turns: list[Turn]) -> None:
+    kept = paired(turns)
+    assert [turn for turn in kept if turn.role != "tool"] == [turn for turn in turns if turn.role != "tool"]
+    waiting: list[str] = []
+    for turn in kept:
+        if turn.role == "tool":
+            waiting.remove(turn.answers)
+        else:
+            assert waiting == []
+            waiting = [call.id for call in turn.calls]
+    assert waiting == []

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -19,9 +18,9 @@ from commonplace.base import atomic, paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.changes import git, runs
 from commonplace.changes.git import Entry, GitError, Repository
-from commonplace.redaction.redact import redact, strip_private
+from commonplace.redaction.redact import public
 from commonplace.render import screen
-from commonplace.types.changes import ChangedFile, Run
+from commonplace.types.changes import Run
 
 LOCK_WAIT_S = 30.0  # for another process that commits; it takes a tenth of a second
 _LONGEST = 50  # runs that are looked at for some that wait: a process that was killed leaves one
@@ -46,9 +45,7 @@ def commit(workspace: paths.Workspace, run: Run) -> Run:
             newest = islice(runs.newest_first(workspace), _LONGEST)
             waiting = [one for one in newest if one.uncommitted.startswith(runs.WAITING)]
             for one in reversed([one for one in waiting if one.state != "begun"]):
-                made, lacks = "", ""
-                if repository is not None:
-                    made, lacks = _Committing(workspace, repository, one).make()
+                made, lacks = _commit(workspace, repository, one) if repository else ("", "")
                 _note(workspace, one, made, lacks)
         return runs.load(workspace, run.id) or run
     except (GitError, CommonplaceError, OSError) as error:
@@ -65,137 +62,105 @@ def _note(workspace: paths.Workspace, run: Run, made: str, reason: str) -> Run:
     return replace(run, commit=made, uncommitted=reason)
 
 
-class _Committing:
-    """One run on its way into a repository."""
+def _commit(workspace: paths.Workspace, repository: Repository, run: Run) -> tuple[str, str]:
+    """Commit what can be of a run; return the commit, and what it lacks. Raises GitError, OSError."""
+    head, left_out = repository.head, list[str]()
+    places = _places(workspace, repository, run, left_out)
+    held = repository.entries(places, head)
+    edits: Entries = {}  # what was edited before the run and is not committed
+    ours: Entries = {}
+    for path, place in places.items():
+        there = held.get(path, Entry())
+        sides = _sides(workspace, repository, run, place, path, there)
+        if sides is None:
+            left_out.append(f"{paths.shown(path)} (changed since)")
+        elif sides[1] != there:
+            edits |= {path: sides[0]} if sides[0] != there else {}
+            ours[path] = sides[1]
+    lacks = f"not committed: {', '.join(left_out)}" if left_out else ""
+    if not ours:
+        return repository.find_message(head, f"Run: {run.id}"), lacks
+    staged = repository.staged(ours)
+    for path in ours:  # what would be lost by moving on refuses
+        if staged.get(path, Entry()) not in (held.get(path, Entry()), edits.get(path), ours[path]):
+            raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")
+    made, about = head, run.about
+    if edits:
+        made = repository.commit(made, edits, _message(f"edits found before {about.title}"))
+    by = " ".join(filter(None, [about.by, about.agent, about.session and f"in session {about.session}"]))
+    message = _message(about.title, about.why, f"By: {_line(by)}\nRun: {run.id}")
+    made = repository.commit(made, ours, message)
+    # The index first: where another git holds it nothing has happened yet, and a kill in between leaves the
+    # change staged.
+    repository.update(edits | ours)
+    try:
+        repository.advance(head, made, f"commonplace: {_line(about.title)}")
+    except GitError:
+        repository.update({path: staged.get(path, Entry()) for path in edits | ours})
+        raise
+    return made, lacks
 
-    def __init__(self, workspace: paths.Workspace, repository: Repository, run: Run) -> None:
-        self.workspace, self.repository, self.run = workspace, repository, run
-        self.left_out: list[str] = []
 
-    def make(self) -> tuple[str, str]:
-        """Commit what can be; return the commit, and what it lacks. Raises GitError, OSError."""
-        repository, title = self.repository, self.run.about.title
-        head = repository.head
-        places = dict(self._places())
-        held = repository.entries(places, head)
-        edits, ours = self._differences(places, held)
-        if not ours:
-            return repository.find_message(head, f"Run: {self.run.id}"), self._lacks
-        staged = repository.staged(ours)
-        for path in ours:  # what would be lost by moving on refuses
-            known = [held.get(path, Entry()), edits.get(path), ours[path]]
-            if staged.get(path, Entry()) not in known:
-                raise GitError(f"{paths.shown(path)} is staged as it was at no moment of the run")
-        made = head
-        if edits:
-            made = repository.commit(made, edits, _message(f"edits found before {title}"))
-        about = self.run.about
-        by = " ".join(filter(None, [about.by, about.agent, about.session and f"in session {about.session}"]))
-        trailers = f"By: {_line(by)}\nRun: {self.run.id}"
-        made = repository.commit(made, ours, _message(title, about.why, trailers))
-        # The index first: where another git holds it nothing has happened yet, and a kill in between
-        # leaves the change staged.
-        repository.update(edits | ours)
-        try:
-            repository.advance(head, made, f"commonplace: {_line(title)}")
-        except GitError:
-            repository.update({path: staged.get(path, Entry()) for path in edits | ours})
-            raise
-        return made, self._lacks
-
-    def _differences(self, places: Mapping[str, int], held: Entries) -> tuple[Entries, Entries]:
-        """What was edited before the run and is not committed, and what the run itself changed."""
-        edits: Entries = {}
-        ours: Entries = {}
-        for path, place in places.items():
-            there = held.get(path, Entry())
-            sides = self._sides(path, place, there)
-            if sides is None or sides[1] == there:
-                continue
-            before, after = sides
-            if before is not None and before != there:
-                if not self._is_newest(place):  # somebody has committed, or gone on, since
-                    self.left_out.append(f"{paths.shown(path)} (changed since)")
-                    continue
-                edits[path] = before
-            ours[path] = after
-        return edits, ours
-
-    @property
-    def _lacks(self) -> str:
-        return f"not committed: {', '.join(self.left_out)}" if self.left_out else ""
-
-    def _places(self) -> Iterator[tuple[str, int]]:
-        """The files of a run that git may keep: their path in the repository, their place in the run."""
-        found: dict[str, int] = {}
-        for place, file in enumerate(self.run.files):
-            path = os.path.realpath(self.workspace.root / file.path)
-            if file.left:
-                continue
-            if reason := self._why_not(path):
-                self.left_out.append(f"{paths.shown(file.path)} ({reason})")
-            else:
-                found[os.path.relpath(path, self.repository.top).replace(os.sep, "/")] = place
-        ignored = self.repository.ignored(found)
-        filtered = self.repository.filtered(found)
-        for path, place in found.items():
-            if path in ignored or path in filtered:
-                reason = "ignored by git" if path in ignored else "a filter of git's is set for it"
-                self.left_out.append(f"{paths.shown(path)} ({reason})")
-            else:
-                yield path, place
-
-    def _why_not(self, path: str) -> str:
-        top = os.fspath(self.repository.top)
+def _places(
+    workspace: paths.Workspace, repository: Repository, run: Run, left_out: list[str]
+) -> dict[str, int]:
+    """The files of a run that git may keep: their path in the repository, their place in the run."""
+    top = os.fspath(repository.top)
+    places: dict[str, int] = {}
+    for place, file in enumerate(run.files):
+        path = os.path.realpath(workspace.root / file.path)
+        if file.left:
+            continue
+        reason, folder = "", os.path.dirname(path)
         if not paths.is_within(path, top):
-            return "outside the repository"
-        folder = os.path.dirname(path)
+            reason, folder = "outside the repository", top
         while len(folder) > len(top):
             if os.path.lexists(os.path.join(folder, ".git")):
-                return "in another repository"
+                reason = "in another repository"
             folder = os.path.dirname(folder)
-        return ""
+        if reason:
+            left_out.append(f"{paths.shown(file.path)} ({reason})")
+        else:
+            places[os.path.relpath(path, top).replace(os.sep, "/")] = place
+    reasons = dict.fromkeys(repository.filtered(places), "a filter of git's is set for it")
+    reasons |= dict.fromkeys(repository.ignored(places), "ignored by git")
+    left_out += [f"{paths.shown(path)} ({reasons[path]})" for path in places if path in reasons]
+    return {path: place for path, place in places.items() if path not in reasons}
 
-    def _sides(self, path: str, place: int, there: Entry) -> tuple[Entry | None, Entry] | None:
-        """What git would hold of a file before the run, where that is kept, and after it; None if unknown."""
-        mode = self._mode(self.run.files[place], there)
-        if self.run.kept:
-            before, after = (runs.content(self.workspace, self.run, place, side) for side in runs.SIDES)
-            return self._entry(path, mode, before), self._entry(path, mode, after)
-        if not self._is_newest(place):  # the commit of what came later holds it
-            self.left_out.append(f"{paths.shown(path)} (changed since)")
+
+def _sides(
+    workspace: paths.Workspace, repository: Repository, run: Run, place: int, path: str, there: Entry
+) -> tuple[Entry, Entry] | None:
+    """What git would hold of a file before the run, and after it; None where that is not known any more.
+
+    Where the bytes before it are not kept, it is what git holds now (`there`).
+    """
+    file, mode = run.files[place], there.mode
+    if mode not in ("100644", "100755"):  # git does not know it: by whether it may be run
+        with suppress(OSError):
+            mode = "100755" if os.stat(workspace.root / file.path).st_mode & stat.S_IXUSR else ""
+        mode = mode if mode == "100755" else "100644"
+
+    def entry(data: bytes | None) -> Entry:
+        return Entry() if data is None else Entry(mode, repository.store(path, data))
+
+    before, after = there, Entry()
+    if run.kept:
+        before, after = (entry(runs.content(workspace, run, place, side)) for side in runs.SIDES)
+    if not run.kept or (after != there and before != there):
+        # Somebody may have committed, or gone on, since; the commit of what came later holds that.
+        now = runs.read(workspace, file.path)
+        if runs.digest(now) != file.after:
             return None
-        now = runs.read(self.workspace, self.run.files[place].path)
-        return None, self._entry(path, mode, now)
-
-    def _is_newest(self, place: int) -> bool:
-        """Whether a file is as the run left it."""
-        file = self.run.files[place]
-        return runs.digest(runs.read(self.workspace, file.path)) == file.after
-
-    def _entry(self, path: str, mode: str, data: bytes | None) -> Entry:
-        return Entry() if data is None else Entry(mode, self.repository.store(path, data))
-
-    def _mode(self, file: ChangedFile, there: Entry) -> str:
-        """How git names the kind of a file: as it does already, else by whether it may be run."""
-        if there.mode in ("100644", "100755"):
-            return there.mode
-        try:
-            runs_it = os.stat(self.workspace.root / file.path).st_mode & stat.S_IXUSR
-        except OSError:
-            runs_it = 0
-        return "100755" if runs_it else "100644"
+        after = after if run.kept else entry(now)
+    return before, after
 
 
 def _message(title: str, why: str = "", rest: str = "") -> str:
     """A commit message: subject, reason, trailers; without private parts and secrets."""
-    parts = [f"commonplace: {_line(title)}", screen.clean(_public(why).strip()), rest]
+    parts = [f"commonplace: {_line(title)}", screen.clean(public(why).strip()), rest]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _public(text: str) -> str:
-    return redact(strip_private(text))[0]
-
-
 def _line(text: str) -> str:
-    return screen.shorten(screen.one_line(_public(text)), _SUBJECT)
+    return screen.shorten(screen.one_line(public(text)), _SUBJECT)

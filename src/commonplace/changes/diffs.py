@@ -181,7 +181,7 @@ def of_change(change: Change) -> str:
 
 def _shown(data: bytes | None) -> str | None:
     """A file as it may be shown, its lines kept; None for what is no text."""
-    from commonplace.redaction.redact import redact, strip_private
+    from commonplace.redaction.redact import public
 
     data = data or b""
     encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "utf-8")
@@ -191,7 +191,7 @@ def _shown(data: bytes | None) -> str | None:
         return None
     if "\0" in text:
         return None
-    return redact(strip_private(text.removeprefix("\ufeff")))[0]
+    return public(text.removeprefix("\ufeff"))
 
 
 def _lines(text: str) -> list[str]:

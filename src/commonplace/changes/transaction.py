@@ -14,17 +14,16 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypedDict
 
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
     NoteUnreadable,
     OutsideRoots,
     PreviewOutdated,
 )
-from commonplace.base.records import ADOPT, SHARE
-from commonplace.changes import runs
+from commonplace.base.records import SHARE
+from commonplace.changes import diffs, runs
 from commonplace.changes.runs import Read as Read
 from commonplace.changes.runs import contain
 from commonplace.changes.runs import read as read
@@ -36,12 +35,6 @@ Compose = Callable[[Read], Sequence[Change]]
 _ROUNDS = 4  # times that changes are composed without the lock
 LEFT = "was changed by somebody else before the run could be carried on"
 DAMAGED = "was left as it is: what was to be written is damaged"
-
-
-class _Guarded(TypedDict):
-    lock: Path
-    within: Path
-    guard: writes.Writes
 
 
 class FileChanged(NoteUnreadable):
@@ -136,11 +129,8 @@ def rewrite(
 def _composed(compose: Compose, read: Read, shown: str) -> list[Change]:
     """Compose what changes. Raises PreviewOutdated where that is not what was `shown`."""
     changes = [change for change in compose(read) if change.before != change.after]
-    if shown:
-        from commonplace.changes import diffs
-
-        if diffs.digest(changes) != shown:
-            raise PreviewOutdated([change.path for change in changes] or ["the notes"])
+    if shown and diffs.digest(changes) != shown:
+        raise PreviewOutdated([change.path for change in changes] or ["the notes"])
     return changes
 
 
@@ -167,9 +157,18 @@ def _make(
             with suppress(OSError):  # it is gone, which the exchange finds
                 mode = stat.S_IMODE(os.stat(workspace.root / change.path).st_mode)
         with_modes.append(replace(change, mode=mode))
-    public = _public(about if isinstance(about, About) else about())
+    from commonplace.redaction.redact import public
+
+    about = about if isinstance(about, About) else about()
+    about = replace(
+        about,
+        title=" ".join(public(about.title).split()),
+        why=public(about.why).strip(),
+        agent=public(about.agent).strip(),
+        session=public(about.session).strip(),
+    )
     waiting = runs.WAITING if settings is not None and settings.git == "auto" else ""
-    run = runs.begin(workspace, with_modes, public, now, keep=keep, uncommitted=waiting)
+    run = runs.begin(workspace, with_modes, about, now, keep=keep, uncommitted=waiting)
     try:
         for change in with_modes:
             if not _exchange(workspace, change):
@@ -214,56 +213,30 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
     except CommonplaceError as error:
         left = [f"a generated change could not be carried on: {error}"]
     for name in runs.foreign(workspace) if looking else ():
-        reason = runs.unusable(workspace, name).removesuffix(f"; {ADOPT}")
+        reason = runs.unusable(workspace, name).removesuffix(f"; {remedies.say('trust')}")
         remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
         left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
     return left
 
 
-def _public(about: About) -> About:
-    """What a run says of itself as it may be kept: no secret and no private part."""
-    from commonplace.redaction.redact import redact, strip_private
-
-    def fit(text: str) -> str:
-        return redact(strip_private(text))[0].strip()
-
-    return replace(
-        about,
-        title=" ".join(fit(about.title).split()),
-        why=fit(about.why),
-        agent=fit(about.agent),
-        session=fit(about.session),
-    )
-
-
 def _exchange(workspace: paths.Workspace, change: Change) -> bool:
     return atomic.exchange(
-        workspace.root / change.path, change.before, change.after, mode=change.mode,
-        **_guarded(workspace, change.path),
+        workspace.root / change.path, change.before, change.after, mode=change.mode, lock=_lock(workspace),
+        within=workspace.root, guard=writes.guard(workspace, change.path),
     )  # fmt: skip
-
-
-def _guarded(workspace: paths.Workspace, path: str) -> _Guarded:
-    """How `atomic` is to treat a file of the workspace."""
-    return {
-        "lock": _lock(workspace), "within": workspace.root, "guard": writes.guard(workspace, path),
-    }  # fmt: skip
 
 
 def _carry_on(workspace: paths.Workspace, *, looking: bool = False) -> list[Run]:
     """Finish, under the lock, every run that is begun: its process is dead, or would hold the lock."""
     runs.sweep(workspace, looking=looking)
-    done = [_finish(workspace, run) for run in runs.unfinished(workspace)]
+    done = []
+    for run in runs.unfinished(workspace):
+        files = [replace(file, left=_go_forward(workspace, run, n)) for n, file in enumerate(run.files)]
+        done.append(_close(workspace, run, files))
     newest = next(runs.newest_first(workspace), None)
     if newest is not None:
         _mark(workspace, newest)
     return done
-
-
-def _finish(workspace: paths.Workspace, run: Run) -> Run:
-    """Exchange the files of a run that are not exchanged yet, and write down that it is done."""
-    files = [replace(file, left=_go_forward(workspace, run, place)) for place, file in enumerate(run.files)]
-    return _close(workspace, run, files)
 
 
 def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
@@ -276,16 +249,16 @@ def _go_forward(workspace: paths.Workspace, run: Run, place: int) -> str:
         now = read(workspace, file.path)
     except OutsideRoots:
         return LEFT  # a link that leaves, or no file at all
-    target = workspace.root / file.path
     found = runs.digest(now)
     if found in (file.before, file.after):
         try:
             after = now if found == file.after else runs.content(workspace, run, place, "after")
         except NoteUnreadable:
             return DAMAGED
-        if atomic.exchange(target, now, after, mode=file.mode, **_guarded(workspace, file.path)):
+        if _exchange(workspace, Change(file.path, now, after, file.mode)):
             return ""
-    atomic.clear(target, **_guarded(workspace, file.path))
+    guard, target = writes.guard(workspace, file.path), workspace.root / file.path
+    atomic.clear(target, lock=_lock(workspace), within=workspace.root, guard=guard)
     return LEFT
 
 

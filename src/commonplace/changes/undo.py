@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
-
-LOG = "`commonplace log` lists them"
 
 
 class NotUndone(CommonplaceError):
@@ -99,13 +97,16 @@ def planned(workspace: paths.Workspace, name: str = "", *, since: bool = False) 
 
 def _planned(workspace: paths.Workspace, name: str, *, since: bool) -> tuple[Undoing, ...]:
     run = find(workspace, name)
+    for damaged in runs.damaged(workspace) if since else ():
+        if damaged > run.id:
+            raise NotUndone(run.id, f"what is kept of {damaged}, which came after it, is damaged")
     files: dict[str, bytes | None] = {}
 
     def read(path: str) -> bytes | None:
         return files[path] if path in files else runs.read(workspace, path)
 
     found = []
-    for one in _whole(workspace, run) if since else [run]:
+    for one in _since(workspace, run) if since else [run]:
         changes = _back(workspace, one, read)
         files.update((change.path, change.after) for change in changes)
         found.append(Undoing(one, tuple(changes)))
@@ -133,13 +134,13 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
             if run.about.kind != "undo" and not run.undone:
                 return run
         raise NothingToUndo
-    named = [known for known in runs.names(workspace) if known.startswith(name)]
-    if len(named) > 1:
-        raise NotUndone(name, f"more than one run begins so: {', '.join(named[:3])}; {LOG}")
-    found = runs.load(workspace, named[0]) if named else None
-    if found is None:
-        raise NotUndone(name, runs.unusable(workspace, named[0]) if named else f"no such run; {LOG}")
-    return found
+    names = [known for known in runs.names(workspace) if known.startswith(name)]
+    if len(names) != 1:
+        several = f"more than one run begins so: {', '.join(names[:3])}"
+        raise NotUndone(name, f"{several if names else 'no such run'}; {remedies.say('log')}")
+    if (named := runs.load(workspace, names[0])) is None:
+        raise NotUndone(name, runs.unusable(workspace, names[0]))
+    return named
 
 
 def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
@@ -154,21 +155,13 @@ def _since(workspace: paths.Workspace, run: Run) -> list[Run]:
     return [*found, run]
 
 
-def _whole(workspace: paths.Workspace, run: Run) -> list[Run]:
-    """What `_since` returns. Raises NotUndone where one of them is damaged."""
-    for name in runs.damaged(workspace):
-        if name > run.id:
-            raise NotUndone(run.id, f"what is kept of {name}, which came after it, is damaged")
-    return _since(workspace, run)
-
-
 def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]:
     """The changes that take a run back, in the opposite order. Raises NotUndone, NoteUnreadable."""
     if run.undone:
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
         reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {LOG}")
+        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {remedies.say('log')}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []

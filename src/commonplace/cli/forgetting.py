@@ -15,8 +15,8 @@ from commonplace.types import Erasure, Selection
 from commonplace.types.changes import UNNAMED
 
 if TYPE_CHECKING:
-    from commonplace.edit.forget.offering import Offer
     from commonplace.edit.forget.requests import Request
+    from commonplace.edit.forget.selection import Offer
     from commonplace.memory import Memory
 
 _RESUME = "commonplace forget --resume"
@@ -200,7 +200,7 @@ def _offers(ctx: click.Context, query: str) -> list[Offer]:
     """Search by words alone, in struck text too, the question unrecorded: a vector of it would be a copy."""
     from commonplace.changes import transaction
     from commonplace.config.settings import WORKSPACE_COLLECTION
-    from commonplace.edit.forget import offering
+    from commonplace.edit.forget import selection
     from commonplace.memory import Memory
 
     unrecorded = {"usage.record": False}
@@ -215,7 +215,7 @@ def _offers(ctx: click.Context, query: str) -> list[Offer]:
             expand=False,
             history=True,
         )
-        return offering.offers(query, result.hits, lambda path: transaction.read(memory.workspace, path))
+        return selection.offers(query, result.hits, lambda path: transaction.read(memory.workspace, path))
 
 
 def _numbers(answer: str, most: int) -> Iterator[int]:

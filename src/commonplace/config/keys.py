@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
@@ -101,7 +101,7 @@ def _spelled(glob: str) -> str:
 def find(name: str, where: str = "") -> Key:
     """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
     if name not in _BY_NAME:
-        hint = near(name, _BY_NAME, "`commonplace config list` shows all")
+        hint = near(name, _BY_NAME, remedies.say("config.list"))
         raise ConfigError(paths.shown(name), f"unknown key {where}".rstrip() + hint)
     return _BY_NAME[name]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import (
@@ -229,8 +229,7 @@ def _restrict(key: str, values: dict[str, object], warnings: list[str], file: Fi
     if allowed or not names:
         values[key] = allowed
     if rest := [name for name in names if name not in allowed]:
-        remedy = f"commonplace config set {key} …, which sets it in your own config.toml"
-        warnings.append(left_out(key, rest, paths.shown(file.path), remedy))
+        warnings.append(left_out(key, rest, paths.shown(file.path), remedies.say("config.own", key)))
 
 
 def origin(path: Path, agent: str = "") -> str:
@@ -351,8 +350,8 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
     if outside and not os.path.isabs(os.path.expanduser(folder)):
         raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} must be absolute")
     if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
-        remedy = "add it with `commonplace collection add`, which notes it in your own config.toml"
-        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} leaves the workspace; {remedy}")
+        wrong = f"{keys.quoted(folder)} {where} leaves the workspace; {remedies.say('collection.add')}"
+        raise ConfigError(f"{key}.path", wrong)
     glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
     ignore = keys.globs(f"{key}.ignore", content.get("ignore", ()), where)
     by_default = content.get(BY_DEFAULT, True)
@@ -483,8 +482,8 @@ def restricted(
             allowed[name] = collection._replace(glob=tuple(globs))
         if len(globs) < len(collection.glob):
             names = [collection.path] if not globs else [one for one in collection.glob if one not in globs]
-            remedy = f"take it out of there, then: commonplace collection add {name} PATH --glob GLOB"
-            warnings.append(left_out(f"collections.{name}", names, file, remedy))
+            move = remedies.say("collection.move", name)
+            warnings.append(left_out(f"collections.{name}", names, file, move))
     return allowed, warnings
 
 

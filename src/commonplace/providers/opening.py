@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
 from commonplace.providers.breaker import Breaker, name_of
@@ -369,7 +370,7 @@ def _language_reranker(
     from commonplace.redaction import redact
 
     if settings.llm.provider == NONE:
-        message = "llm needs a language model; `commonplace models use --llm` sets one"
+        message = f"llm needs a language model; {remedies.say('models.llm')}"
         raise ConfigError("reranking.provider", message)
     ledger = accounts.ledger if accounts is not None else None
     client = _llm(settings, ledger, breaker, redact.holds_secret if keep else None, run=run)

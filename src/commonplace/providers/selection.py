@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import EMBEDDERS as NAMED_EMBEDDERS
@@ -70,8 +71,7 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
     }
     chosen = former._replace(provider=provider, **values)
     if provider == "command" and not chosen.command:
-        remedy = "set it first with `commonplace config set llm.command PROGRAM ARGUMENT…`"
-        raise ConfigError("llm.command", f"needs a program; {remedy}")
+        raise ConfigError("llm.command", f"needs a program; {remedies.say('llm.command')}")
     if provider == "gguf" and not chosen.path:
         raise ConfigError("llm.path", "gguf needs one; add --path")
     row = LLMS.rows.get(provider)

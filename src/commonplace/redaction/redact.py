@@ -52,6 +52,11 @@ def redact(text: str) -> tuple[str, tuple[str, ...]]:
     return known
 
 
+def public(text: str) -> str:
+    """Return a text as it may be kept or shown: without private parts and secrets."""
+    return redact(strip_private(text))[0]
+
+
 def redact_personal(text: str) -> tuple[str, tuple[str, ...]]:
     """Replace e-mail addresses and phone numbers by `[REDACTED:email]` and `[REDACTED:phone]`.
 

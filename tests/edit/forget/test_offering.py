@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from commonplace.edit.forget import offering
+from commonplace.edit.forget import selection
 from commonplace.types import Hit
 
 
@@ -16,7 +16,7 @@ def offered(question: str, *lines: str, hits: Sequence[tuple[int, int]] = ((1, 9
     """The places of one note that are offered, best first."""
     data = "".join(f"{line}\n" for line in lines).encode()
     found = [hit("n.md", first, last) for first, last in hits]
-    return [one.citation.removeprefix("n.md#") for one in offering.offers(question, found, lambda _: data)]
+    return [one.citation.removeprefix("n.md#") for one in selection.offers(question, found, lambda _: data)]
 
 
 def test_most_words_come_first_then_the_best_hit() -> None:
@@ -62,10 +62,10 @@ def test_nothing_is_offered_that_holds_no_word() -> None:
 
 def test_a_transcript_goes_whole_and_says_so() -> None:
     found = [hit("sessions/s1.jsonl", 3, 4, "we spoke of zinc"), hit("sessions/s1.jsonl", 9, 9, "a session")]
-    (told,) = offering.offers("zinc", found, lambda _: None)
+    (told,) = selection.offers("zinc", found, lambda _: None)
     assert (told.citation, told.text) == ("sessions/s1.jsonl", "(the whole session) we spoke of zinc")
 
 
 def test_bytes_that_are_no_text_are_no_trouble() -> None:
-    found = offering.offers("zinc", [hit("n.md", 1, 1)], lambda _: b"- zinc \xff\xfe\n")
+    found = selection.offers("zinc", [hit("n.md", 1, 1)], lambda _: b"- zinc \xff\xfe\n")
     assert [one.citation for one in found] == ["n.md#L1"]

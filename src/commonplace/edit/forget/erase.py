@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from commonplace import render
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
 from commonplace.edit.forget import journal, notes, redaction, residue, scan, selection, stores
@@ -45,7 +45,16 @@ def forget(
     workspace = context.workspace
     with atomic.locked(paths.lock_file(workspace, "erase")):
         journal.tidy(workspace)
-        erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
+        erased = []
+        for path in journal.pending(workspace):  # what a killed process had begun
+            try:
+                erased.append(_erase(context, path, journal.read(path), now, []))
+            except PreviewOutdated as error:
+                # What was confirmed, and has not changed anything yet: the notes are others by now.
+                journal.end(path)
+                again = remedies.say("forget.once_more")
+                dropped = Unreachable(f"what was confirmed before ({error})", again)
+                erased.append(Erasure((), (dropped,)))
         if what:
             choice = _choose(context, what)
             targets = replace(choice.targets, agent=agent, session=session)
@@ -83,7 +92,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
         places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
     closed = [
-        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        Unreachable(f"{path}: what it says is not known: {reason}", f"then: {remedies.say('forget.again')}")
         for path, reason in choice.unreadable.items()
     ]
     remarks = selection.remarks(context, choice)
@@ -122,19 +131,6 @@ def _transcripts(places: Sequence[Erased]) -> list[str]:
     return list(dict.fromkeys(place.path for place in places if place.where == "transcripts"))
 
 
-def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
-    """Go on with what a killed process had begun. Raises NoteUnreadable for an intent that is none.
-
-    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
-    """
-    try:
-        return _erase(context, path, journal.read(path), now, [])
-    except PreviewOutdated as error:
-        journal.end(path)
-        dropped = f"what was confirmed before ({error})"
-        return Erasure((), (Unreachable(dropped, "commonplace forget, once more"),))
-
-
 # --- the work ------------------------------------------------------------------------------------------
 
 
@@ -145,21 +141,21 @@ def _erase(
 
     Raises PreviewOutdated, and what keeps a preview from being compared, with nothing changed.
     """
-    work = _Work(context, path, targets)
-    before = stores.find(context, "copies", targets)
-    work.entries_and_notes(now)
+    work = _Work(context, path, targets, now)
+    copies = stores.find(context, "copies", targets)
+    work.do(work.entries_and_notes)
     work.do(lambda: notes.links(context, work.targets, change=True))
 
     def clean_copies() -> list[Erased]:
         stores.forget(context, "copies", work.targets)
-        return before  # changing the notes has made copies, too, which are no places
+        return copies  # changing the notes has made copies, too, which are no places
 
     work.do(clean_copies)
     for name in stores.after_notes():
         work.do(lambda name=name: stores.forget(context, name, work.targets))  # type: ignore[misc]
     work.do(work.index)
-    work.do(lambda: stores.forget(context, "vectors", work.stale()))
-    work.do(lambda: work.record(now))
+    work.do(work.vectors)
+    work.do(work.record)
     if not work.troubles:
         work.do(lambda: journal.end(path))
     left = [trace for trace in scan.scan(context, work.targets) if trace.path != context.shown(path)]
@@ -173,8 +169,8 @@ def _erase(
 class _Work:
     """One forgetting under way."""
 
-    def __init__(self, context: Context, path: Path, targets: Targets) -> None:
-        self.context, self.path, self.targets = context, path, targets
+    def __init__(self, context: Context, path: Path, targets: Targets, now: datetime | None) -> None:
+        self.context, self.path, self.targets, self.now = context, path, targets, now
         self.places: list[Erased] = []
         self.troubles: list[Trace] = []
         self.blocked: dict[str, str] = {}  # notes that cannot be changed, and why
@@ -184,54 +180,45 @@ class _Work:
         self.run: Run | None = None
 
     def do(self, step: Callable[[], Sequence[Erased]]) -> None:
-        """Do a step; one that fails does not keep the others from being done."""
-        try:
-            self.places += step()
-        except PreviewOutdated:
-            raise
-        except CommonplaceError as error:
-            self.fail(error)
+        """Do a step; one that fails does not keep the others from being done.
 
-    def fail(self, error: CommonplaceError) -> None:
-        """Note that a step failed; raise the error while what was confirmed is not compared yet."""
-        if self.confirmed and not self.targets.known:
-            raise error
-        self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
-
-    def entries_and_notes(self, now: datetime | None) -> None:
-        """Change the notes, then what waits to be written into them, which nobody writes meanwhile.
-
-        Raises PreviewOutdated, and of what was confirmed whatever keeps it from being compared, with nothing
-        changed.
+        Raises PreviewOutdated, and what fails while what was confirmed is not compared yet.
         """
         try:
-            with stores.hold_spool(self.context):
-                self.do(lambda: self.notes(now))
-                self.do(lambda: stores.forget(self.context, "spool", self.targets, among=self.entries))
-        except PreviewOutdated:
-            raise
+            self.places += step()
         except CommonplaceError as error:
-            self.fail(error)
+            if isinstance(error, PreviewOutdated) or (self.confirmed and not self.targets.known):
+                raise
+            self.troubles.append(Trace(str(error), 0, f"then: {remedies.say('forget.resume')}"))
 
-    def notes(self, now: datetime | None) -> list[Erased]:
+    def entries_and_notes(self) -> list[Erased]:
+        """Change the notes, then what waits to be written into them, which nobody writes meanwhile."""
+        with stores.hold_spool(self.context):
+            self.do(self.notes)
+            self.do(lambda: stores.forget(self.context, "spool", self.targets, among=self.entries))
+        return []
+
+    def notes(self) -> list[Erased]:
         """Change the notes; one that cannot be changed does not keep the others from it."""
         root = self.context.workspace.root
         names = notes.names(self.context.workspace, self.context.settings)
         self.blocked |= notes.unreadable(names, self.context.read)
         while True:
             try:
-                places = self._change([name for name in names if name not in self.blocked], now)
+                places = self._change([name for name in names if name not in self.blocked])
                 break
             except NoteUnreadable as error:
                 path = next((n for n in names if error.path in (n, paths.shown(root / n))), "")
                 if not path or path in self.blocked:
                     raise
                 self.blocked[path] = error.reason
-        remedy = "cannot be changed: {}; then: commonplace forget --resume"
-        self.troubles += [Trace(path, 0, remedy.format(reason)) for path, reason in self.blocked.items()]
+        resume = f"then: {remedies.say('forget.resume')}"
+        self.troubles += [
+            Trace(path, 0, f"cannot be changed: {reason}; {resume}") for path, reason in self.blocked.items()
+        ]
         return places
 
-    def _change(self, names: Sequence[str], now: datetime | None) -> list[Erased]:
+    def _change(self, names: Sequence[str]) -> list[Erased]:
         """Change some notes, all or none, in one run that keeps no bytes."""
         composed = Composed([], {})
 
@@ -253,23 +240,13 @@ class _Work:
             compose,
             lambda: self._about(len(composed.places), "statement"),
             keep=False,
-            now=now,
+            now=self.now,
             settings=self.context.settings.history,
         )
         if self.run is None and self.targets.known:  # of a process that was killed after it changed them
             earlier = (one for one in runs.listed(self.context.workspace) if one.about.kind == "forget")
             self.run = next(earlier, None)
         return composed.shown
-
-    def record(self, now: datetime | None) -> list[Erased]:
-        """Make an entry in the record of changes for what changed no note. Raises NoteUnreadable."""
-        if self.run is None and self.places:
-            workspace, about = self.context.workspace, self._about(len(self.places), "place")
-            with atomic.locked(self.context.lock):
-                at = now or datetime.now().astimezone()
-                self.run = replace(runs.begin(workspace, (), about, at, keep=False), state="done")
-                runs.save(workspace, self.run)
-        return []
 
     def _about(self, count: int, noun: str) -> About:
         """Who, when and how much; never what."""
@@ -286,10 +263,21 @@ class _Work:
         index.renew(self.context, self.context.open_store)
         return places
 
-    def stale(self) -> Targets:
-        """What is to be forgotten, without the vectors of texts that are still there."""
+    def vectors(self) -> list[Erased]:
+        """Remove the vectors, but for those of texts that are still there."""
         staying = index.vector_keys(self.context, self._changed())
-        return replace(self.targets, vectors=tuple(key for key in self.targets.vectors if key not in staying))
+        gone = tuple(key for key in self.targets.vectors if key not in staying)
+        return stores.forget(self.context, "vectors", replace(self.targets, vectors=gone))
+
+    def record(self) -> list[Erased]:
+        """Make an entry in the record of changes for what changed no note."""
+        if self.run is None and self.places:
+            workspace, about = self.context.workspace, self._about(len(self.places), "place")
+            with atomic.locked(self.context.lock):
+                at = self.now or datetime.now().astimezone()
+                self.run = replace(runs.begin(workspace, (), about, at, keep=False), state="done")
+                runs.save(workspace, self.run)
+        return []
 
 
 def _explained(
@@ -321,12 +309,12 @@ def _explained(
 
 def _remedy(path: str, own: Set[str]) -> str:
     if path == paths.SETTINGS_FILE:
-        return "your settings say it: commonplace config edit"
+        return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
-        return "it was not changed, or is written again: commonplace forget again"
+        return f"it was not changed, or is written again: {remedies.say('forget.again')}"
     if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
         return "it names a note so, and goes with that record after history.keep_days"
     ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
-        return "end other programs that use it, then: commonplace forget again"
+        return f"end other programs that use it, then: {remedies.say('forget.again')}"
     return "it is no note of ours: change it there"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -30,24 +30,22 @@ SPOOL = ".commonplace/spool"  # stands for all of its files, whose names change 
 
 def pending(workspace: paths.Workspace) -> list[Path]:
     """Return what was begun and is not done, oldest first; what is not ours is not among it."""
-    return [path for path in _files(workspace) if not _is_foreign(path)]
+    return [path for path, is_foreign in _intents(workspace) if not is_foreign]
 
 
-def _files(workspace: paths.Workspace) -> list[Path]:
-    try:
-        names = workspace.files.names(workspace.erasing)
-    except OSError:
-        return []
-    return [workspace.erasing / name for name in names if name.endswith(ENDING)]
-
-
-def _is_foreign(path: Path) -> bool:
-    with suppress(OSError, ValueError):
-        try:
-            records.read(paths.root_of(path), path, KIND)
-        except records.Foreign:
-            return True
-    return False
+def _intents(workspace: paths.Workspace) -> Iterator[tuple[Path, bool]]:
+    """The files of intents, and whether each is not ours."""
+    with suppress(OSError):
+        for name in workspace.files.names(workspace.erasing):
+            path, is_foreign = workspace.erasing / name, False
+            if name.endswith(ENDING):
+                try:
+                    records.read(workspace.files, path, KIND)
+                except records.Foreign:
+                    is_foreign = True
+                except (OSError, ValueError):
+                    pass
+                yield path, is_foreign
 
 
 def add(workspace: paths.Workspace, targets: Targets) -> Path:
@@ -97,8 +95,8 @@ def tidy(workspace: paths.Workspace) -> None:
     What is not ours is set aside.
     """
     files = workspace.files
-    for path in _files(workspace):
-        if _is_foreign(path):
+    for path, is_foreign in list(_intents(workspace)):
+        if is_foreign:
             records.set_aside(files, path)
     with suppress(OSError):
         for name in files.names(workspace.erasing):

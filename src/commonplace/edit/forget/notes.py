@@ -157,7 +157,7 @@ def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
     stems = map(transcript.stem_of, targets.sessions)
     transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
     for _ in range(_PASSES):
-        moved = _shifted(before, transcripts | {name: _mover(name, cuts[name]) for name in _lines(cuts)})
+        moved = _shifted(before, transcripts | {name: cuts[name].follower(name) for name in _lines(cuts)})
         if not moved:
             break
         source = before | moved
@@ -194,14 +194,6 @@ def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str,
     return shifted
 
 
-def _mover(path: str, cut: Cut) -> Moved:
-    def moved(line: int) -> str | None:
-        place = cut.moved(line)
-        return None if place is None else f"{path}#L{place}"
-
-    return moved
-
-
 def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[str]:
     """Yield statements that stay and rest on nothing but lines that go, as hits cite them."""
     gone = _lines(composed.cuts)
@@ -210,14 +202,9 @@ def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[st
         if data is None or b"from=" not in data:
             continue
         for statement in Document.read(data, name).stated:
-            sources = comments.sources(statement.said)
-            stays = statement.first not in gone.get(name, ())
-            if sources and stays and all(_is_gone(one, gone) for one in sources):
-                yield statement.citation
-
-
-def _is_gone(reference: str, gone: Mapping[str, Set[int]]) -> bool:
-    cited = references.parse_reference(reference)
-    lines = gone.get(cited.path, ())
-    last = cited.last if cited.last is not None else cited.first
-    return bool(lines) and all(n in lines for n in range(cited.first, last + 1))
+            sources = [references.parse_reference(one) for one in comments.sources(statement.said)]
+            lines = [gone.get(cited.path, frozenset()) for cited in sources]
+            if statement.first not in gone.get(name, ()) and all(lines) and sources:
+                spans = [range(c.first, (c.first if c.last is None else c.last) + 1) for c in sources]
+                if all(there >= set(span) for there, span in zip(lines, spans, strict=True)):
+                    yield statement.citation

@@ -10,9 +10,8 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import atomic, paths, records, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Targets
@@ -76,13 +75,22 @@ def keep(
         waiting = [one for one in every if abs(now - one.at) <= LASTS]
         same = [one for one in every if one.selection == selection and one.agent == agent]
         if not same and len(waiting) >= MOST:
-            reason = f"{MOST} requests wait for the owner already: commonplace forget --pending"
+            reason = f"{MOST} requests wait for the owner already: {remedies.say('forget.pending')}"
             raise ConfigError("forget", reason)
         code = same[0].code if same else secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
         path = folder(workspace) / f"{code}{_ENDING}"
+        record = {
+            "kind": selection.kind,
+            "value": selection.value,
+            "also": list(selection.also),
+            "basis": preview.basis.decode("utf-8", "surrogatepass"),
+            "at": now.isoformat(timespec="seconds"),
+            "agent": agent,
+            "session": session,
+        }
         with records.translated(path):
-            workspace.files.exchange(path, records.seal(_KIND, _encode(request)), alone=True)
+            workspace.files.exchange(path, records.seal(_KIND, record), alone=True)
     return request
 
 
@@ -95,8 +103,7 @@ def listed(workspace: paths.Workspace, now: datetime | None = None) -> list[Requ
             records.set_aside(workspace.files, path)
         # One from the future is of a clock that was wrong; it would never grow old.
         elif abs(now - request.at) > LASTS:
-            with records.translated(path):
-                workspace.files.unlink(path, missing_ok=True)
+            records.remove(workspace.files, path)
         else:
             waiting.append(request)
     return sorted(waiting, key=lambda request: (request.at, request.code))
@@ -120,7 +127,7 @@ def find(workspace: paths.Workspace, name: str) -> Request:
     for number, request in enumerate(waiting, 1):
         if name == request.code or (name.isdecimal() and len(name) < 4 and int(name) == number):
             return request
-    raise ConfigError("forget", f"nothing waits under {name!r}: commonplace forget --pending")
+    raise ConfigError("forget", f"nothing waits under {name!r}: {remedies.say('forget.pending')}")
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
@@ -134,29 +141,13 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
         if asks or targets.matches(text) or targets.matches(words, escaped=True):
             erased.append(Erased("requests", site.shown(path)))
             if change:
-                with records.translated(path):
-                    workspace.files.unlink(path, missing_ok=True)
+                records.remove(workspace.files, path)
     return erased
 
 
 def remove(workspace: paths.Workspace, request: Request) -> None:
     """Remove one that was answered."""
-    path = folder(workspace) / f"{request.code}{_ENDING}"
-    with records.translated(path):
-        workspace.files.unlink(path, missing_ok=True)
-
-
-def _encode(request: Request) -> dict[str, Any]:
-    selection = request.selection
-    return {
-        "kind": selection.kind,
-        "value": selection.value,
-        "also": list(selection.also),
-        "basis": request.preview.basis.decode("utf-8", "surrogatepass"),
-        "at": request.at.isoformat(timespec="seconds"),
-        "agent": request.agent,
-        "session": request.session,
-    }
+    records.remove(workspace.files, folder(workspace) / f"{request.code}{_ENDING}")
 
 
 def read(workspace: paths.Workspace, path: Path) -> Request | None:

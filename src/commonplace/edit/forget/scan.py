@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -232,7 +232,7 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
     unmerged: set[bytes] = set()
     try:
-        with _opened(path) as connection:
+        with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
             for table in schema.full_text(connection):
                 # The words that rows still have.
                 source = f"fts5vocab(main, {schema.quoted(table)}, 'row')"
@@ -260,19 +260,12 @@ def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
     return False
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[apsw.Connection]:
-    """A database opened to be read only."""
-    connection = connect(Root(path.parent), path.name, readonly=True)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
 def _texts(path: Path) -> Iterator[str]:
     """Every text in the rows of a database; none of one that cannot be read."""
-    with suppress(apsw.Error, OSError), _opened(path) as connection:
+    with (
+        suppress(apsw.Error, OSError),
+        closing(connect(Root(path.parent), path.name, readonly=True)) as connection,
+    ):
         rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
         for name, sql in rows:
             if "VIRTUAL TABLE" in str(sql).upper():

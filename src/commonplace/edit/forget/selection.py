@@ -1,4 +1,7 @@
-"""What the owner selects, looked up: which notes, lines and words it is, and what only these say."""
+"""What the owner selects, looked up: which notes, lines and words it is, and what only these say.
+
+Who does not know the words is offered what a question finds, best first.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,26 @@ from itertools import groupby
 from typing import NamedTuple, get_args
 
 from commonplace import render
+from commonplace.base import remedies
+from commonplace.base.database import memory
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.edit.forget import notes, requests
-from commonplace.edit.forget.notes import Composed, Context
+from commonplace.edit.forget.notes import Composed, Context, Read
 from commonplace.edit.forget.residue import listed
 from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, plain
+from commonplace.language import lexicon
 from commonplace.language.lexicon import cjk_runs
 from commonplace.markdown import references
 from commonplace.markdown.references import Reference
+from commonplace.markdown.structure import atx
+from commonplace.search import query, query_document
 from commonplace.search import references as places
 from commonplace.search.dedupe import SENTENCE
 from commonplace.transcripts import ours
 from commonplace.transcripts.session import ENDING, FOLDER, stem_of
+from commonplace.types import Hit, cite
 from commonplace.types.changes import Selection, SelectionKind, Unreachable
 
 # What is shorter may be said of anything ("Yes, go on."), and is not looked for anywhere else.
@@ -256,25 +265,25 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
 def remarks(context: Context, choice: Choice) -> list[Unreachable]:
     """Say what stays and says the same, what rests on what goes, and what may mean the same person."""
     rows = [
-        Unreachable(f"{citation} says the same, and was not asked for", f"commonplace forget '{citation}'")
+        Unreachable(f"{citation} says the same, and was not asked for", remedies.say("forget.what", citation))
         for citation in _stating(choice, Words(choice.common))
     ]
     rows += [
-        Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
+        Unreachable(f"{citation} rests on nothing but what goes", remedies.say("forget.what", citation))
         for citation in notes.resting(choice.composed, choice.notes, context.read)
     ]
     partly = list(_partly_named(choice))
     rows += [
         Unreachable(
-            f"{citation} says {part}, which may mean the same person", f"commonplace forget '{citation}'"
+            f"{citation} says {part}, which may mean the same person", remedies.say("forget.what", citation)
         )
         for citation, part in partly[:MOST_PARTLY]
     ]
-    with_words = "commonplace forget --text, with their words"
+    with_words = remedies.say("forget.words")
     if len(partly) > MOST_PARTLY:
         more = render.count(len(partly) - MOST_PARTLY, "further statement")
-        remedy = f"commonplace forget --query '{partly[0][1]}'"
-        rows.append(Unreachable(f"{more} with a part of a name alone", remedy))
+        query = remedies.say("forget.query", partly[0][1])
+        rows.append(Unreachable(f"{more} with a part of a name alone", query))
     if choice.transcripts:
         what = f"{listed(choice.transcripts)}: sentences that were said in the session as well"
         rows.append(Unreachable(what, with_words))
@@ -303,3 +312,99 @@ def _partly_named(choice: Choice) -> Iterator[tuple[str, str]]:
         if holding:
             rarest = min(holding, key=lambda part: (len(holding[part]), part))
             yield from ((citation, rarest) for citation in holding[rarest])
+
+
+# --- what a question may mean ---------------------------------------------------------------------------
+
+
+class Offer(NamedTuple):
+    """Something that can go by itself: what cites it, what it says, the lines of its note as they stand.
+
+    What it says is as it may be shown: private parts are left out, secrets redacted.
+    """
+
+    citation: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+def offers(question: str, hits: Sequence[Hit], read: Read) -> list[Offer]:
+    """Return what of the notes of hits holds words of a question: most of them first, then the best hit.
+
+    A search finds passages, for a word in one line of them or in the heading above. What is offered are
+    single statements, rows, lines of code and headings in which a word of the question stands.
+    """
+    parts = [part for path in dict.fromkeys(hit.path for hit in hits) for part in _parts(path, hits, read)]
+    counts = _count(question, [text for text, *_ in parts])
+    ranked = sorted(
+        (-count, rank, is_heading, place)
+        for place, (count, (_, rank, is_heading, _)) in enumerate(zip(counts, parts, strict=True))
+        if count
+    )
+    best: dict[str, Offer] = {}
+    for *_, place in ranked:
+        offer = parts[place][-1]
+        best.setdefault(offer.citation, offer)
+    return list(best.values())
+
+
+def _parts(path: str, hits: Sequence[Hit], read: Read) -> Iterator[tuple[str, int, bool, Offer]]:
+    """All that a note is made of; of a transcript the hits, since nothing less than all of it goes.
+
+    Each is its text, how good its hit was (0: the best), whether it is a heading, and what is offered.
+    """
+    ranked = [(rank, hit) for rank, hit in enumerate(hits) if hit.path == path]
+    if path.startswith(f"{FOLDER}/") and path.endswith(ENDING):
+        for rank, hit in ranked:
+            yield hit.text, rank, False, Offer(path, f"(the whole session) {hit.text}")
+        return
+    page = Page.read(read(path) or b"", path)
+    for first, last, text in sorted(_units(page)):
+        over = (rank for rank, hit in ranked if first <= hit.end_line and last >= hit.start_line)
+        # All that goes where these lines do, if nothing between them stays.
+        start, end, numbers = first, last, going(page, first, last)
+        if len(numbers) == numbers[-1] - numbers[0] + 1:
+            start, end = numbers[0], numbers[-1]
+        shown = text
+        if (public := page.shown(first, last)) != page.written(first, last):
+            shown = " ".join(public.split()) or "(private)"
+        offer = Offer(cite(page.path, start, end), shown, tuple(page.bare[start - 1 : end]))
+        yield text, next(over, len(hits)), first in page.titles, offer
+
+
+def _units(page: Page) -> Iterator[tuple[int, int, str]]:
+    """First line, last line and text of statements, and of every line that is part of none."""
+    stated: set[int] = set()
+    for statement in page.stated:
+        own = range(statement.first, statement.last + 1)
+        stated |= {number for number in own if page.fence(number) is None}
+        yield statement.first, statement.last, statement.text
+    for number, line in enumerate(page.bare, 1):
+        if number not in stated and line.strip() and not page.is_mark(number):
+            underlined = number in page.titles and atx(line) is None
+            yield number, number + underlined, line.strip()
+
+
+def _count(question: str, texts: Sequence[str]) -> list[int]:
+    """How many words of a question each text holds, cut and stemmed as the index does it."""
+    if question.lstrip()[:6].lower().startswith(query.DOCUMENT):
+        expressions = [lexicon.sought(word) for word in query_document.words(question)]
+    else:  # of what must be found, all of it together once more
+        asked = query.parse(question)
+        words = [lexicon.sought(term) for term in query.terms(asked.words)]
+        words += map(lexicon.beginning, asked.prefixes)
+        words += [lexicon.any_of(asked.spellings)] if asked.spellings else []
+        expressions = [*dict.fromkeys(words), *([asked.required] if asked.required else [])]
+    counts = [0] * len(texts)
+    connection = memory()
+    try:
+        connection.execute(f'CREATE VIRTUAL TABLE texts USING fts5(body, tokenize="{lexicon.TOKENIZER}")')
+        encodable = (text.encode("utf-8", "replace").decode() for text in texts)
+        rows = ((place, lexicon.index_text(text)) for place, text in enumerate(encodable))
+        connection.executemany("INSERT INTO texts(rowid, body) VALUES(?, ?)", rows)
+        for expression in expressions:
+            for place in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (expression,)):
+                counts[place[0]] += 1
+    finally:
+        connection.close()
+    return counts

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from commonplace.edit.forget.words import MARK, Words, unescaped
 from commonplace.markdown import comments
 from commonplace.markdown.document import Document
+from commonplace.markdown.references import Moved
 from commonplace.markdown.struck import says_something
 from commonplace.markdown.structure import atx
 from commonplace.types import cite
@@ -286,6 +287,10 @@ class Cut(NamedTuple):
     def moved(self, line: int) -> int | None:
         """Where a line stands now; None where it is gone."""
         return None if line in self.lines else line - bisect_left(self.ordered, line)
+
+    def follower(self, path: str) -> Moved:
+        """Return the map of lines that `references.follow` takes, for the note at `path`."""
+        return lambda line: None if (now := self.moved(line)) is None else f"{path}#L{now}"
 
 
 def cut(path: str, data: bytes, targets: Targets) -> Cut | None:

@@ -150,8 +150,12 @@ class _Word:
         self.forms = [*self._written, *encoded, *map(quote, self._written), *joined]
         cores = (*self._forms, *encoded)
         self.cores = {tuple(map(plain, core.split() if names else [core])) for core in cores}
-        pieces = {_longest(form) for form in self._written}
-        self.pieces = {_letters(one) for piece in pieces for one in (piece, *(way(piece) for way in ways))}
+        # The longest part of each form between which nothing else may stand, and of that the longest that is
+        # written in one way only, however often escaped.
+        runs = ([part for run in form.split() for part in _SEAM.split(run)] for form in self._written)
+        pieces = [max(parts, key=len) for parts in runs]
+        spelled = [one for piece in pieces for one in (piece, *(way(piece) for way in ways))]
+        self.pieces = {max(_lower(one).split("\\"), key=len) for one in spelled}
 
     def places(self, folded: str, lower: str) -> Iterator[Span]:
         """Yield where it stands in a folded text, which is there in lower case as well."""
@@ -211,18 +215,16 @@ class _Word:
         return self._expressions[letter]
 
     def _joined(self, form: str, letter: Callable[[str], str]) -> str:
-        runs = (part.split() for part in _SEAM.split(form))
-        parts = ("".join(self._spelled(run, letter)) for run in runs)
+        parts = []
+        for run in (part.split() for part in _SEAM.split(form)):
+            # What parts two words can be read in many ways; before a letter or digit one is enough.
+            gaps = ["", *(f"(?>{self._gap})" if word[0].isalnum() else self._gap for word in run[1:])]
+            parts.append(
+                "".join(gap + "".join(map(letter, word)) for gap, word in zip(gaps, run, strict=True))
+            )
         begins = _BEGINS if re.match(_WORD, form) else ""
         ends = _ENDS if re.match(_WORD, form[-1]) else ""
         return f"{begins}{_WIDE_GAP.join(parts)}{ends}"
-
-    def _spelled(self, run: Sequence[str], letter: Callable[[str], str]) -> Iterator[str]:
-        for place, word in enumerate(run):
-            if place:
-                # What parts two words can be read in many ways; before a letter or digit one is enough.
-                yield f"(?>{self._gap})" if word[0].isalnum() else self._gap
-            yield "".join(map(letter, word))
 
 
 @cache
@@ -247,16 +249,6 @@ def _percent_letter(character: str) -> str:
 
 def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
-
-
-def _longest(form: str) -> str:
-    """The longest part of a word between which nothing else may stand."""
-    return max((part for run in form.split() for part in _SEAM.split(run)), key=len)
-
-
-def _letters(piece: str) -> str:
-    """The longest part of a piece that is written in one way only, however often escaped."""
-    return max(_lower(piece).split("\\"), key=len)
 
 
 def _lower(text: str) -> str:

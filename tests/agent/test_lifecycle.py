@@ -1,21 +1,29 @@
-"""The hook that sums up: off the host's thread, bounded at the end, and again what was left behind."""
+"""Hooks that keep a session in memory: what is observed, summed up, and when it rests."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from commonplace import Memory
-from commonplace.agent.hooks import HookManager
-from commonplace.agent.lifecycle import IdleTimer, SummaryHook
+from commonplace.agent.hooks import AgentHook, HookManager
+from commonplace.agent.lifecycle import IdleTimer, ObservationHook, SummaryHook
+from commonplace.agent.worker import IndexWorker
 from commonplace.providers.llm.base import Request
 from commonplace.providers.llm.client import Client
 from commonplace.providers.llm.fake import FakeModel
+from commonplace.types import Entry, ToolExecution
 from commonplace.types.events import MessageEvent, SessionEvent, Turn
 from commonplace.upkeep.summaries import Summarizer
+from tests.providers.conftest import server  # noqa: F401
+from tests.providers.llm.conftest import answer
+from tests.providers.server import Reply, Server
 from tests.upkeep.conftest import memory  # noqa: F401
 from tests.upkeep.conversations import (
     ANSWER,
@@ -28,6 +36,73 @@ from tests.upkeep.conversations import (
     talk,
     turns,
 )
+
+# --- observing ----------------------------------------------------------------------------------------
+
+
+AT = datetime(2026, 2, 13, 10, 22, 5)
+
+
+class Direct:
+    """A worker that writes at once."""
+
+    def __init__(self, opened: Memory) -> None:
+        self.memory, self.entries = opened, list[Entry]()
+
+    def submit(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        self.memory.capture([entry])
+
+
+def test_tools_become_entries_that_are_found_again(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    with Memory.open(tmp_path, overrides={"embedding.provider": "fake"}) as opened:
+        worker = Direct(opened)
+        hook = ObservationHook(worker, opened.settings, tmp_path)
+        written = {"file_path": str(tmp_path / "src" / "walnut.py"), "content": "desk = 'ann@example.com'"}
+        hook.on_tool_executed(ToolExecution("8f3a", "Write", written, "ok", at=AT, agent="nanobot"))
+        hook.on_tool_executed(ToolExecution("8f3a", "Write", written, "ok", at=AT, agent="nanobot"))
+        hook.on_tool_executed(ToolExecution("8f3a", "Read", {"file_path": "a"}, "short", at=AT))
+        assert len(worker.entries) == 1
+        assert "ann@example.com" not in worker.entries[0].text
+        (hit,) = opened.search("walnut by:tool session:8f3a agent:nanobot", min_score=0.0).hits
+        assert "modified `src/walnut.py`" in hit.text
+        assert hit.labels == ("untrusted",)
+        assert "by: tool" not in hit.text
+        assert opened.search("walnut session:other", min_score=0.0).hits == ()
+
+
+def test_a_worker_writes_what_the_hook_saw_and_the_model_filed(tmp_path: Path, server: Server) -> None:  # noqa: F811
+    (tmp_path / "memory").mkdir()
+    filed = {"number": 1, "type": "feature", "concepts": ["pattern"], "title": "The desk has an owner"}
+    server.script.append(Reply(answer(json.dumps({"observations": [filed]}))))
+    settings = {
+        "embedding.provider": "none", "llm.provider": "compatible", "llm.model": "test-model",
+        "llm.base_url": f"{server.url}/v1", "observe.enrich": True,
+    }  # fmt: skip
+    with Memory.open(tmp_path, overrides=settings) as opened, IndexWorker(opened) as worker:
+        manager = HookManager([ObservationHook(worker, opened.settings, tmp_path)], entry_points=False)
+        written = {"file_path": "walnut.py", "content": "desk = 'ann@example.com'"}
+        manager.emit(
+            "on_tool_executed", ToolExecution("8f3a", "Write", written, "ok", at=AT, agent="nanobot")
+        )
+        note = tmp_path / "memory" / "2026-02-13.md"
+        until = time.monotonic() + 60
+        while not note.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        manager.close()
+        assert worker.stop(60)
+    assert note.read_text("utf-8") == (
+        "# 2026-02-13\n\n## Observations\n\n"
+        "- 10:22 The desk has an owner <!-- by: tool; agent: nanobot; session: 8f3a; at: 2026-02-13T10:22:05 -->\n"
+        "  Write; modified `walnut.py`; feature; pattern\n"
+        "  ```diff\n  + desk = '[REDACTED:email]'\n  ```\n"
+    )
+    assert b"ann@example.com" not in server.requests[0].body
+
+
+# --- summing up ---------------------------------------------------------------------------------------
+
 
 START = SessionEvent("s1", "kestrel")
 
@@ -169,3 +244,58 @@ def test_switched_off_it_does_nothing(memory: Memory) -> None:  # noqa: F811
     assert hook.close(20)
     assert note(memory) == ""
     assert not memory.workspace.pending.exists()
+
+
+# --- rests --------------------------------------------------------------------------------------------
+
+
+class Told(AgentHook):
+    def __init__(self) -> None:
+        self.events: list[SessionEvent] = []
+
+    def on_session_idle(self, event: SessionEvent) -> None:
+        self.events.append(event)
+
+    @property
+    def sessions(self) -> list[str]:
+        return [event.session for event in self.events]
+
+
+def test_a_rest_is_told_once() -> None:
+    told = Told()
+    timer = IdleTimer(HookManager([told], entry_points=False), 0.05)
+    timer.touch("s1", "kestrel")
+    assert eventually(lambda: len(told.events) == 1)
+    assert (told.events[0].session, told.events[0].agent) == ("s1", "kestrel")
+    timer.touch("s2")
+    assert eventually(lambda: told.sessions == ["s1", "s2"])  # s1 was not told again meanwhile
+    timer.touch("s1")
+    assert eventually(lambda: told.sessions == ["s1", "s2", "s1"])
+    timer.close()
+
+
+def test_who_speaks_or_ends_does_not_rest() -> None:
+    told = Told()
+    timer = IdleTimer(HookManager([told], entry_points=False), 0.3)
+    timer.touch("ended")
+    timer.touch("quiet")
+    timer.end("ended")
+    while "quiet" not in told.sessions:
+        timer.touch("busy")
+        time.sleep(0.01)
+    assert told.sessions == ["quiet"]
+    timer.close()
+
+
+def test_one_thread_for_all_and_none_after_it_is_closed() -> None:
+    told = Told()
+    timer = IdleTimer(HookManager([told], entry_points=False), 600)
+    before = set(threading.enumerate())
+    for number in range(50):
+        timer.touch(f"s{number}")
+    assert len(set(threading.enumerate()) - before) == 1
+    timer.close()
+    assert set(threading.enumerate()) <= before
+    timer.touch("s1")
+    assert set(threading.enumerate()) <= before
+    assert told.events == []
