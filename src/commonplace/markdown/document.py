@@ -301,24 +301,23 @@ class Document:
 
     def _show(self, index: int) -> Shown:
         line, offset = self.bare[index], self._bare_starts[index]
-        spans, text, places = self._private, list[str](), list[int]()
+        public: list[int] = []  # the places of characters outside of private parts
         done, is_inside = 0, False
-        place = bisect_right(spans, offset, key=lambda span: span[1])
-        while place < len(spans) and (start := spans[place][0] - offset) <= len(line):
-            end = spans[place][1] - offset
-            text.append(line[done : max(start, done)])
-            places += range(done, start)
+        place = bisect_right(self._private, offset, key=lambda span: span[1])
+        while place < len(self._private) and (start := self._private[place][0] - offset) <= len(line):
+            end = self._private[place][1] - offset
+            public += range(done, start)
             done = max(done, end)
             is_inside = is_inside or len(line) < end
             place += 1
-        places += range(done, len(line))
-        public = "".join([*text, line[done:]])
-        at, text, kept = 0, [], list[int]()
-        for comment in comments.each(public):
-            text.append(public[at : comment.start()])
-            kept += places[at : comment.start()]
+        public += range(done, len(line))
+        places: list[int] = []
+        at = 0
+        for comment in comments.each("".join([line[place] for place in public])):
+            places += public[at : comment.start()]
             at = comment.end()
-        return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
+        places += public[at:]
+        return Shown("".join([line[place] for place in places]), tuple(places), is_inside)
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:

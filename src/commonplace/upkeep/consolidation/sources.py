@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.language import rules
-from commonplace.markdown import comments, metadata, references, statements, structure
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
@@ -43,7 +43,6 @@ _EXTRACTS = ("Extract of a session, put together without a language model", "会
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
 _TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
 _HIDDEN = re.compile(r"\[REDACTED:|�")
-_STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Hits of which lines were read within half an hour, by the same agent; a daily note grows, so the lines count
 # whatever else was appended to it since.
@@ -246,7 +245,7 @@ def _is_eligible(statement: Statement, today: date) -> bool:
     from commonplace.redaction.recalled import strip_recalled
 
     said, text = statement.said, statement.text
-    if statement.struck or _STRUCK.search(text) or said.get("status") or "superseded-by" in said:
+    if statement.struck or struck.STRUCK.search(text) or said.get("status") or "superseded-by" in said:
         return False
     if said.get("valid-until", "9999-12-31") < today.isoformat() or "until" in said:
         return False
