@@ -63,8 +63,10 @@ from commonplace.upkeep import (
     extract,
     failures,
     flush,
+    moves,
     observations,
     prose,
+    rollup,
     spool,
 )
 from commonplace.upkeep.consolidation import (
@@ -76,7 +78,6 @@ from commonplace.upkeep.consolidation import (
 from commonplace.upkeep.consolidation import (
     page as pages,
 )
-from commonplace.upkeep.months import blocks, composing, moves
 
 Parser = Callable[[str], object]
 
@@ -232,8 +233,8 @@ def _moved(text: str) -> object:
 
 
 def _of_month(text: str) -> object:
-    daily = blocks.Daily(PATH, "2026-02-12", "archive/2026-02-12.md", _decoded(text))
-    return composing.compose("2026-02", "memory/2026-02.md", [daily])
+    daily = rollup.Daily(PATH, "2026-02-12", "archive/2026-02-12.md", _decoded(text))
+    return rollup.compose("memory/2026-02.md", [daily], _decoded(text))
 
 
 def _followed(text: str) -> object:
@@ -526,9 +527,9 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.enrichment.title": enrichment._title,
     "lifecycle.observations.Observer": _observed,
     "lifecycle.spool.decode": _spooled,
-    "lifecycle.months.composing.compose": _of_month,
-    "lifecycle.months.moves.follow": _followed,
-    "lifecycle.months.moves.rebased": lambda text: moves.rebased(text, "memory/a.md", "archive/memory/a.md"),
+    "upkeep.rollup.compose": _of_month,
+    "upkeep.moves.follow": _followed,
+    "upkeep.moves.rebased": lambda text: moves.rebased(text, "memory/a.md", "archive/memory/a.md"),
     "lifecycle.consolidation.candidates.of_note": lambda text: sources.of_note(PATH, _bytes(text), date(2026, 2, 12), TODAY),
     "lifecycle.consolidation.checks.faults": lambda text: checks.faults(text[:300], [grounding.Said(text, TODAY)]),
     "lifecycle.consolidation.support.supports": _supported,

@@ -107,7 +107,7 @@ class Bench:
             "undo": (lambda memory: undo.undo(memory.workspace), nothing),
             "forget": (lambda memory: memory.forget(Selection("text", f"secret {secret} larch.")), forgotten),
             "consolidate": (refined, nothing),
-            "rollup": (lambda memory: rollup.rollup(memory, None, now=datetime.now().astimezone()), nothing),
+            "rollup": (lambda memory: rollup.rollup(memory, now=datetime.now().astimezone()), nothing),
         }  # fmt: skip
 
     def round(self) -> None:

@@ -58,7 +58,7 @@ def test_hidden_files_are_no_notes_to_anybody(root: Path) -> None:
     with Memory.open(root, overrides={**NONE, "index.include": ("**/*.md",)}) as memory:
         assert all("/." not in f"/{note.path}" for note in memory.notes())
         assert not any("hides" in hit.text for hit in memory.search("Mira Chen hides").hits)
-        done = rollup.rollup(memory, None, now=datetime(2026, 2, 20).astimezone())
+        done = rollup.rollup(memory, now=datetime(2026, 2, 20).astimezone())
         assert [month.refused for month in done.months] == [""]
         forgotten = memory.forget(Selection("person", "Mira Chen"))
         assert [

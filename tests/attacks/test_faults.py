@@ -372,7 +372,7 @@ def test_a_note_that_cannot_be_read_holds_no_other_up(
     assert told["planned"][0].startswith("memory/closed.md: what it says is not known: permission denied")
     assert told["left"] == [
         "memory/closed.md: cannot be changed: permission denied; allow it (chmod u+rw memory/closed.md);"
-        " then: commonplace forget --resume"
+        " then: carry the forgetting on"
     ]
     assert told["a"] == told["closed"] == ["- The walnut desk is upstairs."]
     assert told["refused"] == ["", ""]
@@ -557,7 +557,7 @@ with Memory.open(sys.argv[1], overrides={"embedding.provider": "none"}) as memor
         waiting = spool.Spool(memory.workspace)
         waiting.append(Entry(f"spooled {place}.", Shifted(2026, 2, 13, 12)))
         waiting.drain(memory.capture)
-        rollup.rollup(memory, None)
+        rollup.rollup(memory)
         memory.forget(Selection("text", f"secret {place} larch."))
         memory.recall("walnut")
         memory.status(), memory.usage()

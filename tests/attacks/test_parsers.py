@@ -118,8 +118,8 @@ def test_every_family_and_every_text_is_met() -> None:
     ("name", "text"),
     [
         ("search.layers.snippet", "newline"),
-        ("lifecycle.months.composing.compose", "fence in an item"),
-        ("lifecycle.months.composing.compose", "items of words that begin alike"),
+        ("upkeep.rollup.compose", "fence in an item"),
+        ("upkeep.rollup.compose", "items of words that begin alike"),
         ("lifecycle.consolidation.standing.read", "nested list of tabs"),
     ],
 )

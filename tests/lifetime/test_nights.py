@@ -204,7 +204,7 @@ def test_old_notes_become_monthly_ones_in_between(begin: Lives, nights: int) -> 
         if number in (nights // 3, nights // 2):  # weeks later, as it were: the month is over
             now = datetime.combine(generated.FIRST + timedelta(days=number + 60), time(4))
             kept, pinned = checks.kept(life.root), checks.pinned(life.root)
-            rollup(life.memory, None, older_than_days=30, now=now)
+            rollup(life.memory, older_than_days=30, now=now)
             assert (life.root / "archive").is_dir()
             assert checks.pinned(life.root) == pinned
             assert kept <= checks.kept(life.root)

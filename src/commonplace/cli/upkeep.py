@@ -208,7 +208,6 @@ def described(operation: Operation) -> str:
 @click.argument("month", metavar="[MONTH]", required=False)
 @option("--older-than", metavar="DAYS", help="How old all of a month must be, as 60d; otherwise the setting.")
 @option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
-@option("--llm", is_flag=True, help="Let the language model point at what is said twice; code checks it.")
 @option("--confirm", is_flag=True, help="Delete the originals of MONTH (YYYY-MM), or of all months.")
 @option("--yes", is_flag=True, help="With --confirm: do not ask.")
 @click.pass_context
@@ -217,56 +216,46 @@ def rollup(
     month: str | None,
     older_than: str | None,
     dry_run: bool,
-    llm: bool,
     confirm: bool,
     yes: bool,
 ) -> None:
     """Turn the daily notes of months that are old enough into one note a month.
 
-    Observations, raw errors and repetitions are left out; all else stays in its words, dated by its day. The
-    originals are moved to archive/, which is not searched, until --confirm deletes them. `commonplace undo`
+    Each day stands there verbatim under its heading, and is found with its day as before. The originals are
+    moved to archive/, which is not searched, until --confirm deletes them. `commonplace undo`
     takes either back. Ends with 3 where no month is old enough, or none was rolled up.
     """
     if (month or yes) and not confirm:
         raise click.UsageError("MONTH and --yes go with --confirm", ctx)
-    if confirm and (older_than or llm):
-        raise click.UsageError("--older-than and --llm do not go with --confirm", ctx)
+    if confirm and older_than:
+        raise click.UsageError("--older-than does not go with --confirm", ctx)
     memory = session.open_memory(ctx)
     if confirm:
         done = _delete_originals(memory, month or "", dry_run, yes)
     else:
-        done = _roll_up(ctx, memory, llm, older_than, dry_run)
+        done = _roll_up(ctx, memory, older_than, dry_run)
     if not done:
         ctx.exit(failures.NOTHING_FOUND)
 
 
-def _roll_up(ctx: click.Context, memory: Memory, asked: bool, older_than: str | None, dry_run: bool) -> bool:  # noqa: C901 - one command, from its options to its end
+def _roll_up(ctx: click.Context, memory: Memory, older_than: str | None, dry_run: bool) -> bool:
     from commonplace.upkeep import rollup as rolling
 
-    llm = session.language_model(memory) if asked else None
-    if asked and llm is None:
-        raise ConfigError("--llm", "no language model is set; choose one with `commonplace models use --llm`")
     days = None
     if older_than is not None:
         written = _DAYS.fullmatch(older_than)
         days = int(written[1]) if written else 0
         if days < 1:
             raise ConfigError("--older-than", f"{older_than!r} is no number of days; write it as 60d")
-    report = rolling.rollup(memory, llm, older_than_days=days, dry_run=dry_run)
+    report = rolling.rollup(memory, older_than_days=days, dry_run=dry_run)
     for month in report.months:
-        for trouble in filter(None, (month.refused, month.trouble)):
-            failures.warn(trouble)
         if month.refused:
+            failures.warn(month.refused)
             continue
         if dry_run:
             session.write(month.diff)
         run = f" (run {month.run.id})" if month.run else ""
-        left = count(len(month.left), "statement")
-        lines = [f"{month.path}: {count(len(month.notes), 'daily note')}, {left} left out{run}"]
-        for item in month.left:
-            same = f", as in {item.instead}" if item.instead else ""
-            lines.append(f"  {item.reference} {item.text} ({item.why}{same})")
-        session.write("\n".join(lines))
+        session.write(f"{month.path}: {count(len(month.notes), 'daily note')}{run}")
     for warning in report.warnings:
         failures.warn(warning)
     if not report.months:

@@ -31,8 +31,6 @@ _BARE = re.compile(
 _LONGEST = 200  # characters of a near miss
 _BASE, _MODULUS = 1_000_003, (1 << 61) - 1  # of sums over words
 _MOST_ROWS = 20  # rows of sentences that are read to see whether they say what their sums do
-_REFERENCE = re.compile(r"(?P<path>[^\n]+?)(?:#L\d{1,9}(?:-L?\d{1,9})?|:\d{1,9}(?:-\d{0,9}|:\d{1,9})?)")
-_DOCID = re.compile(r"#[0-9a-f]{6,32}", re.IGNORECASE)
 
 
 class StatementNotFound(NoteNotFound):
@@ -288,9 +286,11 @@ def _outermost(matches: Sequence[Match]) -> list[Match]:
 
 def _referred(corpus: Corpus, named: str) -> Statement | None:
     """The statement that a reference names; None where the text is no reference."""
-    found = _REFERENCE.fullmatch(named)
+    found = references.REFERENCE.fullmatch(named)
     path = found["path"] if found else named
-    if not (_DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths or _is_path(path, found)):
+    if not (
+        references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths or _is_path(path, found)
+    ):
         return None
     wanted = references.parse_reference(named)
     holders = corpus.hashed(wanted.docid) if wanted.docid else [wanted.path]

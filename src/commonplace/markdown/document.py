@@ -86,12 +86,27 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
     named = settings.get("title")
     title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
-    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     day = metadata.date_of(path)
+    if month := metadata.month_of(path):
+        note = _dated(note, month)
+        title = title or (
+            month if note.headings[:1] and "since" in note.annotations.get(note.headings[0].line, {}) else ""
+        )
+    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     for key in ("date", "created") if settings and not day else ():
         match = _ISO_DAY.match(str(settings.get(key, "")))
         day = day or (metadata.date_of(match[0]) if match else None)
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
+
+
+def _dated(note: Note, month: str) -> Note:
+    """The note of a month: below a heading of the first level that begins with a day, all is of that day."""
+    said = dict(note.annotations)
+    for heading in note.headings:
+        day = heading.text[:10]
+        if heading.level == 1 and day.startswith(f"{month}-") and metadata.date_of(day) == day:
+            said[heading.line] = {"since": day, **said.get(heading.line, {})}
+    return replace(note, annotations=said)
 
 
 def _blocks(text: str, path: str, *, is_code: bool) -> Note:
@@ -286,24 +301,23 @@ class Document:
 
     def _show(self, index: int) -> Shown:
         line, offset = self.bare[index], self._bare_starts[index]
-        spans, text, places = self._private, list[str](), list[int]()
+        public: list[int] = []  # the places of characters outside of private parts
         done, is_inside = 0, False
-        place = bisect_right(spans, offset, key=lambda span: span[1])
-        while place < len(spans) and (start := spans[place][0] - offset) <= len(line):
-            end = spans[place][1] - offset
-            text.append(line[done : max(start, done)])
-            places += range(done, start)
+        place = bisect_right(self._private, offset, key=lambda span: span[1])
+        while place < len(self._private) and (start := self._private[place][0] - offset) <= len(line):
+            end = self._private[place][1] - offset
+            public += range(done, start)
             done = max(done, end)
             is_inside = is_inside or len(line) < end
             place += 1
-        places += range(done, len(line))
-        public = "".join([*text, line[done:]])
-        at, text, kept = 0, [], list[int]()
-        for comment in comments.each(public):
-            text.append(public[at : comment.start()])
-            kept += places[at : comment.start()]
+        public += range(done, len(line))
+        places: list[int] = []
+        at = 0
+        for comment in comments.each("".join([line[place] for place in public])):
+            places += public[at : comment.start()]
             at = comment.end()
-        return Shown("".join([*text, public[at:]]), (*kept, *places[at:]), is_inside)
+        places += public[at:]
+        return Shown("".join([line[place] for place in places]), tuple(places), is_inside)
 
     @cached_property
     def _private(self) -> Sequence[tuple[int, int]]:

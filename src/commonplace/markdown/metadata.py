@@ -22,6 +22,7 @@ MOST_ALIASES = 50  # each may stand for all that was said before
 _LONGEST_NUMBER = 100  # characters: `1:1:1:…` is a number of base 60, which is read in quadratic time
 _OPENERS = "[{-?:"  # every collection begins with one of these
 _DAILY = re.compile(r"(?:.*/)?memory/(?:.*/)?(\d{4}-\d{2}-\d{2})(?:[-_ ][^/]*)?\.md", re.IGNORECASE)
+_MONTHLY = re.compile(r"memory/(\d{4}-(?:0[1-9]|1[0-2]))\.md")
 _LONG_TERM = frozenset({"MEMORY.md", "memory/MEMORY.md"})
 # 2026-02-13, 2026_02_13, 2026.02.13, 20260213 (with or without a time after it), 2026年2月13日
 _DAY = re.compile(
@@ -38,6 +39,12 @@ def kind_of(path: str) -> NoteKind:
         return "long-term"
     daily = _DAILY.fullmatch(path) if path.startswith("memory/") else None
     return "daily" if daily and date_of(path) == daily[1] else "note"
+
+
+def month_of(path: str) -> str:
+    """Return the month (YYYY-MM) that a note is of, `memory/2026-01.md`; empty for any other note."""
+    month = _MONTHLY.fullmatch(path) if path.startswith("memory/") else None
+    return month[1] if month else ""
 
 
 def date_of(path: str) -> str | None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # For a line of a note, from 1, the reference that stands for it now; None where the line is gone.
 Moved = Callable[[int], str | None]
 
-_DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
-_REFERENCE = re.compile(
+DOCID = re.compile(r"#([0-9a-f]{6,32})", re.IGNORECASE)
+REFERENCE = re.compile(
     r"(?P<path>.+?)(?::(?P<first>\d{1,9})(?:-(?P<last>\d{0,9})|:(?P<count>\d{1,9}))?|#L(?P<a>\d{1,9})(?:-L?(?P<b>\d{1,9}))?)$"
 )
 _CP = re.compile(r"(?P<before>(?<![ \t])[ \t]*+)<!--\s*+cp\s*+:(?:(?!<!--|-->).)*+-->", re.IGNORECASE)
@@ -50,7 +50,7 @@ def parse_reference(text: str) -> Reference:
     text = text.strip()
     if not text:
         raise NoteNotFound(text or "(empty)", reason="not a reference to a note")
-    match = _REFERENCE.fullmatch(text)
+    match = REFERENCE.fullmatch(text)
     path = match["path"] if match else text
     first, last = 1, None
     if match and match["a"]:
@@ -62,7 +62,7 @@ def parse_reference(text: str) -> Reference:
             last = first + int(match["count"]) - 1
         elif match["last"]:
             last = int(match["last"])
-    if docid := _DOCID.fullmatch(path):
+    if docid := DOCID.fullmatch(path):
         return Reference("", docid[1].lower(), first, last)
     return Reference(path.removeprefix("./"), "", first, last)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from commonplace.base import tokens
+from commonplace.markdown import structure
 from commonplace.redaction.recalled import TAG
 from commonplace.render import screen
 from commonplace.search.dedupe import Told
@@ -24,7 +25,6 @@ _TAG = re.compile(rf"<\s*(/?)\s*{TAG}", re.IGNORECASE)
 # words decide alone, scores fall much faster, and the same share would cost a Chinese set .19.
 FLOOR = 0.3
 OUTDATED = frozenset({"superseded", "expired"})  # labels of what no longer holds
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*")
 
 
 class Composed(NamedTuple):
@@ -95,7 +95,7 @@ def _is_structure(hit: Hit, hits: Iterable[Hit]) -> bool:
     lines = hit.text.strip().split("\n")
     if hit.start_line == 1 and lines[0].rstrip() == "---":
         return True
-    heading = _HEADING.fullmatch(lines[0]) if len(lines) == 1 else None
+    heading = structure.atx(lines[0]) if len(lines) == 1 else None
     if heading is None:
         return False
     below = (other.headings for other in hits if other.path == hit.path and other is not hit)

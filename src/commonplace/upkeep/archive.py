@@ -16,7 +16,7 @@ from commonplace.changes import runs, transaction
 from commonplace.markdown import comments, metadata, references
 from commonplace.markdown.document import Document, decode, parse
 from commonplace.types.changes import About, Change, Run
-from commonplace.upkeep.months.planning import ARCHIVE, own_notes
+from commonplace.upkeep.rollup import ARCHIVE, original, own_notes
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
@@ -79,14 +79,26 @@ def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
 
 
 def _pointed_at(memory: Memory) -> set[str]:
-    """The files below the archive folder that monthly notes name as their sources."""
+    """The files below the archive folder that the headings of monthly notes lead to."""
     pointed: set[str] = set()
     for path in own_notes(memory):
-        name = path.removeprefix(f"{paths.MEMORY_FOLDER}/").removesuffix(".md")
-        data = _data(memory, path) if _MONTH.fullmatch(name) else None
-        for said in parse(decode(data), path).annotations.values() if data else ():
-            told = (references.parse_reference(reference).path for reference in comments.sources(said))
-            pointed |= {place for place in told if place.startswith(f"{ARCHIVE}/{name[:4]}/")}
+        month = metadata.month_of(path)
+        data = _data(memory, path) if month else None
+        note = parse(decode(data), path) if data else None
+        if note is None:
+            continue
+        for said in note.annotations.values():
+            places = (references.parse_reference(reference).path for reference in comments.sources(said))
+            pointed |= {place for place in places if place.startswith(f"{ARCHIVE}/{month[:4]}/")}
+        lines = {line.strip() for line in note.lines}
+        for heading in note.headings:
+            place = original(heading.text[:10])
+            said = note.annotations.get(heading.line, {})
+            if heading.level == 1 and said.get("since") == heading.text[:10] and "from" not in said:
+                # Nothing but its place says that a file there is the original: what it holds has to as well.
+                body = parse(decode(_data(memory, place) or b""), place).lines
+                if body and all(line.strip() in lines for line in body if line.strip()):
+                    pointed.add(place)
     return pointed
 
 

@@ -1,56 +1,78 @@
-"""Daily notes that are old made monthly ones: their words kept, their files moved to the archive folder.
+"""The daily notes of a month that is old become one note: their lines verbatim, their files in the archive.
 
-A month is rolled up when all of it is older than asked for. What stands in its daily notes goes to
-`memory/YYYY-MM.md`, but for observations, raw errors and repetitions; the notes go, byte for byte, to
-`archive/YYYY/`, which is not searched, and stay there until they are confirmed (`lifecycle.originals`).
+A month is rolled up when all of it is older than asked for. `memory/YYYY-MM.md` then holds each daily note as
+it is under a heading of the first level that begins with its day, without the blank lines around headings,
+so that it is smaller than what it replaces. The files go, byte for byte, to `archive/YYYY/`, which is not
+searched, and stay there until they are confirmed (`upkeep.archive`).
+
+The heading leads to the original: that of `# 2026-01-13` is `archive/2026/2026-01-13.md`; where it lies
+elsewhere (a slug, a folder, a second file) the heading names it (`from=`). The day of the heading is the day
+of all below it (`markdown.document.parse`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from posixpath import basename, dirname, splitext
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, NoteUnreadable
 from commonplace.changes import diffs, transaction
-from commonplace.markdown import metadata
+from commonplace.markdown import comments, metadata, statements, structure
+from commonplace.markdown.document import Document, parse
+from commonplace.notes import scan
+from commonplace.redaction.redact import private_parts, strip_private
 from commonplace.types.changes import About, Change, Run
-from commonplace.upkeep.months import planning
-from commonplace.upkeep.months.planning import LeftOut, NotRolledUp, Old, Plan
-from commonplace.upkeep.months.repeats import Repeat
+from commonplace.upkeep import moves
+from commonplace.upkeep.moves import Moved
 from commonplace.upkeep.schedule import due
 
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
-    from commonplace.providers.llm.base import Llm
+    from commonplace.types import Note
 
+ARCHIVE = "archive"
 _ATTEMPTS = 3  # of a month whose notes are being written to
+_PLAIN_KEYS = frozenset({"title", "date", "created"})
+_MOST_TAGS = 20  # private parts inside each other that are closed at the end of a note
+Origin = tuple[str, int]  # the path of a note, and a line of it, from 1
+Line = tuple[str, Origin | None]  # a line of a month, and where it comes from
+_OLDER_MARK = re.compile(r" <!-- cp: from=[^<>]*-->$")  # what earlier versions said of every entry
+
+
+class NotRolledUp(CommonplaceError):
+    """A month that cannot be rolled up, and why; nothing of it was changed."""
+
+    def __init__(self, month: str, reason: str) -> None:
+        super().__init__(f"{month}: {reason}; its notes stay as they are")
+        self.month = month
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
     """A month that was rolled up, or would be: `run` is None for a dry run.
 
-    `refused` says why it was not, `trouble` what the language model failed with. `unread` are other notes
-    that could not be read, with the reason: references in them still name the daily notes.
+    `refused` says why it was not. `unread` are other notes that could not be read, with the reason:
+    references in them still name the daily notes.
     """
 
     month: str
     path: str
     notes: tuple[str, ...]
-    left: tuple[LeftOut, ...] = ()
     diff: str = ""
     run: Run | None = None
     refused: str = ""
-    trouble: str = ""
     unread: tuple[tuple[str, str], ...] = ()
 
 
@@ -62,104 +84,109 @@ class RolledUp:
     warnings: tuple[str, ...] = ()
 
 
+class Daily(NamedTuple):
+    """A daily note on its way into a month: `text` has plain newlines, `archived` is where its bytes go."""
+
+    path: str
+    day: str
+    archived: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Plan:
+    changes: list[Change] = field(default_factory=list)
+    modes: dict[str, int] = field(default_factory=dict)  # permissions of the files in the archive
+    unread: dict[str, str] = field(default_factory=dict)  # notes that are left as they are, and why
+
+
 def rollup(
-    memory: Memory,
-    llm: Llm | None = None,
-    *,
-    older_than_days: int | None = None,
-    now: datetime | None = None,
-    dry_run: bool = False,
+    memory: Memory, *, older_than_days: int | None = None, now: datetime | None = None, dry_run: bool = False
 ) -> RolledUp:
     """Roll up every month all of which is older than `older_than_days` (`rollup.older_than_days`).
 
-    Each is a run of its own. A month that cannot be rolled up says why, and the others are. A model only
-    points at what is said twice; where it fails, the month is rolled up without it. Raises Running where
-    another process consolidates, NoteUnreadable.
+    Each is a run of its own. A month that cannot be rolled up says why, and the others are. Raises Running
+    where another process consolidates, NoteUnreadable.
     """
     now = now or datetime.now().astimezone()
     days = memory.settings.rollup.older_than_days if older_than_days is None else older_than_days
+    cutoff = now.date() - timedelta(days)
     if dry_run:
-        found = [_tried(memory, llm, old) for old in _months(memory, now.date(), days)]
-        return RolledUp(tuple(found), tuple(_unread(found)))
+        months = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
+        return RolledUp(tuple(months), tuple(_unread(months)))
     with due.held(memory.workspace):
         transaction.recover(memory.workspace)
         why = f"daily notes older than {days} days"
-        found = [_done(memory, llm, old, why, now) for old in _months(memory, now.date(), days)]
-    warnings = _indexed(memory) if any(month.run for month in found) else []
-    unread = _unread(found)
-    named = {line.partition(": ")[0] for line in unread}
-    return RolledUp(
-        tuple(found), (*unread, *(one for one in warnings if one.partition(": ")[0] not in named))
-    )
+        months = [_roll_up(memory, *month, why, now) for month in _months(memory, cutoff)]
+    warnings = _unread(months)
+    if any(month.run for month in months):
+        named = {line.partition(": ")[0] for line in warnings}
+        try:
+            report = memory.sync()
+            told = [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
+        except CommonplaceError as error:  # the next search brings the index up to date
+            told = [f"the index is not up to date: {error}"]
+        warnings += [line for line in told if line.partition(": ")[0] not in named]
+    return RolledUp(tuple(months), tuple(warnings))
 
 
-def _months(memory: Memory, today: date, days: int) -> list[Old]:
-    """The months that are old enough, with their daily notes."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for path in planning.own_notes(memory):
-        day = metadata.date_of(path) if metadata.kind_of(path) == "daily" else None
-        if day and _last_day(day) < today - timedelta(days):
-            found.setdefault(day[:7], []).append((path, day))
+def own_notes(memory: Memory) -> list[str]:
+    """The paths of the workspace's own notes, transcripts and links aside."""
+    from commonplace.memory import sources
+
+    root = os.path.realpath(memory.workspace.root)
     return [
-        Old(month, tuple(sorted(notes, key=lambda note: (note[1], len(note[0]), note[0]))))
-        for month, notes in sorted(found.items())
+        state.path
+        for state in scan.scan(sources(memory)[:1])
+        if state.path.lower().endswith(".md") and os.path.realpath(state.absolute) == f"{root}/{state.path}"
     ]
 
 
-def _last_day(day: str) -> date:
-    first = date.fromisoformat(f"{day[:7]}-01")
-    return (first + timedelta(31)).replace(day=1) - timedelta(1)
+def _months(memory: Memory, cutoff: date) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The months that end before a day, with their daily notes in their order: path and day."""
+    months: dict[str, list[tuple[str, str]]] = {}
+    for path in own_notes(memory):
+        day = metadata.date_of(path) if metadata.kind_of(path) == "daily" else None
+        if day and (date.fromisoformat(f"{day[:7]}-01") + timedelta(31)).replace(day=1) <= cutoff:
+            months.setdefault(day[:7], []).append((path, day))
+    return [
+        (month, sorted(notes, key=lambda note: (note[1], len(note[0]), note[0])))
+        for month, notes in sorted(months.items())
+    ]
 
 
-def _tried(memory: Memory, llm: Llm | None, old: Old) -> Month:
-    told, trouble = _repeats(memory, llm, old)
-    try:
-        plan = planning.compose(memory, old, partial(transaction.read, memory.workspace), told)
-    except (NotRolledUp, NoteUnreadable) as error:
-        return _month(old, Plan(), refused=str(error))
-    return _month(old, plan, trouble=trouble)
-
-
-def _done(memory: Memory, llm: Llm | None, old: Old, why: str, now: datetime) -> Month:
-    told, trouble = _repeats(memory, llm, old)
-    plan = Plan()
+def _roll_up(
+    memory: Memory, month: str, notes: Sequence[tuple[str, str]], why: str | None, now: datetime
+) -> Month:
+    """Roll up a month for the reason `why`; without one, only say what would be changed."""
+    path = f"{paths.MEMORY_FOLDER}/{month}.md"
+    names = tuple(name for name, _ in notes)
+    plan = _Plan()
 
     def compose(read: Read) -> Sequence[Change]:
         nonlocal plan
-        plan = planning.compose(memory, old, read, told)
+        plan = _Plan()
+        _compose(memory, month, path, notes, read, plan)
         return plan.changes
 
-    about = About("rollup", f"rollup {old.month}", why)
     run, refused = None, ""
     for _ in range(_ATTEMPTS):
         try:
-            run = transaction.rewrite(
-                memory.workspace, compose, about, now=now, settings=memory.settings.history
+            if why is None:
+                compose(partial(transaction.read, memory.workspace))
+            else:
+                about = About("rollup", f"rollup {month}", why)
+                settings = memory.settings.history
+                run = transaction.rewrite(memory.workspace, compose, about, now=now, settings=settings)
+                _keep_closed(memory.workspace, plan.modes, path)
+            return Month(
+                month, path, names, diffs.of_changes(plan.changes), run, "", tuple(plan.unread.items())
             )
-            _keep_closed(memory.workspace, plan.modes, old.path)
-            return _month(old, plan, run, trouble=trouble)
         except transaction.FileChanged as error:
             refused = str(error)
         except (NotRolledUp, NoteUnreadable) as error:
-            return _month(old, Plan(), refused=str(error))
-    return _month(old, Plan(), refused=refused)
-
-
-def _repeats(memory: Memory, llm: Llm | None, old: Old) -> tuple[list[Repeat], str]:
-    """What a model says is told twice, asked before anything is locked; why not, if it fails."""
-    if llm is None:
-        return [], ""
-    try:
-        return planning.ask(memory, llm, old, partial(transaction.read, memory.workspace)), ""
-    except CommonplaceError as error:
-        return [], f"{old.month}: rolled up without the language model ({error})"
-
-
-def _month(old: Old, plan: Plan, run: Run | None = None, *, refused: str = "", trouble: str = "") -> Month:
-    notes = tuple(path for path, _ in old.notes)
-    diff = diffs.of_changes(plan.changes)
-    unread = tuple(plan.unread.items())
-    return Month(old.month, old.path, notes, tuple(plan.left), diff, run, refused, trouble, unread)
+            return Month(month, path, names, refused=str(error))
+    return Month(month, path, names, refused=refused)
 
 
 def _unread(months: Sequence[Month]) -> list[str]:
@@ -168,9 +195,6 @@ def _unread(months: Sequence[Month]) -> list[str]:
     unread = {path: why for month in months for path, why in month.unread if path not in refused}
     told = "{}: {}; its references to what was rolled up stay as they are; let it be read (chmod u+r)"
     return [told.format(paths.shown(path), why) for path, why in unread.items()]
-
-
-# --- afterwards -----------------------------------------------------------------------------------------
 
 
 def _keep_closed(workspace: paths.Workspace, modes: Mapping[str, int], path: str) -> None:
@@ -182,10 +206,290 @@ def _keep_closed(workspace: paths.Workspace, modes: Mapping[str, int], path: str
                 os.fchmod(file.fileno(), now & mode)
 
 
-def _indexed(memory: Memory) -> list[str]:
-    """Bring the index up to the files; what fails is told, since the next search does it as well."""
-    try:
-        report = memory.sync()
-    except CommonplaceError as error:
-        return [f"the index is not up to date: {error}"]
-    return [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
+# --- the changes of a month -------------------------------------------------------------------------------
+
+
+def _compose(
+    memory: Memory, month: str, path: str, notes: Sequence[tuple[str, str]], read: Read, plan: _Plan
+) -> None:
+    """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
+    dailies: list[Daily] = []
+    removed: list[Change] = []
+    for name, day in notes:
+        if (data := read(name)) is None:
+            continue
+        stem = f"{ARCHIVE}/{day[:4]}/{name.partition('/')[2].removesuffix('.md')}"
+        archived, number = f"{stem}.md", 2
+        while read(archived) is not None:
+            archived, number = f"{stem}-{number}.md", number + 1
+        text = Document.read(data, name).checked().text.replace("\r\n", "\n").replace("\r", "\n")
+        dailies.append(Daily(name, day, archived, moves.rebased(text, name, path)))
+        plan.changes.append(Change(archived, None, data))
+        with suppress(OSError):
+            plan.modes[archived] = stat.S_IMODE(memory.workspace.files.stat(name).st_mode)
+        removed.append(Change(name, data, None))
+    before = read(path)
+    existing = Document.read(before or b"", path).checked().text
+    lines, places, again = compose(path, dailies, existing)
+    text = _written(lines, path, existing)
+    if lost := _lost(path, dailies, existing, text, again):
+        raise NotRolledUp(month, lost)
+    moved = _moved(path, dailies, lines, places, bool(existing))
+    if any(origin and origin[0] != path for _, origin in lines):
+        try:
+            data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
+        except UnicodeEncodeError as error:
+            raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
+        plan.changes.append(Change(path, before, data))
+    for other in sorted(set(own_notes(memory)) - {daily.path for daily in dailies} - {path}):
+        try:
+            data = read(other) or b""
+        except NoteUnreadable as error:
+            plan.unread[other] = error.reason
+            continue
+        with suppress(NoteUnreadable, UnicodeEncodeError):
+            text = Document.read(data, other).checked().text
+            after = moves.follow(text, other, moved)
+            if after != text:
+                plan.changes.append(Change(other, data, Document.read(data).with_text(after).data))
+    plan.changes += removed
+
+
+def _moved(
+    path: str,
+    dailies: Sequence[Daily],
+    lines: Sequence[Line],
+    places: Mapping[Origin, int],
+    existed: bool,
+) -> dict[str, Moved]:
+    """Where every line of the daily notes is now, and those of the monthly note, which come first."""
+
+    def within(old: str, archived: str, text: Sequence[str]) -> Callable[[int], str | None]:
+        def line(number: int) -> str | None:
+            if place := places.get((old, number)):
+                return f"{path}#L{place}"
+            return f"{archived}#L{number}" if 0 < number <= len(text) and text[number - 1].strip() else None
+
+        return line
+
+    moved = {path: Moved(path, path, within(path, "", ()))} if existed else {}
+    for daily in dailies:
+        at = places.get((daily.path, 0), 0)
+        heading = " ".join(comments.without(lines[at - 1][0].lstrip("# "), blanks=True).split()) if at else ""
+        now, whole = (path, f"{path}#L{at}") if at else (daily.archived, daily.archived)
+        line = within(daily.path, daily.archived, daily.text.split("\n"))
+        moved[daily.path] = Moved(daily.path, now, line, heading, whole)
+    return moved
+
+
+# --- the note of the month --------------------------------------------------------------------------------
+
+
+def compose(  # noqa: C901 - a note is put together in one reading of its days
+    path: str, dailies: Sequence[Daily], existing: str = ""
+) -> tuple[list[Line], dict[Origin, int], set[Origin]]:
+    """Return the lines of the note of a month, where lines stand in it, and which of them are not added.
+
+    None of the lines that it holds already is touched. What an editor wrote again of a day after its month
+    was rolled up is not added again, as far as it begins as what stands there. Line 0 of a daily note is the
+    heading that it has in the month.
+    """
+    before = existing.removesuffix("\n").split("\n") if existing else []
+    lines: list[Line] = [(line.removesuffix("\r"), (path, number)) for number, line in enumerate(before, 1)]
+    again: dict[Origin, Origin] = {}  # lines that stand there already, and where
+    for daily in dailies:
+        note, section = _section(daily)
+        days = list(_days(path, lines)) if lines else []
+        standing: dict[str, Origin] = {}
+        for place, end, _, day in days:
+            for text, origin in lines[place + 1 : end] if day == daily.day else ():
+                if origin and text.strip():
+                    standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
+        if standing:
+            number = 1
+            while number < len(section) and section[number][0] in {"", *standing}:
+                number += 1
+            # What is added begins with a heading, or with a statement that is under none.
+            starts = {statement.first for statement in statements.read(note) if not statement.headings[1:]}
+            starts |= {heading.line for heading in note.headings if heading.level <= 2}
+            while 1 < number < len(section) and (section[number][1] or ("", 0))[1] not in starts:
+                number -= 1
+            again |= {o: standing[text] for text, o in section[1:number] if o and text in standing}
+            if number == len(section):
+                again[daily.path, 0] = next(iter(standing.values()))
+            section = [section[0], *section[number:]]
+        if section[1:]:
+            later = (place for place, _, level, day in days if level == 1 and day > daily.day)
+            at = next(later, len(lines))
+            lines[at:at] = section
+    places = {origin: number for number, (_, origin) in enumerate(lines, 1) if origin}
+    for daily in dailies:
+        heading = next((n for n, (_, o) in enumerate(lines, 1) if o and o[0] == daily.path), 0)
+        if heading:
+            places[daily.path, 0] = heading
+    return lines, places | {old: places[new] for old, new in again.items()}, set(again)
+
+
+def _days(path: str, lines: Sequence[Line]) -> Iterator[tuple[int, int, int, str]]:
+    """The headings of days, of this form and of the older one below a title.
+
+    Each has its place, the place after its section, its level and its day.
+    """
+    headings = parse("\n".join(text for text, _ in lines), path).headings
+    for number, heading in enumerate(headings):
+        if heading.level <= 2 and re.match(r"\d{4}-\d{2}-\d{2}", heading.text):
+            behind = (other.line - 1 for other in headings[number + 1 :] if other.level <= heading.level)
+            yield heading.line - 1, next(behind, len(lines)), heading.level, heading.text[:10]
+
+
+def _section(daily: Daily) -> tuple[Note, list[Line]]:
+    """A daily note, and its lines in the month: the heading of the day first."""
+    note = parse(daily.text, daily.path)
+    raw = daily.text.split("\n")[: len(note.lines)]
+    first = note.front_matter[1] + 1 if note.front_matter else 1
+    opening = next((number for number in range(first, len(raw) + 1) if raw[number - 1].strip()), 0)
+    title = next((h for h in note.headings[:1] if h.level == 1 and h.line == opening), None)
+    body = [number for number in range(first, len(raw) + 1) if not title or number > title.line]
+    if title and structure.atx(note.lines[title.line - 1]) is None:
+        del body[:1]  # the line below a title that makes it one
+    # Only a day is a heading of the first level.
+    deeper = any(heading.level == 1 for heading in note.headings if heading is not title)
+    headings = {heading.line: heading for heading in note.headings if heading is not title}
+    blank = _separators(daily.text, note, raw, body)
+    at = title.line if title else 0
+    lines: list[Line] = [(_heading(daily, note, raw, at), (daily.path, at))]
+    if note.front_matter and set(note.metadata) - _PLAIN_KEYS:  # a month has one head for all its days
+        kept = [(raw[number - 1], (daily.path, number)) for number in range(2, note.front_matter[1])]
+        lines += [("```yaml", None), *kept, ("```", None)]
+    below = 0  # the underline of a heading that is written in one line
+    for number in body:
+        if number in blank or number == below:
+            continue
+        text, heading = raw[number - 1], headings.get(number)
+        if heading and deeper:
+            if structure.atx(note.lines[number - 1]) is None:
+                text, below = f"{'#' * heading.level} {text.strip()}", number + 1
+            text = f"{'#' * (heading.level < 6)}{text.lstrip()}"
+        lines.append((text, (daily.path, number)))
+    return note, _sealed(lines)
+
+
+def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
+    """The title of a daily note as the heading of its day, with what front matter says of all of it."""
+    title = raw[line - 1].strip() if line else ""
+    title = re.sub(r"^#(?=[ \t]|$)", "", title).strip()
+    if not title:
+        slug = splitext(basename(daily.path))[0].removeprefix(daily.day).strip("-_ ")
+        names = (str(note.metadata.get("title") or ""), slug, dirname(daily.path).partition("/")[2])
+        title = next(filter(None, (" ".join(re.sub(r"[<>]", " ", name).split()) for name in names)), "")
+    if not title.startswith(daily.day):
+        title = f"{daily.day} {title}".strip()
+    told = []
+    for key, value in comments.of_front_matter(note.metadata).items():
+        flag = key if key == comments.PINNED else value if key == "status" else ""
+        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
+        told.append(f"<!-- {flag or f'{key}: {plain}'} -->")
+    if daily.archived != original(daily.day):
+        reference = f"{daily.archived}#L1-L{max(1, len(note.lines))}"
+        told.append(comments.of_marks(from_=comments.of_sources([reference])))
+    return " ".join(["#", title, *told])
+
+
+def original(day: str) -> str:
+    """Where the original of a day lies, unless the heading of the day names another place."""
+    return f"{ARCHIVE}/{day[:4]}/{day}.md"
+
+
+def _separators(text: str, note: Note, raw: Sequence[str], body: Sequence[int]) -> set[int]:
+    """The blank lines that only set headings apart, and those at the ends of a note.
+
+    None that stands in code or in a private part, or beside a comment, which is about the line above it.
+    """
+    kept = {number for first, last in note.fences for number in range(first, last + 1)}
+    line, done = 1, 0
+    for start, end, _ in private_parts(text):
+        first = line + text.count("\n", done, start)
+        line, done = first + text.count("\n", start, end), end
+        kept.update(range(first, line + 1))
+    headings = {
+        heading.line: structure.atx(note.lines[heading.line - 1]) is not None for heading in note.headings
+    }
+    under = {line if atx else line + 1 for line, atx in headings.items()}
+    blank: set[int] = set()
+    run: list[int] = []
+    above = body[0] - 1 if body and body[0] - 1 in under else 0  # the title
+    for number in [*body, 0]:
+        if number and not raw[number - 1].strip():
+            run.append(number)
+            continue
+        beside = any(n and raw[n - 1].lstrip().startswith("<!--") for n in (above, number))
+        at_ends = not above or not number
+        if (
+            kept.isdisjoint(run)
+            and (at_ends or not beside)
+            and (at_ends or above in under or headings.get(number))
+        ):
+            blank.update(run)
+        above, run = number, []
+    return blank
+
+
+def _sealed(lines: list[Line]) -> list[Line]:
+    """Close a private part and a code fence that a note leaves open: they would swallow the next day."""
+    text = "\n".join(line for line, _ in lines)
+    for _ in range(_MOST_TAGS):
+        if strip_private(f"{text}\nx").endswith("x"):
+            break
+        text += "\n</private>"
+        lines = [*lines, ("</private>", None)]
+    note = parse(f"{text}\n# x", "x.md")
+    if note.fences and (not note.headings or note.headings[-1].line != len(note.lines)):
+        lines = [*lines, (structure.fence_mark(note.lines[note.fences[-1][0] - 1]) or "```", None)]
+    return lines
+
+
+def _written(lines: Sequence[Line], path: str, existing: str) -> str:
+    """The note: what stood there with the ends of its lines, the rest with those that it has."""
+    before = existing.removesuffix("\n").split("\n")
+    end = "\r\n" if "\r\n" in existing else "\n"
+    return "".join(
+        f"{before[origin[1] - 1]}\n" if origin and origin[0] == path else f"{line}{end}"
+        for line, origin in lines
+    )
+
+
+# --- whether a month holds what its days held -------------------------------------------------------------
+
+
+def _lost(path: str, dailies: Sequence[Daily], existing: str, text: str, again: Collection[Origin]) -> str:
+    """Return what a month's note lost, found out from the notes alone; empty where all is well."""
+    existing, text = existing.replace("\r\n", "\n"), text.replace("\r\n", "\n")
+    wanted = Counter(_stated(path, existing))
+    for daily in dailies:
+        wanted += Counter(_stated(daily.path, daily.text, again))
+    if missing := wanted - Counter(_stated(path, text)):
+        return f"{next(iter(missing))[0].splitlines()[0][:80]!r} would not stand in it as it did"
+    parts, standing = (
+        Counter(_private([existing, *(daily.text for daily in dailies)])),
+        Counter(_private([text])),
+    )
+    if any(not again or part not in standing for part in parts - standing):
+        return "a private part would not stand in it as it did"
+    rest = iter(text.split("\n"))
+    if existing and not all(line in rest for line in existing.removesuffix("\n").split("\n")):
+        return "a line that stood in it would be gone"
+    return ""
+
+
+def _stated(path: str, text: str, without: Collection[Origin] = ()) -> Iterator[tuple[str, bool, str, bool]]:
+    """What a note states, whether it is struck, its status, whether it is pinned."""
+    for found in statements.read(parse(text, path)):
+        if (path, found.first) not in without:
+            yield found.text, found.struck, found.said.get("status", ""), statements.is_pinned(found.said)
+
+
+def _private(texts: Sequence[str]) -> Iterator[str]:
+    """Private parts; one that is left open may be closed, and blank lines at its end may go."""
+    for text in texts:
+        for start, end, _ in private_parts(text):
+            yield text[start:end].removesuffix("</private>").rstrip()

@@ -127,7 +127,7 @@ def test_what_is_refused_goes_back_once_with_its_reason(memory: Memory) -> None:
         if request.purpose == verify.PURPOSE:
             return verifier.yes(request)
         prompts.append(request.messages[-1].content)
-        wrong = add(6, "Noor counts reviews, which take one day at most.")
+        wrong = add(6, "Reviews take at most two days, and Noor counts them.")
         return plans.answer([add(6, LIGHT)] if verifier.is_again(request) else [wrong])
 
     done = consolidate(memory, Client(FakeModel(rule)), now=plans.NOW)

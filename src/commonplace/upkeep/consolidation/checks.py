@@ -7,7 +7,7 @@ where that is missing, only a sentence of the source itself gets in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -24,7 +24,8 @@ from commonplace.upkeep.consolidation.verify import Question, Verdict
 
 LONGEST = 300  # characters of an entry
 SHARE = 4  # one of so many earlier entries may be touched
-SHORT = 4.0  # words from which on a line is taken to say by itself what it is about
+LEANING, SHORT = 12.0, 4.0  # words below which a line may lean on its heading, and below which it does
+_ONE = {"supersede": "replaces", "expire": "ends", "conflict": "names"}
 PLANTED = "is said by an agent alone that read what strangers write, on one day"
 _ADDRESS = re.compile(r"\b[a-z]+://[^\s<>]+", re.IGNORECASE)  # a question mark in it asks nothing
 _LEAD = re.compile(
@@ -129,94 +130,71 @@ def _checked(  # noqa: C901 - one list of what an operation must be, in its orde
     operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], asked: list[Question]
 ) -> Accepted:
     """Carry an operation through all checks; raise the reason of the first that it does not pass."""
+    op, labels = operation.op, operation.targets
     for label in operation.sources:
         if label not in ground.sources:
             raise _Refused(f"no such source: {label[:80]}")
-    for label in operation.targets:
+    for label in labels:
         if label not in ground.targets:
             raise _Refused(f"no such entry: {label[:80]}")
         entry = ground.targets[label]
-        if operation.op != "conflict" and not entry.may_be_touched:
+        if op != "conflict" and not entry.may_be_touched:
             raise _Refused(f"{label} {entry.kept}")
         if entry.statement.first in touched:
             raise _Refused(f"{label} is touched already")
     sources = tuple(ground.sources[label] for label in operation.sources)
-    targets = tuple(ground.targets[label] for label in operation.targets)
+    targets = tuple(ground.targets[label] for label in labels)
     item = Accepted(operation, sources, targets, targets[0].section if targets else "", operation.text)
-    if operation.op != "merge" and not sources and not _needs_none(item, ground):
+    # An entry ends by itself where the last day that it names has passed.
+    over = op == "expire" and len(targets) == 1 and plan.is_over(targets[0], ground.today)
+    if op != "merge" and not sources and not over:
         raise _Refused("names no source")
-    if operation.op == "add":
-        item = _in_section(item, ground)
-    elif operation.op == "merge":
-        if len(targets) < 2:
-            raise _Refused("merges fewer than two entries")
-    elif len(targets) != 1:
-        raise _Refused({"supersede": "replaces exactly one entry", "expire": "ends exactly one entry"}.get(
-            operation.op, "names exactly one entry"))  # fmt: skip
-    if operation.op in ("expire", "conflict"):
+    if op in _ONE and len(targets) != 1:
+        raise _Refused(f"{_ONE[op]} exactly one entry")
+    if over:
+        return item
+    if op in ("expire", "conflict"):
         return _about_an_entry(item, ground, asked)
-    if operation.op == "supersede":
-        _replaces(item)
+    if op == "add":
+        item = replace(item, section=_section(item, ground))
+    elif op == "merge" and len(targets) < 2:
+        raise _Refused("merges fewer than two entries")
     return _stated(item, ground, standing, asked)
 
 
-def _needs_none(item: Accepted, ground: Ground) -> bool:
-    """Whether an entry ends by itself: the last day that it names has passed."""
-    return (
-        item.operation.op == "expire"
-        and len(item.targets) == 1
-        and plan.is_over(item.targets[0], ground.today)
-    )
-
-
-def _in_section(item: Accepted, ground: Ground) -> Accepted:
+def _section(item: Accepted, ground: Ground) -> str:
+    """The section that an entry is added to, as the file writes it."""
     if item.targets:
         raise _Refused("adds and names entries")
     named = item.operation.section or plan.FACTS[ground.language]
     there = {title.casefold(): title for title in ground.page.sections}
     allowed = {title.casefold(): title for titles in plan.SECTIONS.values() for title in titles}
     title = there.get(named.casefold(), "")
-    if title and title in ground.page.pinned:
+    if title in ground.page.pinned:
         raise _Refused(f"section {title[:60]} is pinned")
     section = ground.page.sections[title] if title else allowed.get(named.casefold(), "")
     if not section:
         raise _Refused(f"no such section: {named[:60]}")
-    return replace(item, section=section)
-
-
-def _replaces(item: Accepted) -> None:
-    (target,) = item.targets
-    if max(source.day for source in item.sources).isoformat() < target.since:
-        raise _Refused("is older than what it replaces")
-    if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
-        raise _Refused("says what it replaces")
-    if not _shares_subject([item.text, *(source.text for source in item.sources)], target.text, 1 / 3):
-        raise _Refused("is about something else than what it replaces")
+    return section
 
 
 def _shares_subject(texts: Iterable[str], entry: str, share: float) -> bool:
     """Whether texts name what an entry begins with, and enough of what else it says beside its values."""
     said = frozenset().union(*map(grounding.keys, texts))
-    about = grounding.keys(entry) - grounding.measured(entry) - _turns()
+    turns = {group for name in rules.LANGUAGES for group in rules.load(name)["turns"]}
+    about = grounding.keys(entry) - grounding.measured(entry) - turns
     return grounding.subject(entry) in said and len(about & said) >= share * len(about)
-
-
-@cache
-def _turns() -> frozenset[str]:
-    return frozenset(group for name in rules.LANGUAGES for group in rules.load(name)["turns"])
 
 
 def _about_an_entry(item: Accepted, ground: Ground, asked: list[Question]) -> Accepted:
     """The end of an entry, or what speaks against it: a source says so, and of just that."""
-    if _needs_none(item, ground):
-        return item
     (target,) = item.targets
     ends = item.operation.op == "expire"
-
-    def speaks(source: Source) -> bool:
-        return _shares_subject([source.text, *source.headings], target.text, 1 / 2)
-
-    saying = [source for source in ground.sources.values() if speaks(source)]
+    saying = [
+        source
+        for source in ground.sources.values()
+        if _shares_subject([source.text, *source.headings], target.text, 1 / 2)
+    ]
     if not any(source in saying for source in item.sources):
         raise _Refused("no source speaks of it")
     if ends and all(source.exposed for source in saying) and not _are_two(saying):
@@ -243,15 +221,26 @@ def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdi
 # --- what is to stand ---------------------------------------------------------------------------------------
 
 
-def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
+def _stated(  # noqa: C901 - the way of a text, from its proposal to what is written
+    item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]
+) -> Accepted:
     """A text that may stand in MEMORY.md, completed where it leans on its note."""
-    operation = item.operation
+    op, targets = item.operation.op, item.targets
     said = tuple(source.said for source in item.sources)
-    if operation.op == "merge":
-        said += tuple(Said(target.text, None, (target.section,)) for target in item.targets)
+    replaced = targets[0].text if op == "supersede" else ""
+    if replaced:
+        if max(source.day for source in item.sources).isoformat() < targets[0].since:
+            raise _Refused("is older than what it replaces")
+        if grounding.says(item.text, replaced) and grounding.says(replaced, item.text):
+            raise _Refused("says what it replaces")
+        if not _shares_subject([item.text, *(source.text for source in item.sources)], replaced, 1 / 3):
+            raise _Refused("is about something else than what it replaces")
+    if op == "merge":
+        said += tuple(Said(target.text, None, (target.section,)) for target in targets)
         _check_kept(item, ground, asked)
     else:
-        item = replace(item, text=grounding.resolved(item.text, said))
+        text = grounding.named(item.text, said)
+        item = replace(item, text=grounding.resolved(text, said))
     if fault := faults(item.text, said):
         raise _Refused(fault)
     if reason := grounding.missing(item.text, said):
@@ -259,66 +248,63 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     _check_witnessed(item, ground)
     _check_new(item, ground, standing)
     # An entry that is said twice says itself, whoever proposes to join the two.
-    literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in item.targets}
-    texts = [item.text]
-    if operation.op != "merge" and literal and (heading := _heading(item)):
-        texts.append(f"{heading}{'：' if re.search(lexicon.CJK_RUN, heading) else ': '}{item.text}")
-    replaced = item.targets[0].text if operation.op == "supersede" else ""
-    reasons = []
+    literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in targets}
+    texts = [item.text, *(_completed(item, said, literal=literal) if op != "merge" else ())]
+    day = max((source.day for source in item.sources), default=None)
+    accepted: list[Accepted] = []
+    reasons: list[str] = []
     for text in texts:
         question = Question(text, said, replaced, "replaced" if replaced else "")
         verdict = _verdict(question, ground, asked)
-        reason = _refusal(verdict, text, item, said, literal=literal, completed=text != item.text)
-        if not reason:
-            day = max((source.day for source in item.sources), default=None)
-            lasts = day is None or (verdict is not None and not verdict.ends)
-            until = "" if lasts or day is None else grounding.last_day(text, day)
-            accepted = replace(item, text=text, until=until)
-            if ground.verdicts is not None:
-                return accepted
-        reasons.append(reason)
-    if all(reasons):
+        short = len(texts) > 1 and grounding.weight(item.text) < SHORT
+        leans = short or bool(day and grounding.on_next_day(text, day) != text)
+        if reason := _refusal(verdict, item, said, literal=literal, leans=leans):
+            reasons.append(reason)
+            continue
+        if day is None or (verdict is not None and not verdict.ends):
+            accepted.append(replace(item, text=text))
+            continue
+        # What is over with its day names the day: "on Monday" is read in a year.
+        text = grounding.on_next_day(text, day)
+        accepted.append(replace(item, text=text, until=grounding.last_day(text, day)))
+    if not accepted:
         raise _Refused(reasons[-1])
-    return accepted
+    return accepted[0]
+
+
+def _completed(item: Accepted, said: Sequence[Said], *, literal: bool) -> Iterator[str]:
+    """What code may put before a line that leans on its note: what its source begins with, or a heading."""
+    text, source = item.text, item.sources[0]
+    if not any(grounding.stands_first(text, one) for one in said):
+        words = item.operation.text.rstrip(".。!！")
+        if (at := source.text.find(words)) > 0:
+            whole = grounding.resolved(source.text[: at + len(words)], said)
+            whole += item.operation.text[len(words) :]
+            if not faults(whole, said) and not grounding.missing(whole, said):
+                yield whole
+    if literal and source.headings and grounding.weight(text) < LEANING:
+        heading = source.headings[-1].rstrip(":： ")
+        joint = "：" if re.search(lexicon.CJK_RUN, heading) else ": "
+        if grounding.keys(heading).isdisjoint(grounding.keys(text)) and not faults(heading, [source.said]):
+            yield f"{heading}{joint}{text}"
 
 
 def _refusal(
-    verdict: Verdict | None,
-    text: str,
-    item: Accepted,
-    said: Sequence[Said],
-    *,
-    literal: bool,
-    completed: bool,
+    verdict: Verdict | None, item: Accepted, said: Sequence[Said], *, literal: bool, leans: bool
 ) -> str:
-    """Why a text does not get in by its verdict; without one a sentence of the source does."""
-    if len(text) > LONGEST:
-        return f"longer than {LONGEST} characters"
+    """Why a text does not get in by its verdict; without one an opening sentence of the source does."""
+    op = item.operation.op
     if verdict is None:
-        if not literal or item.operation.op == "supersede":
+        if not literal or op == "supersede":
             return "was not verified"
-        alone = item.operation.op == "merge" or any(grounding.stands_first(item.text, one) for one in said)
-        short = _heading(item) and not completed
-        return "" if alone and not short else "does not stand alone"
+        alone = op == "merge" or any(grounding.stands_first(item.text, one) for one in said)
+        return "" if alone and not leans else "does not stand alone"
     if not verdict.says:
         return "not supported: the model that verified it does not find it in the source"
     if not verdict.alone:
         return "does not say by itself who or what it is about; name it in the sentence, or leave it out"
-    own = item.operation.targets
-    if verdict.repeats and verdict.repeats not in own and item.operation.op == "add":
+    if verdict.repeats and verdict.repeats not in item.operation.targets and op == "add":
         return f"is said already by {verdict.repeats[:20]}, in other words"
-    return ""
-
-
-def _heading(item: Accepted) -> str:
-    """The nearest heading, where a line of few words shares none with it: the line may lean on it."""
-    for source in item.sources[:1]:
-        if source.headings and grounding.weight(item.text) < SHORT:
-            heading = source.headings[-1].rstrip(":： ")
-            if grounding.keys(heading).isdisjoint(grounding.keys(item.text)) and not faults(
-                heading, [source.said]
-            ):
-                return heading
     return ""
 
 

@@ -1,16 +1,16 @@
 """Whether one source can say what a statement says: what holds in every language, and no model decides.
 
 A sentence of a statement is laid beside one source, which is the cited text below its context (headings,
-speaker, day). Names, numbers, units, dates, identifiers and signs must stand there; most of the other words
-as well; in the order of the source, so that nothing is swapped; negations, modals and conditions agree. The
-rest (does *left* mean *retired*?) is asked of a model, see `verify`.
+speaker, day). Names, numbers, units, dates, identifiers and signs must stand there, and most of the other
+words. Words may stand in another order as long as no two change places around what stays between them;
+negations, modals and conditions agree. The rest (does *left* mean *retired*?) a model says, see `verify`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -19,6 +19,8 @@ from typing import Literal, NamedTuple
 
 from commonplace import language
 from commonplace.language import dates, lexicon, rules, stopwords
+from commonplace.language import values as figures
+from commonplace.language.lexicon import stem
 
 Kind = Literal["word", "wide", "name", "number", "date", "code", "sign", "own", "turn"]
 
@@ -45,14 +47,19 @@ class Said:
 class Token(NamedTuple):
     """One thing said, in the clause of a number; `light` words say nothing of their own.
 
-    `passive` says that a form of *be* stands before it.
+    `capital` says that it may be a name though it opens its sentence.
     """
 
     key: str
     kind: Kind
     clause: int
     light: bool = False
-    passive: bool = False
+    capital: bool = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says something by itself."""
+        return not self.light and self.kind not in ("own", "turn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,51 +74,7 @@ class Sentence:
 
 def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) -> str:
     """Return why no source can say what a statement says; empty where each sentence has one that can."""
-    if strange := strange_characters(statement, "".join(map(_all_of, sources))):
-        return strange
-    grounds = [(read(statement, source.day), _ground(source)) for source in sources]
-    count = max((len(told) for told, _ in grounds), default=0)
-    for place in range(count):
-        each = [_unsupported(told, place, ground, share) for told, ground in grounds if place < len(told)]
-        if all(each):
-            return min(each, key=len)
-    return "" if count else "says nothing that could be supported"
-
-
-def is_literal(statement: str, sources: Sequence[Said]) -> bool:
-    """Whether each sentence of a statement is one of a source's, whole or up to a pause, led in or not.
-
-    A heading or a day that code put before it, and a day told in full, make no difference.
-    """
-    grounds = [(read(statement, source.day), source) for source in sources]
-    count = max((len(told) for told, _ in grounds), default=0)
-    return count > 0 and all(
-        any(
-            place < len(told)
-            and any(_is_whole(told[place], said, source) for said in read(source.text, source.day))
-            for told, source in grounds
-        )
-        for place in range(count)
-    )
-
-
-def carries(source: Said, text: str) -> bool:
-    """Whether a source can say any sentence of a text."""
-    told, ground = read(text, source.day), _ground(source)
-    return any(not _unsupported(told, place, ground, SHARE) for place in range(len(told)))
-
-
-def stands_first(statement: str, source: Said) -> bool:
-    """Whether a statement begins with the first sentence of its source: it needs nothing before it."""
-    told, said = read(statement, source.day), read(source.text, source.day)
-    if not told or not said or told[0].opening in rules.words("pronouns"):
-        return False
-    return _is_whole(told[0], said[0], source)
-
-
-def strange_characters(statement: str, sources: str) -> str:
-    """Return what is wrong with the characters of a statement: hidden ones, and letters of no source."""
-    known = set(sources)
+    known = set("".join("".join((one.text, *one.headings, one.speaker)) for one in sources))
     for character in statement:
         if character.isascii() and character.isprintable():
             continue
@@ -120,20 +83,53 @@ def strange_characters(statement: str, sources: str) -> str:
         wide = re.fullmatch(lexicon.CJK_RUN, character) is not None
         if character not in known and character not in _PUNCTUATION and not wide:
             return f"holds a character that no source has: {character}"
-    return ""
+    readings = [(read(statement, source.day), _ground(source)) for source in sources]
+    count = max((len(sentences) for sentences, _ in readings), default=0)
+    for at in range(count):
+        reasons = [_unsupported(some[at], at, ground, share) for some, ground in readings if at < len(some)]
+        if all(reasons):
+            return min(reasons, key=len)
+    return "" if count else "says nothing that could be supported"
+
+
+def is_literal(statement: str, sources: Sequence[Said]) -> bool:
+    """Whether each sentence of a statement is one of a source's, whole or up to a pause, led in or not.
+
+    A heading or a day that code put before it, and a day told in full, make no difference.
+    """
+    readings = [(read(statement, source.day), source) for source in sources]
+    count = max((len(sentences) for sentences, _ in readings), default=0)
+    return count > 0 and all(
+        any(
+            _is_whole(sentences[at], said, source)
+            for sentences, source in readings
+            if at < len(sentences)
+            for said in read(source.text, source.day)
+        )
+        for at in range(count)
+    )
+
+
+def carries(source: Said, text: str) -> bool:
+    """Whether a source can say any sentence of a text."""
+    ground = _ground(source)
+    return any(not _unsupported(one, at, ground, SHARE) for at, one in enumerate(read(text, source.day)))
+
+
+def stands_first(statement: str, source: Said) -> bool:
+    """Whether a statement begins with the first sentence of its source: it needs nothing before it."""
+    sentences, said = read(statement, source.day), read(source.text, source.day)
+    if not sentences or not said or sentences[0].opening in rules.words("pronouns"):
+        return False
+    return _is_whole(sentences[0], said[0], source)
 
 
 @lru_cache(4096)
 def keys(text: str) -> frozenset[str]:
     """Return what a text says, in whatever order: words without endings, numbers, dates, pairs of CJK."""
     tokens = [token for sentence in read(text) for token in sentence.tokens]
-    pairs = {one.key + two.key for one, two in _neighbours(tokens)}
-    turns = {token.key for token in tokens if token.kind == "turn"}
-    return frozenset(
-        {token.key for token in tokens if not token.light and token.kind not in ("wide", "own")}
-        | pairs
-        | turns
-    )
+    single = {t.key for t in tokens if t.kind == "turn" or (t.counts and t.kind != "wide")}
+    return frozenset(single | _pairs(tokens))
 
 
 def says(text: str, other: str) -> bool:
@@ -144,17 +140,14 @@ def says(text: str, other: str) -> bool:
 
 def subject(text: str) -> str:
     """Return what a text begins with: its first word that says something, or two CJK characters."""
-    tokens = [token for sentence in read(text) for token in sentence.tokens if _counts(token)]
-    if not tokens:
-        return ""
+    tokens = [token for sentence in read(text) for token in sentence.tokens if token.counts]
     pair = len(tokens) > 1 and tokens[0].kind == tokens[1].kind == "wide"
-    return tokens[0].key + (tokens[1].key if pair else "")
+    return "".join(token.key for token in tokens[: 1 + pair])
 
 
 def values(text: str, day: date | None = None) -> frozenset[str]:
     """Return the names, numbers, dates, identifiers and signs of a text, and what turns it."""
-    found = [token for sentence in read(text, day) for token in sentence.tokens]
-    return frozenset(token.key for token in found if token.kind in (*_HARD, "turn"))
+    return frozenset(t.key for s in read(text, day) for t in s.tokens if t.kind in (*_HARD, "turn"))
 
 
 def measured(text: str) -> frozenset[str]:
@@ -164,7 +157,7 @@ def measured(text: str) -> frozenset[str]:
 
 def weight(text: str) -> float:
     """Return how many words of a text say something; a CJK character counts half."""
-    return sum(_WEIGHT[t.kind] for s in read(text) for t in s.tokens if _counts(t)) / 10
+    return sum(_WEIGHT[t.kind] for s in read(text) for t in s.tokens if t.counts) / 10
 
 
 # --- beside a source ----------------------------------------------------------------------------------------
@@ -179,187 +172,227 @@ class _Ground(NamedTuple):
     sentences: tuple[Sentence, ...]
     times: frozenset[str]
     is_timed_once: bool
-    named: frozenset[str]  # the name in the headings, where there is but one
+    named: str  # the only name in the headings
 
 
 @lru_cache(1024)
 def _ground(source: Said) -> _Ground:
     """Put the context before the text; clauses count on, so that none reaches into another."""
-    context: list[Token] = []
-    first = rules.words("first_person")
     sentences = read(source.text, source.day)
+    first = rules.words("first_person")
     spoken = {word for s in sentences for word in (s.opening, *(t.key for t in s.tokens))}
     people = [source.speaker] if source.speaker else []
     if not spoken.isdisjoint({*first, *map(stem, first)}) or source.speaker in rules.words("people"):
         people += rules.words("owner")
-    for text in (*source.headings, *people):
-        for sentence in read(text, source.day):
-            base = context[-1].clause + 1 if context else 0
-            context += [token._replace(clause=token.clause + base) for token in sentence.tokens]
-    tokens, place, times = list(context), [-1] * len(context), set()
-    for number, sentence in enumerate(sentences):
+    above = [(-1, s) for text in (*source.headings, *people) for s in read(text, source.day)]
+    tokens: list[Token] = []
+    places: list[int] = []
+    for number, sentence in (*above, *enumerate(sentences)):
         base = tokens[-1].clause + 1 if tokens else 0
-        own = [token._replace(clause=token.clause + base) for token in sentence.tokens]
-        tokens += own
-        place += [number] * len(own)
-    words = re.findall(r"\b[A-Z]\w+", " ".join(source.headings))
-    names = {stem(word.casefold()) for word in words if word.casefold() not in stopwords.ENGLISH}
-    timed = [token.kind == "date" for token in tokens[len(context) :]]
+        tokens += [token._replace(clause=token.clause + base) for token in sentence.tokens]
+        places += [number] * len(sentence.tokens)
+    timed = [token.kind == "date" for token, number in zip(tokens, places, strict=True) if number >= 0]
     groups = sum(now and not before for before, now in zip([False, *timed], timed, strict=False))
     times = {token.key for token in tokens if token.kind == "date"}
     if source.day:
         times |= {source.day.isoformat()}
-        times |= {day for key in times for day in _days_of(key, source.day)}
+        for key in [key for key in times if key.startswith("weekday ")]:
+            ahead = (int(key[8:]) - source.day.weekday()) % 7
+            times |= {f"{source.day + timedelta(ahead + more)}" for more in (-7, 0, 7)}
     return _Ground(
-        tuple(tokens[:_MOST_TOKENS]),
-        len(context),
-        tuple(place),
-        sentences,
-        frozenset(times),
-        groups <= 1,
-        frozenset(names if len(names) == 1 else ()),
-    )
+        tuple(tokens[:_MOST_TOKENS]), places.count(-1), tuple(places), sentences, frozenset(times),
+        groups <= 1, stem(only_name(source).casefold()),
+    )  # fmt: skip
 
 
-def _unsupported(told: Sequence[Sentence], at: int, ground: _Ground, share: float) -> str:
+def only_name(source: Said) -> str:
+    """Return the name in the headings of a source, where there is but one."""
+    words = re.findall(r"\b[A-Z]\w+", " ".join(source.headings))
+    names = {word for word in words if word.casefold() not in stopwords.ENGLISH}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _unsupported(sentence: Sentence, at: int, ground: _Ground, share: float) -> str:
     """Why a source cannot say what a sentence says; empty where it can."""
-    sentence = told[at]
-    tokens = [t for t in sentence.tokens if _counts(t)]
-    if not tokens:
+    if not any(token.counts for token in sentence.tokens):
         return "says nothing that could be supported"
     if sentence.opening in rules.words("pronouns") and not at:
         return "does not say who or what"
-    for token in tokens:
+    for token in sentence.tokens:
         if token.kind == "date" and not _is_within(token.key, ground.times):
             return f"says {token.key}, which the source does not"
-    free = ground.is_timed_once
-    wanted = [t for t in tokens if not (free and t.kind == "date")]
-    said = [n for n, t in enumerate(ground.tokens) if _counts(t) and not (free and t.kind == "date")]
-    matched = _aligned(wanted, [ground.tokens[n] for n in said])
-    pairs = {(at, said[other]) for at, other in matched.items()}
-    places = dict(sorted(pairs))
-    # "Sent the letter" is "the letter was sent": what a clause begins with may stand behind a form of "be".
-    openings = {
-        token.key
-        for place, token in enumerate(ground.tokens)
-        if token.kind == "word" and place >= ground.context and not _lost(ground, place)
-    }
-    moved = {token.key for n, token in enumerate(wanted) if n not in places and token.passive} & openings
+    # A day that the source names alone may stand anywhere.
+    free = ("date",) if ground.is_timed_once else ()
+    words = [n for n, t in enumerate(sentence.tokens) if t.counts and t.kind not in free]
+    said = [n for n, t in enumerate(ground.tokens) if t.counts and t.kind not in free]
+    aligned = _aligned([sentence.tokens[n] for n in words], [ground.tokens[n] for n in said])
+    places = {words[n]: said[other] for n, other in aligned.items()}
+    strand = dict(places)
     return (
-        _unmatched(wanted, places, ground, share, len(tokens) - len(wanted), moved)
-        or _stitched(places, ground, moved)
+        _reordered(sentence.tokens, words, places, ground)
+        or _unknown(sentence.tokens, words, places, ground, share)
+        or _stitched(sentence, places, strand, ground)
         or _turned(sentence, {ground.sentence[n] for n in places.values()}, places, ground)
     )
 
 
-def _unmatched(
-    wanted: Sequence[Token],
-    places: Mapping[int, int],
-    ground: _Ground,
-    share: float,
-    timed: int,
-    moved: Collection[str],
-) -> str:
-    """Why what a sentence says does not stand in the source: in its words, in its order."""
-    known = {token.key for token in ground.tokens}
-    known_pairs = {one.key + two.key for one, two in _neighbours(ground.tokens)}
-    # A CJK character counts with its neighbour: one alone stands in many words.
-    alone = {
-        n
-        for n in places
-        if wanted[n].kind == "wide"
-        and not any(m in places and abs(places[m] - places[n]) <= 2 for m in (n - 1, n + 1))
-    }
-    covered = timed * 10 + sum(
-        _WEIGHT[t.kind] for n, t in enumerate(wanted) if (n in places and n not in alone) or t.key in moved
-    )
-    for number, token in enumerate(wanted):
-        if number in places or token.key in moved:
-            continue
-        there = token.key in known
-        if token.kind in _HARD:
-            return (
-                f"turns the order of the source: {token.key}"
-                if there
-                else f"says {token.key}, which the source does not"
-            )
-        if number and wanted[number - 1].kind == "number" and token.kind in ("word", "wide"):
-            return f"says {wanted[number - 1].key} of something else: {token.key}"
-        pair = (
-            number + 1 < len(wanted)
-            and number + 1 not in places
-            and token.key + wanted[number + 1].key in known_pairs
-        )
-        if (token.kind == "word" and there) or (token.kind == "wide" and pair):
+def _reordered(tokens: Sequence[Token], words: Sequence[int], places: dict[int, int], ground: _Ground) -> str:
+    """Find the words that stand elsewhere in the source, and why one may not be moved there.
+
+    Two that change places around what stays between them are swapped: Mira pays Lin, mail to calls.
+    """
+    where: dict[str, list[int]] = {}
+    for place, token in enumerate(ground.tokens):
+        where.setdefault(token.key, []).append(place)
+    known = _pairs(ground.tokens)
+
+    def is_swapped(number: int, place: int) -> bool:
+        for other, there in places.items():
+            between = tokens[min(number, other) + 1 : max(number, other)]
+            apart = ground.tokens[min(place, there) + 1 : max(place, there)]
+            near = ground.tokens[place].clause == ground.tokens[there].clause
+            kept = {t.key for t in between if t.kind not in ("own", "turn") and (near or not t.light)}
+            if (other < number) != (there < place) and not kept.isdisjoint(t.key for t in apart):
+                return True
+        return False
+
+    for number in [n for n in words if n not in places]:
+        token = tokens[number]
+        if token.kind == "wide":  # one character stands in many words
+            around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
+            wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
+            if wide and not any({one + token.key, token.key + one} & known for one in wide):
+                continue
+        free = [place for place in where.get(token.key, ()) if place not in places.values()]
+        if unswapped := [place for place in free if not is_swapped(number, place)]:
+            places[number] = unswapped[0]
+        elif free or (token.key in where and token.kind in _HARD):
             return f"turns the order of the source: {token.key}"
-    if put := _replaced(wanted, places, ground):
-        return f"puts {put} in the place of what the source says"
-    if wanted and (0 not in places or 0 in alone):
-        return f"begins with what the source does not say: {wanted[0].key}"
-    whole = timed * 10 + sum(_WEIGHT[token.kind] for token in wanted)
-    return "" if covered >= share * whole else "says too much that is not in the source's words"
-
-
-def _replaced(wanted: Sequence[Token], places: Mapping[int, int], ground: _Ground) -> str:
-    """The CJK characters where the source has others: no capital tells which of them are a name."""
-    found, before = "", None
-    for number, token in enumerate([*wanted, None]):
-        if token is not None and number not in places:
-            found += token.key if token.kind == "wide" else ""
-            continue
-        if found and before is not None:
-            place = places.get(number, len(ground.tokens))
-            gap = [t for t in ground.tokens[before + 1 : place] if t.clause == ground.tokens[before].clause]
-            if any(t.kind == "wide" and not t.light for t in gap):
-                return found
-        found, before = "", places.get(number)
     return ""
 
 
-def _stitched(places: Mapping[int, int], ground: _Ground, moved: Collection[str]) -> str:
-    """Why what a sentence leaves out of the source makes it another one."""
-    tokens = ground.tokens
-    before: tuple[int, int] | None = None
-    for number, place in places.items():
-        own = place >= ground.context
-        if before is None or (own and before[1] < ground.context):
-            if own and (lost := _lost(ground, place, moved, places.values())):
-                return f"leaves out what the source begins with: {lost}"
-        elif (skipped := tokens[before[1] + 1 : place]) and own:
-            if skipped[0].kind == "own" and len(skipped) > 1:
-                return "leaves out whose it is"
-            if tokens[before[1]].clause == tokens[place].clause:
-                if any(t.kind in ("name", "number", "code", "sign") for t in skipped):
-                    return "joins what stands apart in the source"
-            elif _lost(ground, place, moved, places.values()):
-                return "joins what stands apart in the source"
-        before = number, place
-    # A heading is used whole, or its only name: of "Marta and Lin" nobody knows who is meant.
-    context = {tokens[n].clause for n in places.values() if n < ground.context}
-    used = set(places.values())
-    left = [
+def _unknown(
+    tokens: Sequence[Token], words: Sequence[int], places: Mapping[int, int], ground: _Ground, share: float
+) -> str:
+    """Why what a sentence says in words of its own is more than the source may have meant."""
+    units = rules.words("measures")
+    # A CJK character counts with its neighbour: one alone stands in many words.
+    alone = {
         n
-        for n, t in enumerate(tokens[: ground.context])
-        if t.clause in context and n not in used and _counts(t)
-    ]
-    named = {tokens[n].key for n in used if n < ground.context}
-    return "takes a part of a heading" if left and not named <= ground.named else ""
+        for before, n, after in zip([-1, *words], words, [*words[1:], -1], strict=False)
+        if n in places
+        and tokens[n].kind == "wide"
+        and not any(m in places and abs(places[m] - places[n]) <= 2 for m in (before, after))
+    }
+    whole = covered = 0
+    for before, number in zip([-1, *words], words, strict=False):
+        token = tokens[number]
+        whole += _WEIGHT[token.kind]
+        if number in places:
+            covered += _WEIGHT[token.kind] if number not in alone else 0
+            continue
+        if token.kind in _HARD or token.capital:
+            return f"says {token.key}, which the source does not"
+        if before in places and tokens[before].kind == "number":
+            behind = ground.tokens[places[before] + 1 : places[before] + 2]
+            if token.key in units or any(t.clause == ground.tokens[places[before]].clause for t in behind):
+                return f"says {tokens[before].key} of something else: {token.key}"
+    timed = 10 * sum(t.kind == "date" and n not in words for n, t in enumerate(tokens))
+    if put := _replaced(tokens, words, places, ground):
+        return f"puts {put} in the place of what the source says"
+    first = words[0] if words else -1
+    if words and tokens[first].kind == "wide" and (first not in places or first in alone):
+        return f"begins with what the source does not say: {tokens[first].key}"
+    return (
+        ""
+        if covered + timed >= share * (whole + timed)
+        else "says too much that is not in the source's words"
+    )
 
 
-def _lost(ground: _Ground, place: int, moved: Collection[str] = (), used: Collection[int] = ()) -> str:
-    """What of its clause stands before a place and may not be left out: more than who tells."""
-    token = ground.tokens[place]
-    leads = rules.words("leads") | {stem(word) for word in rules.words("leads")}
-    early = [t for t in ground.tokens[ground.context : place] if t.clause == token.clause]
-    written = "".join(t.key for t in early if t.kind == "wide")
+def _replaced(
+    tokens: Sequence[Token], words: Sequence[int], places: Mapping[int, int], ground: _Ground
+) -> str:
+    """The CJK characters where the source has others: no capital tells which of them are a name."""
+    put, before = "", None
+    pairs = ((n, n + 1) for n, (a, b) in enumerate(pairwise(tokens)) if a.key + b.key in stopwords.CHINESE)
+    idle = {number for pair in pairs for number in pair}
+    for number in [*words, -1]:
+        if number >= 0 and number not in places:
+            put += tokens[number].key if tokens[number].kind == "wide" and number not in idle else ""
+            continue
+        if put and before is not None:
+            place = places.get(number, len(ground.tokens))
+            gap = [t for t in ground.tokens[before + 1 : place] if t.clause == ground.tokens[before].clause]
+            if any(t.kind == "wide" and not t.light for t in gap):
+                return put
+        put, before = "", places.get(number)
+    return ""
+
+
+def _stitched(
+    sentence: Sentence, places: Mapping[int, int], strand: Mapping[int, int], ground: _Ground
+) -> str:
+    """Why what a sentence leaves out of the source makes it another one."""
+    tokens, used, first = ground.tokens, set(places.values()), ground.context
+    clauses = {tokens[place].clause for place in strand.values()}
+    before = -1
+    for number, place in sorted(places.items()):
+        if place < first:
+            before = place
+        elif number not in strand:
+            if tokens[place].clause not in clauses and _lost(ground, place, used):
+                return "joins what stands apart in the source"
+        elif before < first:
+            own = place > first and tokens[place - 1].kind == "own"
+            # "For every release …": what stands before such a word is not who it is about.
+            led = number and not sentence.tokens[number - 1].counts and place > first
+            is_led = led and sentence.tokens[number - 1].key == tokens[place - 1].key
+            if own or (not is_led and (lost := _lost(ground, place, used, starts=True))):
+                return "leaves out whose it is" if own else f"leaves out what the source begins with: {lost}"
+            before = place
+        else:
+            skipped = [t for n, t in enumerate(tokens[before + 1 : place], before + 1) if n not in used]
+            if skipped and tokens[before + 1].kind == "own" and len(skipped) > 1:
+                return "leaves out whose it is"
+            if tokens[before].clause != tokens[place].clause:
+                starts = ground.sentence[before] != ground.sentence[place]
+                # What names a number may go, where no other number is left out before it.
+                is_value = tokens[place].kind == "number" and all(t.kind in ("wide", "own") for t in skipped)
+                apart = bool(_lost(ground, place, used, starts=starts or is_value))
+            else:
+                kinds = ("name", "code", "sign", *(("number",) if tokens[place].kind == "number" else ()))
+                apart = any(t.kind in kinds for t in skipped)
+            if apart:
+                return "joins what stands apart in the source"
+            before = place
+    # A heading is used whole, or its only name: of "Marta and Lin" nobody knows who is meant.
+    above = {tokens[n].clause for n in used if n < first}
+    left = any(t.clause in above and n not in used and t.counts for n, t in enumerate(tokens[:first]))
+    named = {tokens[n].key for n in used if n < first}
+    return "takes a part of a heading" if left and named != {ground.named} else ""
+
+
+def _lost(ground: _Ground, place: int, used: set[int], *, starts: bool = False) -> str:
+    """What of its clause stands before a place and may not be left out: more than who tells.
+
+    Where a sentence `starts`, CJK characters and numbers may: when it was, for whom.
+    """
+    clause, leads = ground.tokens[place].clause, _leads()
+    early = [t for n, t in enumerate(ground.tokens[ground.context : place], ground.context)
+             if t.clause == clause and n not in used]  # fmt: skip
+    kinds = ("wide", "date", "number") if starts else ("wide", "date")
+    rest = [t.key for t in early if t.counts and t.kind not in kinds and t.key not in leads]
+    written = "" if starts else "".join(t.key for t in early if t.kind == "wide")
     for word in sorted(leads, key=len, reverse=True):
         written = written.replace(word, "") if not word.isascii() else written
-    rest = [
-        t
-        for t in early
-        if _counts(t) and t.kind not in ("wide", "date") and t.key not in leads and t.key not in moved
-    ]
-    return rest[0].key if rest else written
+    return rest[0] if rest else "".join(c for c in written if c not in stopwords.CHINESE_CHARACTERS)
+
+
+@cache
+def _leads() -> frozenset[str]:
+    """What may stand before what is said: who tells, and that it is a decision, a lesson, a note."""
+    return rules.words("leads") | {stem(word) for word in rules.words("leads")}
 
 
 def _turned(sentence: Sentence, used: set[int], places: Mapping[int, int], ground: _Ground) -> str:
@@ -369,16 +402,12 @@ def _turned(sentence: Sentence, used: set[int], places: Mapping[int, int], groun
         return "is only asked"
     clauses = {ground.tokens[n].clause for n in places.values()}
     own = [t.key for t in sentence.tokens if t.kind == "turn"]
-    near = [t.key for t in ground.tokens if t.kind == "turn" and t.clause in clauses]
-    far = {
-        t.key
-        for n, t in enumerate(ground.tokens)
-        if t.kind == "turn" and ground.sentence[n] in used and t.key in _FAR
-    }
+    turns = [(n, t) for n, t in enumerate(ground.tokens) if t.kind == "turn"]
+    near = [t.key for _, t in turns if t.clause in clauses]
+    far = {t.key for n, t in turns if ground.sentence[n] in used and t.key in _FAR}
     if own.count("not") != near.count("not"):
-        return (
-            "denies what the source says" if own.count("not") > near.count("not") else "leaves out a denial"
-        )
+        more = own.count("not") > near.count("not")
+        return "denies what the source says" if more else "leaves out a denial"
     if lost := sorted((set(near) | far) - set(own)):
         return f"leaves out what restricts it ({lost[0]})"
     if added := sorted(set(own) - set(near) - far):
@@ -401,12 +430,12 @@ def _aligned(wanted: Sequence[Token], said: Sequence[Token]) -> dict[int, int]:
                 close = ends[i - 1][j - 1] + _CLOSE if ends[i - 1][j - 1] else 0
                 ends[i][j] = _WEIGHT[token.kind] + max(best[i - 1][j - 1], close)
                 best[i][j] = max(best[i][j], ends[i][j])
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     i, j = len(wanted), len(said)
     close = False
     while i and j:
         if ends[i][j] and (close or ends[i][j] == best[i][j]):
-            found[i - 1] = j - 1
+            pairs[i - 1] = j - 1
             gain = ends[i][j] - _WEIGHT[wanted[i - 1].kind]
             close = bool(ends[i - 1][j - 1]) and gain == ends[i - 1][j - 1] + _CLOSE
             i, j = i - 1, j - 1
@@ -414,51 +443,36 @@ def _aligned(wanted: Sequence[Token], said: Sequence[Token]) -> dict[int, int]:
             i -= 1
         else:
             j -= 1
-    return dict(sorted(found.items()))
+    return dict(sorted(pairs.items()))
 
 
-def _is_whole(told: Sentence, said: Sentence, source: Said) -> bool:
-    """Whether a sentence is one of a source, from its beginning up to its end or to a pause."""
-    keys_ = [t.key for t in told.tokens]
+def _is_whole(sentence: Sentence, said: Sentence, source: Said) -> bool:
+    """Whether a sentence is one of a source's, from its beginning up to its end or to a pause."""
+    own, text = [t.key for t in sentence.tokens], [t.key for t in said.tokens]
     for heading in source.headings:
         above = [t.key for s in read(heading, source.day) for t in s.tokens]
-        if above and keys_[: len(above)] == above and len(keys_) > len(above):
-            keys_ = keys_[len(above) :]
+        if above and own[: len(above)] == above and len(own) > len(above):
+            own = own[len(above) :]
             break
-    start = 0
     dated = source.day.isoformat() if source.day else ""
-    while keys_ and keys_[0] == dated and said.tokens and said.tokens[0].key != dated:
-        keys_ = keys_[1:]
-    while keys_ and start < len(said.tokens):
-        end = start + len(keys_)
-        if [t.key for t in said.tokens[start:end]] == keys_:
+    while own and own[0] == dated and text[:1] != [dated]:
+        own = own[1:]
+    leads = _leads() | {character for word in _leads() if not word.isascii() for character in word}
+    for start, token in enumerate(said.tokens if own else ()):
+        end = start + len(own)
+        if text[start:end] == own:
             rest = said.tokens[end:]
             at_pause = not rest or rest[0].clause != said.tokens[end - 1].clause
-            return at_pause and told.asks >= said.asks and not any(t.kind == "turn" for t in rest)
-        if said.tokens[start].kind != "date" and said.tokens[start].key not in _lead_keys():
+            return at_pause and sentence.asks >= said.asks and not any(t.kind == "turn" for t in rest)
+        if token.kind != "date" and token.key not in leads:
             return False
-        start += 1
     return False
 
 
-@cache
-def _lead_keys() -> frozenset[str]:
-    leads = rules.words("leads")
-    return leads | {stem(word) for word in leads} | {c for word in leads if not word.isascii() for c in word}
-
-
-def _all_of(source: Said) -> str:
-    return "".join((source.text, *source.headings, source.speaker))
-
-
-def _counts(token: Token) -> bool:
-    return not token.light and token.kind not in ("own", "turn")
-
-
-def _neighbours(tokens: Sequence[Token]) -> Iterator[tuple[Token, Token]]:
-    for one, two in pairwise(tokens):
-        if one.kind == two.kind == "wide" and not (one.light and two.light):
-            yield one, two
+def _pairs(tokens: Sequence[Token]) -> set[str]:
+    """The pairs of CJK characters that stand beside each other."""
+    wide = ((a, b) for a, b in pairwise(tokens) if a.kind == b.kind == "wide" and not (a.light and b.light))
+    return {a.key + b.key for a, b in wide}
 
 
 # --- what a text says, word by word -------------------------------------------------------------------------
@@ -487,73 +501,71 @@ _NAMED = re.compile(
     r"|[昨今明前后]|[上下这本]|之前|以前|最近|过去",
     re.IGNORECASE,
 )
-_CLOCK = re.compile(r"\d{1,2}:\d\d")
 _PLAN_DAYS = 20  # of a plan that is over with them
 
 
 @lru_cache(4096)
 def read(text: str, day: date | None = None) -> tuple[Sentence, ...]:
     """Return the sentences of a text; relative dates are told from `day`, and stay words without one."""
-    text = re.sub(r"~~|\*+", "", language.fold_width(text))
-    text, found = _with_dates(text, day)
-    text = language.fold(text)
+    text, days = _with_dates(re.sub(r"~~|\*+", "", language.fold_width(text)), day)
     text = _CONTRACTED.sub(
         lambda m: {"ca": "can", "wo": "will", "sha": "shall"}.get(m[1].lower(), m[1]) + " not",
-        text.replace("’", "'"),
+        language.fold(text).replace("’", "'"),
     )
-    text = _wide_turns().sub(lambda m: _marked(m[0]), text)
-    return tuple(sentence for sentence in _sentences(text, found) if sentence.tokens)
-
-
-def _sentences(text: str, found: list[str]) -> Iterator[Sentence]:
+    idle, groups = rules.load("zh")["idle"], _turn_groups()
+    text = _wide_turns().sub(
+        lambda m: "" if m[0] in idle else f"\x02{groups[m[0]]}\x02" if m[0] in groups else m[0], text
+    )
+    sentences: list[Sentence] = []
     tokens: list[Token] = []
     forms: set[str] = set()
-    clause, opening, before = 0, "", ""
+    clause, opening = 0, ""
     be = rules.words("present") | rules.words("past")
-    for piece in _PIECE.finditer(text):
-        if piece["stop"]:
-            yield Sentence(tuple(tokens), bool({"?", "？"} & set(piece[0])), frozenset(forms), opening)
+    for piece in (*_PIECE.finditer(text), None):
+        if piece is None or piece["stop"]:
+            asks = piece is not None and bool({"?", "？"} & set(piece[0]))
+            sentences += [Sentence(tuple(tokens), asks, frozenset(forms), opening)] if tokens else []
             tokens, forms, clause, opening = [], set(), 0, ""
         elif piece["pause"]:
             clause += 1
         else:
             opening = opening or piece[0].casefold()
             forms |= {piece[0].casefold()} & be
-            own = _tokens(piece, found, clause, starts=not tokens)
-            passive = before in rules.words("passive")
-            tokens += (token._replace(passive=True) for token in own) if passive else own
-            before = piece[0].casefold()
-    yield Sentence(tuple(tokens), False, frozenset(forms), opening)
+            tokens += _tokens(piece, days, clause, starts=not tokens)
+    return tuple(sentences)
 
 
 def _tokens(  # noqa: C901 - one row for each kind of piece
-    piece: re.Match[str], found: list[str], clause: int, *, starts: bool
+    piece: re.Match[str], days: list[str], clause: int, *, starts: bool
 ) -> Iterator[Token]:
     """What a piece of text says: nothing, one thing, or a word and the mark of what is its own."""
     text = piece[0]
-    if piece["date"]:
-        yield Token(found[int(piece["date"])], "date", clause)
-    elif piece["day"]:
-        yield Token("weekday " + str("一二三四五六日".index(text[-1].replace("天", "日"))), "date", clause)
-    elif piece["code"]:
-        for part in piece["code"].split():
-            yield Token(stem(part.casefold()), "code", clause)
-    elif piece["turn"]:
-        yield Token(text.strip("\x02"), "turn", clause)
-    elif piece["figure"]:
-        yield Token(_figure(text), "number", clause)
-    elif piece["number"]:
-        kind: Kind = "date" if _CLOCK.fullmatch(text) else "number"
-        yield Token(_number(text), kind, clause)
-    elif piece["wide"]:
-        if text == "的":
+    match piece.lastgroup:
+        case "date":
+            yield Token(days[int(piece["date"])], "date", clause)
+        case "day":
+            yield Token(f"weekday {'一二三四五六日'.index(text[-1].replace('天', '日'))}", "date", clause)
+        case "code":
+            yield from (Token(stem(part.casefold()), "code", clause) for part in piece["code"].split())
+        case "turn":
+            yield Token(text.strip("\x02"), "turn", clause)
+        case "figure":
+            tens = set(text) & {"十", "百"}
+            plain = set(text) - {*figures.FIGURES, "十", "百"} or (len(text) > 1 and not tens)
+            yield Token(text if plain else str(figures.wide_number(text)), "number", clause)
+        case "number":
+            kind: Kind = "date" if re.fullmatch(r"\d{1,2}:\d\d", text) else "number"
+            text = text.replace("−", "-").lstrip("+")
+            grouped = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text)
+            yield Token(text.replace(",", "") if grouped else text, kind, clause)
+        case "wide" if text == "的":
             yield Token(text, "own", clause)
-        elif text not in rules.words("light"):
+        case "wide" if text not in rules.words("light"):
             yield Token(text, "wide", clause, text in stopwords.CHINESE_CHARACTERS)
-    elif piece["sign"]:
-        yield Token(text, "sign", clause)
-    else:
-        yield from _word(text, clause, starts=starts)
+        case "sign":
+            yield Token(text, "sign", clause)
+        case "word":
+            yield from _word(text, clause, starts=starts)
 
 
 def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
@@ -573,20 +585,11 @@ def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
     elif word not in rules.words("light"):
         light = word in stopwords.ENGLISH or word in rules.words("idle")
         odd = not word.isalpha() or any(c.isupper() for c in text[1:])
-        named = odd or (text[0].isupper() and not starts)
-        yield Token(stem(word), "name" if named and not light else "word", clause, light)
+        named = not light and (odd or (text[0].isupper() and not starts))
+        capital = not light and text[0].isupper()
+        yield Token(stem(word), "name" if named else "word", clause, light, capital)
     if own:
         yield Token("'s", "own", clause)
-
-
-def stem(word: str) -> str:
-    """Return a word without its ending."""
-    if not (word.isascii() and word.isalpha()):
-        return word
-    for ending in ("ing", "ed", "es", "s", "e"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return word[: -len(ending)]
-    return word
 
 
 @cache
@@ -604,86 +607,40 @@ def _wide_turns() -> re.Pattern[str]:
     return re.compile("|".join(sorted(words, key=len, reverse=True)))
 
 
-def _marked(word: str) -> str:
-    if word in rules.load("zh")["idle"]:
-        return ""
-    return f"\x02{_turn_groups()[word]}\x02" if word in _turn_groups() else word
-
-
-def _number(text: str) -> str:
-    text = text.replace("−", "-").lstrip("+")
-    return text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text) else text
-
-
-def _figure(text: str) -> str:
-    """Return a number written in Chinese characters in figures, as far as it is below a thousand."""
-    figures = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-    if not set(text) <= {*figures, "十", "百"} or (len(text) > 1 and not set(text) & {"十", "百"}):
-        return text
-    total = digit = 0
-    for character in text:
-        if character in "十百":
-            total += (digit or 1) * (10 if character == "十" else 100)
-            digit = 0
-        else:
-            digit = figures[character]
-    return str(total + digit)
-
-
 def _with_dates(text: str, day: date | None) -> tuple[str, list[str]]:
     """Put marks in place of dates; return the text, and the days that the marks stand for."""
-    found: list[str] = []
+    days: list[str] = []
     done, at = "", 0
     text = text.replace("\x01", " ").replace("\x02", " ")
     for span in dates.spans(text, day or date(2000, 1, 1)):
-        key = _key(span, day)
-        start = text.find(span.text, at)
+        key, start = _key(span, day), text.find(span.text, at)
         if not key or start < 0:
             continue
-        done += f"{text[at:start]} \x01{len(found)}\x01 "
-        found.append(key)
+        done += f"{text[at:start]} \x01{len(days)}\x01 "
+        days.append(key)
         at = start + len(span.text)
-    return done + text[at:], found
+    return done + text[at:], days
 
 
 def _key(span: dates.Span, day: date | None) -> str:
     """The days of a date; empty for what is told by words: a day of the week, a month."""
     said = span.text.strip()
+    has_figures = _FIGURE.search(said) is not None
+    first, last = span.first, span.last
     if _WORD_DATE.fullmatch(said):
         return ""
-    figures = _FIGURE.search(said)
-    if not span.relative or (_YEAR.search(said) and figures):
-        return _days(span.first, span.last) if day or not span.relative else ""
-    if _NAMED.search(said) or not figures:
-        return _days(span.first, span.last) if day else ""
-    return _days(*_nearest(span, day)) if day else f"{span.first:%m-%d}/{span.last:%m-%d}"
-
-
-def _nearest(span: dates.Span, day: date) -> tuple[date, date]:
-    """A date without a year, in the year that brings it nearest: notes tell of what comes as well."""
-    best = span.first, span.last
-    for years in (0, 1):
-        try:
-            moved = (
-                span.first.replace(year=span.first.year + years),
-                span.last.replace(year=span.last.year + years),
-            )
+    if not span.relative or (_YEAR.search(said) and has_figures) or _NAMED.search(said) or not has_figures:
+        if span.relative and not day:
+            return ""
+    elif not day:
+        return f"{first:%m-%d}/{last:%m-%d}"
+    else:
+        try:  # a date without a year, in the year that brings it nearest: notes tell of what comes as well
+            later = first.replace(year=first.year + 1), last.replace(year=last.year + 1)
+            first, last = min((first, last), later, key=lambda days: abs(days[0] - day))
         except ValueError:
-            continue
-        if abs(moved[0] - day) < abs(best[0] - day):
-            best = moved
-    return best
-
-
-def _days(first: date, last: date) -> str:
+            pass
     return first.isoformat() if first == last else f"{first}/{last}"
-
-
-def _days_of(key: str, day: date) -> Iterator[str]:
-    """The days that a day of the week may mean in a note of a day."""
-    if key.startswith("weekday "):
-        ahead = (int(key[8:]) - day.weekday()) % 7
-        yield from (f"{day + timedelta(ahead + more)}" for more in (-7, 0, 7))
 
 
 def _is_within(key: str, times: frozenset[str]) -> bool:
@@ -713,8 +670,9 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
         if not key or start < 0 or not span.relative:
             continue
         first, _, last = key.partition("/")
-        if last and (month := _month(first, last)):
-            first, last = month, ""
+        after = date.fromisoformat(last) + timedelta(1) if last else None
+        if after and first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
+            first, last = first[:7], ""  # a month
         elif last and not _NAMED.search(said) and not any(c.isdigit() for c in said):
             continue  # a quarter stays one
         joint = " 至 " if re.search(lexicon.CJK_RUN, said) else " to "
@@ -723,16 +681,38 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
     return done + text[at:]
 
 
-def _month(first: str, last: str) -> str:
-    """The month that two days are the first and the last of; empty for any other two."""
-    after = date.fromisoformat(last) + timedelta(1)
-    return first[:7] if first[:7] == last[:7] and first[8:] == "01" and after.day == 1 else ""
+def on_next_day(text: str, day: date) -> str:
+    """Return a text in which a day of the week is the next one after `day`, where no date stands by it."""
+    bare: set[int] = set()
+    for sentence in read(text, day):
+        timed = [token for token in sentence.tokens if token.kind == "date" and ":" not in token.key]
+        dated = [token.clause for token in timed if token.key[0].isdigit()]
+        alone = (t for t in timed if t.key[:1] == "w" and all(abs(t.clause - clause) > 1 for clause in dated))
+        bare |= {int(token.key[8:]) for token in alone}
+    done, at = "", 0
+    for span in dates.spans(language.fold_width(text), day):
+        start = text.find(span.text, at)
+        is_day = _WORD_DATE.fullmatch(span.text.strip()) is not None and span.first == span.last
+        if is_day and start >= 0 and span.first.weekday() in bare:
+            ahead = (span.first.weekday() - day.weekday()) % 7 or 7
+            done += f"{text[at:start]}{day + timedelta(ahead)}"
+            at = start + len(span.text)
+    return done + text[at:]
+
+
+def named(text: str, sources: Sequence[Said]) -> str:
+    """Return a text that opens with the only name of its headings where it opened with a pronoun."""
+    names = {only_name(source) for source in sources} - {""}
+    opening = next((sentence.opening for sentence in read(text)), "")
+    if len(names) != 1 or opening not in rules.words("pronouns") or not text.casefold().startswith(opening):
+        return text
+    return f"{names.pop()}{'' if opening.isascii() else ' '}{text[len(opening) :]}"
 
 
 def last_day(text: str, day: date) -> str:
     """Return the last day that a statement speaks of and after which it is over; empty for one that lasts."""
     folded = language.fold_width(text)
-    found, at = "", 0
+    latest, at = "", 0
     for span in dates.spans(folded, day):
         at = folded.find(span.text, at)
         before, after = folded[:at].split()[-1:], folded[at + len(span.text) :]
@@ -742,5 +722,5 @@ def last_day(text: str, day: date) -> str:
             continue  # past, of now, or no day: a month, a quarter
         if opens or any(after.lstrip().startswith(word) for word in onwards if not word.isascii()):
             return ""
-        found = max(found, span.last.isoformat())
-    return found
+        latest = max(latest, span.last.isoformat())
+    return latest

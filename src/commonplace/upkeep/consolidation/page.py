@@ -80,13 +80,13 @@ def read(text: str, path: str) -> Page:
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     note = parse(plain, path)
     raw = plain.split("\n")
-    found: list[Entry] = []
+    entries: list[Entry] = []
     odd = not plain.isascii() and _UNDECODED.search(plain) is not None
     private = "<private" in plain.lower() or "</private" in plain.lower()
     redacted = [0, *accumulate(MARK in line for line in note.lines)]  # how many lines up to each are
     end = number = 0
-    told = statements.read(note)
-    for at, statement in enumerate(told):
+    stated = statements.read(note)
+    for at, statement in enumerate(stated):
         nested = statement.first <= end
         end = max(end, statement.end)
         listed = bool(statement.item.strip()) or len(statement.headings) > 1
@@ -95,38 +95,22 @@ def read(text: str, path: str) -> Page:
             number += 1
             label = f"M{number}"
         below = statement.end > statement.last
-        leads = below and _leads(statement, list(statements.under(told, at)), raw)
-        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
+        leads = False
+        if below:  # lines that belong to it, but for what is struck
+            under = (one for one in statements.under(stated, at) if one.struck)
+            struck = set[int]().union(*(range(one.first, one.last + 1) for one in under))
+            rest = range(statement.last + 1, statement.end + 1)
+            leads = any(raw[n - 1].strip() for n in rest if n not in struck)
+        own = "\n".join(raw[statement.first - 1 : statement.end]).lower() if odd or private else ""
         hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
-        fixed = _fixed(own, hidden=hidden) if own or hidden else ""
-        found.append(_entry(label, statement, fixed, leads=leads, nested=nested))
-    return Page(tuple(found), *_sections(note, raw))
-
-
-def _leads(statement: Statement, under: Sequence[Statement], raw: Sequence[str]) -> bool:
-    """Whether a line below a statement's own belongs to it, but for what is struck."""
-    struck = {n for one in under if one.struck for n in range(one.first, one.last + 1)}
-    return any(raw[n - 1].strip() for n in range(statement.last + 1, statement.end + 1) if n not in struck)
-
-
-def _fixed(own: str, *, hidden: bool) -> str:
-    """Why nothing generated may move a statement with such lines of its own; empty where it may."""
-    if hidden or "<private" in own.lower() or "</private" in own.lower():
-        return "is partly hidden"
-    return "holds bytes that are no text" if _UNDECODED.search(own) else ""
-
-
-def _entry(label: str, statement: Statement, fixed: str, *, leads: bool, nested: bool) -> Entry:
-    return Entry(
-        label,
-        statement,
-        _legible(" ".join(statement.text.split())),
-        _legible(statement.headings[-1]) if statement.headings else "",
-        statements.is_pinned(statement.said),
-        fixed,
-        leads,
-        nested,
-    )
+        fixed = "holds bytes that are no text" if _UNDECODED.search(own) else ""
+        if hidden or "<private" in own or "</private" in own:
+            fixed = "is partly hidden"
+        section = _legible(statement.headings[-1]) if statement.headings else ""
+        words = _legible(" ".join(statement.text.split()))
+        pinned = statements.is_pinned(statement.said)
+        entries.append(Entry(label, statement, words, section, pinned, fixed, leads, nested))
+    return Page(tuple(entries), *_sections(note, raw))
 
 
 def _legible(text: str) -> str:
@@ -159,35 +143,20 @@ def _sections(note: Note, raw: Sequence[str]) -> tuple[dict[str, str], frozenset
 def check_whole(text: str, path: str) -> None:
     """Refuse a file with a private part or a fence that is never closed, or a conflict: NoteUnreadable."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    if line := _conflict(plain, path):
-        raise NoteUnreadable(path, f"has conflict markers (line {line}); resolve them first")
-    if line := _open_private(plain):
+    if any(mark in plain for mark in ("<<<<<<<", "|||||||", ">>>>>>>")):
+        fences = parse(plain, path).fences
+        for line in (n for n, line in enumerate(plain.split("\n"), 1) if _CONFLICT.match(line)):
+            if not any(first <= line <= last for first, last in fences):
+                raise NoteUnreadable(path, f"has conflict markers (line {line}); resolve them first")
+    # What reaches whatever is put behind the text is never closed.
+    opened = [start for start, end, _ in private_parts(f"{plain} ") if end > len(plain)]
+    if opened:
+        line = plain.count("\n", 0, opened[-1]) + 1
         raise NoteUnreadable(path, f"`<private>` of line {line} is never closed; close it first")
-    if line := _open_fence(plain, path):
-        raise NoteUnreadable(path, f"the code fence of line {line} is never closed; close it first")
-
-
-def _conflict(text: str, path: str) -> int:
-    """The first line outside a fence that marks a conflict of two versions; 0 without one."""
-    if not any(mark in text for mark in ("<<<<<<<", "|||||||", ">>>>>>>")):
-        return 0
-    marks = [number for number, line in enumerate(text.split("\n"), 1) if _CONFLICT.match(line)]
-    fences = parse(text, path).fences if marks else ()
-    return next((n for n in marks if not any(first <= n <= last for first, last in fences)), 0)
-
-
-def _open_private(text: str) -> int:
-    """The line of a private part that reaches whatever is put behind the text; 0 without one."""
-    last = next((start for start, end, _ in private_parts(f"{text} ") if end > len(text)), -1)
-    return text.count("\n", 0, last) + 1 if last >= 0 else 0
-
-
-def _open_fence(text: str, path: str) -> int:
-    """The line of a fence that reaches whatever is put behind the text; 0 without one."""
-    if "```" not in text and "~~~" not in text:
-        return 0
-    note = parse(text, path)
-    return structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0)
+    if "```" in plain or "~~~" in plain:
+        note = parse(plain, path)
+        if line := structure.open_fence(note.lines, note.front_matter[1] if note.front_matter else 0):
+            raise NoteUnreadable(path, f"the code fence of line {line} is never closed; close it first")
 
 
 def find_again(then: Page, now: Page) -> dict[str, Entry]:

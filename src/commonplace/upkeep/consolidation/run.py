@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -124,32 +125,25 @@ def consolidate(
         if dry_run or not (planned.by_model or accept):
             composed(_reader(memory))
         else:
-            why = (
-                "planned by a language model"
-                if planned.by_model
-                else "proposed without a language model, and accepted"
-            )
-            about = About(
-                "consolidate", f"consolidate {span(now.date(), days)}", why, by="agent", agent=compose.AGENT
-            )
+            by_hand = "proposed without a language model, and accepted"
+            why = "planned by a language model" if planned.by_model else by_hand
+            title = f"consolidate {span(now.date(), days)}"
+            about = About("consolidate", title, why, by="agent", agent=compose.AGENT)
             shown = preview.digest if preview else ""
             run = transaction.rewrite(
                 memory.workspace, composed, about, now=now, settings=memory.settings.history, shown=shown
             )
-            if run is not None:
-                try:
+            try:
+                if run is not None:
                     memory.sync(embed=False)
-                except CommonplaceError as error:
-                    outcome.warnings.append(f"the index is not up to date ({error})")
+            except CommonplaceError as error:
+                outcome.warnings.append(f"the index is not up to date ({error})")
         result = _result(planned, run, outcome)
-        if dry_run:
-            return result
         try:
-            due.note_run(
-                memory, now, _summary(result), seen=seen, failed=planned.failed, inputs=planned.inputs
-            )
-        except (CommonplaceError, OSError) as error:
-            # What is done is done.
+            if not dry_run:
+                summary = _summary(result)
+                due.note_run(memory, now, summary, seen=seen, failed=planned.failed, inputs=planned.inputs)
+        except (CommonplaceError, OSError) as error:  # what is done is done
             warning = f"what this came to was not written down ({error})"
             return replace(result, warnings=(*result.warnings, warning))
         return result
@@ -169,22 +163,12 @@ def span(last: date, days: int) -> str:
     first = last - timedelta(days - 1)
     if first == last:
         return last.isoformat()
-    shared = (
-        8 if (first.year, first.month) == (last.year, last.month) else 5 if first.year == last.year else 0
-    )
-    return f"{first.isoformat()}..{last.isoformat()[shared:]}"
+    shared = 8 if f"{first:%Y-%m}" == f"{last:%Y-%m}" else 5 if first.year == last.year else 0
+    return f"{first}..{last.isoformat()[shared:]}"
 
 
 def _reader(memory: Memory) -> transaction.Read:
     return lambda path: transaction.read(memory.workspace, path)
-
-
-def _page(memory: Memory) -> tuple[str, Page]:
-    """Long-term memory and its entries, if it and its archive may be rewritten. Raises NoteUnreadable."""
-    _text(memory, compose.ARCHIVE, _reader(memory))
-    path = _path(memory)
-    text = _text(memory, path, _reader(memory))[1]
-    return text, pages.read(text, path)
 
 
 def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | None, str]:
@@ -193,6 +177,13 @@ def _text(memory: Memory, path: str, read: transaction.Read) -> tuple[bytes | No
     text = Document.read(data or b"", str(memory.workspace.root / path)).checked().text
     pages.check_whole(text, path)
     return data, text
+
+
+def _page(memory: Memory) -> tuple[str, Page]:
+    """Long-term memory and its entries, if it and its archive may be rewritten. Raises NoteUnreadable."""
+    _text(memory, compose.ARCHIVE, _reader(memory))
+    text = _text(memory, _path(memory), _reader(memory))[1]
+    return text, pages.read(text, _path(memory))
 
 
 def _path(memory: Memory) -> str:
@@ -210,7 +201,10 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
     if llm is not None and found:
         question = plan.question(page, found, memory.settings.consolidate, now, span(now.date(), days))
         planned.left_out = question.left_out
-        inputs = _digest(question, now)
+        # What the model is asked, whenever it is: the moment is in the prompt so that no cache answers.
+        moment = f"{now:%Y-%m-%d %H:%M:%S}"
+        asked = "\0".join(message.content.replace(moment, "") for message in question.messages)
+        inputs = hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:20]
         known = due.record(memory.workspace)
         if not again and known is not None and known.inputs == inputs:
             planned.inputs, planned.by_model, planned.unchanged = inputs, True, True
@@ -232,13 +226,6 @@ def _plan(memory: Memory, llm: Llm | None, days: int, now: datetime, *, again: b
     return planned
 
 
-def _digest(question: plan.Question, now: datetime) -> str:
-    """What a model is asked, in short, whenever it is asked."""
-    moment = f"{now:%Y-%m-%d %H:%M:%S}"
-    asked = "\0".join(message.content.replace(moment, "") for message in question.messages)
-    return hashlib.sha256(asked.encode("utf-8", "surrogateescape")).hexdigest()[:20]
-
-
 def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, today: date) -> None:
     """Ask for a plan, have it verified, and ask once more for what is refused."""
     settings = memory.settings.consolidate
@@ -249,7 +236,7 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
     over = [one for one in plan.ended(planned.page, today) if one.targets[0] not in named]
     generated = {entry.label for entry in planned.page.labelled if entry.generated}
     planned.operations += [one for one in over if one.targets[0] in generated]
-    refused = _verify(memory, llm, planned, planned.operations, today)
+    refused = _verify(memory, llm, planned, today)
     if not refused or planned.warnings:
         return
     told = [(one.operation, one.reason) for one in refused[:MOST_REPAIRED]]
@@ -260,7 +247,7 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
         return
     repaired = [one for one in repaired if one not in planned.operations][:MOST_REPAIRED]
     planned.operations += repaired
-    rejected = [one.operation for one in _verify(memory, llm, planned, planned.operations, today)]
+    rejected = [one.operation for one in _verify(memory, llm, planned, today)]
     # What was put right is not reported as refused.
     right = {(one.targets, one.sources) for one in repaired if one not in rejected}
     planned.operations = [
@@ -268,20 +255,16 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
     ]
 
 
-def _verify(
-    memory: Memory, llm: Llm, planned: _Plan, operations: Sequence[Operation], today: date
-) -> list[Rejection]:
+def _verify(memory: Memory, llm: Llm, planned: _Plan, today: date) -> list[Rejection]:
     """Ask about what passes all other checks; return what does not pass with the answers."""
     read = _reader(memory)
-    archived = _text(memory, compose.ARCHIVE, read)[1]
-    ground = _ground(memory, planned, planned.page, archived, today, read)
-    asked = [q for q in dict.fromkeys(checks.check(operations, replace(ground, verdicts=None)).questions)
-             if q not in planned.verdicts]  # fmt: skip
-    if asked:
+    ground = _ground(memory, planned, planned.page, _text(memory, compose.ARCHIVE, read)[1], today, read)
+    questions = checks.check(planned.operations, replace(ground, verdicts=None)).questions
+    if asked := [one for one in dict.fromkeys(questions) if one not in planned.verdicts]:
         verdicts, warning = verify.ask(llm, asked, planned.page, memory.settings.consolidate)
         planned.verdicts |= verdicts
         planned.warnings += [warning] if warning else []
-    return checks.check(operations, replace(ground, verdicts=planned.verdicts)).rejected
+    return checks.check(planned.operations, ground).rejected
 
 
 def _ground(
@@ -314,13 +297,11 @@ def _compose(memory: Memory, planned: _Plan, today: date, read: transaction.Read
     draft = compose.compose(
         path, text, archive, written, today=today, most_chars=most_chars, moves=alive.moves, page=page
     )
-    for item in draft.lost:
+    for item in (*draft.lost, *draft.left_out):
         checked.accepted.remove(item)
-        reason = f"would not stand as an entry of {item.section or draft.path}"
+        place = f"would not stand as an entry of {item.section or draft.path}"
+        reason = place if item in draft.lost else f"does not fit into {most_chars:,} characters"
         checked.rejected.append(Rejection(item.operation, reason))
-    for item in draft.left_out:
-        checked.accepted.remove(item)
-        checked.rejected.append(Rejection(item.operation, f"does not fit into {most_chars:,} characters"))
     if len(draft.memory) > most_chars:
         outcome.warnings.append(
             f"{draft.path} has {len(draft.memory):,} characters, more than consolidate.max_chars "
@@ -361,12 +342,7 @@ def _result(planned: _Plan, run: Run | None, outcome: _Outcome) -> Consolidation
 
 def _summary(result: Consolidation) -> str:
     """What a consolidation came to, in one line."""
-    counts: dict[str, int] = {}
-    for item in result.accepted:
-        counts[item.operation.op] = counts.get(item.operation.op, 0) + 1
-    parts = [f"{count} {_DONE[op]}" for op, count in counts.items()]
-    parts += [f"{len(result.archived)} archived"] if result.archived else []
-    parts += [f"{len(result.rejected)} rejected"] if result.rejected else []
-    return "; ".join(
-        [", ".join(parts) or (UNCHANGED if result.unchanged else "nothing to do"), *result.warnings]
-    )
+    counts = Counter(_DONE[item.operation.op] for item in result.accepted)
+    counts.update(archived=len(result.archived), rejected=len(result.rejected))
+    done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return "; ".join([done or (UNCHANGED if result.unchanged else "nothing to do"), *result.warnings])

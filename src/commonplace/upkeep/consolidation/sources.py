@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.language import rules
-from commonplace.markdown import comments, metadata, references, statements, structure
+from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
@@ -43,7 +43,6 @@ _EXTRACTS = ("Extract of a session, put together without a language model", "会
 _SPEAKS = 3  # turns with one label in a note, which make it that of a speaker
 _TURN = re.compile(r"\A[^:：]{1,48}[:：][*_]*\s*")
 _HIDDEN = re.compile(r"\[REDACTED:|�")
-_STRUCK = re.compile(r"~~(?=\S)(?:(?!~~).)*\S~~")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 # Hits of which lines were read within half an hour, by the same agent; a daily note grows, so the lines count
 # whatever else was appended to it since.
@@ -120,12 +119,13 @@ def find_again(memory: Memory, shown: Sequence[Source], today: date, read: Read)
 def strange_sessions(memory: Memory) -> frozenset[str] | None:
     """Return the sessions that took in what strangers write, by all daily notes; None for every session.
 
-    A session is read one day and writes the next, so its days do not matter. Where tools are not observed,
+    A session is read one day and writes the next, so its days do not matter; the notes of months hold the
+    daily notes that were rolled up. Where tools are not observed,
     nobody knows what a session read.
     """
     if not memory.settings.observe.enabled:
         return None
-    notes = _notes(memory, date.min, date.max)
+    notes = _notes(memory, date.min, date.max, months=True)
     told = (
         statements.read(parse(decode(data), path)) for path, _, data in notes if b"untrusted" in data.lower()
     )
@@ -137,13 +137,18 @@ def _strange(told: Sequence[Statement]) -> set[str]:
     return {one.said.get("session", "") for one in told if one.said.get("by") == "untrusted"}
 
 
-def _notes(memory: Memory, first: date, last: date) -> Iterator[tuple[str, date, bytes]]:
+def _notes(
+    memory: Memory, first: date, last: date, *, months: bool = False
+) -> Iterator[tuple[str, date, bytes]]:
     """Yield the daily notes between two days; one that cannot be read is passed over, the index says so."""
     from commonplace.memory import sources
     from commonplace.notes import scan
 
     days = {state.path: metadata.date_of(state.path) for state in scan.scan(sources(memory)[:1])
             if metadata.kind_of(state.path) == "daily"}  # fmt: skip
+    if months:
+        scanned = (state.path for state in scan.scan(sources(memory)[:1]))
+        days |= {path: f"{month}-01" for path in scanned if (month := metadata.month_of(path))}
     told = [(date.fromisoformat(day), path) for path, day in days.items() if day]
     for day, path in sorted(pair for pair in told if first <= pair[0] <= last):
         try:
@@ -240,7 +245,7 @@ def _is_eligible(statement: Statement, today: date) -> bool:
     from commonplace.redaction.recalled import strip_recalled
 
     said, text = statement.said, statement.text
-    if statement.struck or _STRUCK.search(text) or said.get("status") or "superseded-by" in said:
+    if statement.struck or struck.STRUCK.search(text) or said.get("status") or "superseded-by" in said:
         return False
     if said.get("valid-until", "9999-12-31") < today.isoformat() or "until" in said:
         return False
