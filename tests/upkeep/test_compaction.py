@@ -277,7 +277,7 @@ def test_a_summary_that_is_too_long_is_cut_and_cannot_leave_its_frame(memory: Me
     done = made.compact(long_one())
     assert done is not None
     assert done.summary.text.count("conversation-summary>") == 1
-    assert dialogue.weigh(done.summary) < WINDOW.limit // 4
+    assert dialogue.tokens([done.summary]) < WINDOW.limit // 4
 
 
 def test_flush_can_be_switched_off(memory: Memory) -> None:

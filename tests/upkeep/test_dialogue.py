@@ -34,9 +34,10 @@ def test_two_messages_of_the_user_in_a_row_are_one() -> None:
 
 def test_turns_are_weighed_with_their_calls() -> None:
     plain = Turn("user", "x" * 400)
-    assert dialogue.tokens([plain, plain]) == 2 * dialogue.weigh(plain)
-    assert dialogue.weigh(plain) in range(100, 110)
-    assert dialogue.weigh(Turn("assistant", "", calls=(CALL,))) > dialogue.weigh(Turn("assistant", ""))
+    assert dialogue.tokens([plain]) in range(100, 110)
+    assert dialogue.tokens([plain, plain]) == 2 * dialogue.tokens([plain])
+    called, silent = Turn("assistant", "", calls=(CALL,)), Turn("assistant", "")
+    assert dialogue.tokens([called]) > dialogue.tokens([silent])
 
 
 def test_a_text_says_who_said_what_and_which_tools_were_called() -> None:

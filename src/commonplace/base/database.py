@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.paths import Workspace
 from commonplace.base.root import Root, Unsafe, kind, refuse_linked
@@ -96,7 +96,7 @@ def refusal(root: Root, path: str | os.PathLike[str], error: apsw.Error) -> str:
     if code == apsw.SQLITE_IOERR_SHMSIZE:  # how SQLite calls it that shared memory cannot grow
         return FULL
     short = _shortage(root, path) if code in _WRITING else ""
-    return short or f"{error}; `commonplace doctor` looks at disk and permissions"
+    return short or f"{error}; {remedies.say('doctor.disk')}"
 
 
 def _shortage(root: Root, path: str | os.PathLike[str]) -> str:

@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 import click
 
 from commonplace import __version__
+from commonplace.base import remedies
 from commonplace.cli import failures
 from commonplace.cli.options import Group, Option, State
+from commonplace.cli.remedies import WORDS
 
 PROGRAM = "commonplace"
 
@@ -124,7 +126,8 @@ class Application(Group):
         """Parse, run, and exit: 0 found, 1 error, 2 wrong usage, 3 nothing found, 130 Ctrl-C."""
         state = State()
         try:
-            code = super().main(args, PROGRAM, complete_var, standalone_mode=False, obj=state, **extra)
+            with remedies.spoken(WORDS):
+                code = super().main(args, PROGRAM, complete_var, standalone_mode=False, obj=state, **extra)
         except (click.Abort, Exception) as error:  # noqa: BLE001 - the last place: every error is one line
             code = failures.end(error, debug=state.debug)
         sys.exit(code if isinstance(code, int) else 0)

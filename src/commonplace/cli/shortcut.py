@@ -8,7 +8,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 
+from commonplace.base import remedies
 from commonplace.cli import failures
+from commonplace.cli.remedies import WORDS
 
 
 def _day(text: str) -> object:
@@ -39,6 +41,11 @@ def run(arguments: Sequence[str]) -> int | None:
     found = parse(arguments)
     if found is None:
         return None
+    with remedies.spoken(WORDS):
+        return _search(found)
+
+
+def _search(found: dict[str, object]) -> int | None:
     debug = bool(found.pop("debug", False))
     gc.disable()  # what a tenth of a second leaves behind is not worth looking for
     try:
@@ -68,7 +75,8 @@ def _connect(chosen: dict[str, object]) -> int:
     try:
         from commonplace.cli import connecting
 
-        return connecting.connect(**chosen)  # type: ignore[arg-type]
+        with remedies.spoken(WORDS):
+            return connecting.connect(**chosen)  # type: ignore[arg-type]
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
         return failures.end(error, debug=debug)
 

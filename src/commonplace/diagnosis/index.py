@@ -312,7 +312,8 @@ def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     found = index_scripts.shares(index)
     advice = index_scripts.advise(found, active.scripts)
     if advice:
-        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", advice.command)
+        use = f"commonplace models use {advice.provider}"
+        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", use)
     elif found.passages:
         named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
         told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)

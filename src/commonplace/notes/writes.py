@@ -28,7 +28,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from commonplace.base import atomic, paths, swap
+from commonplace.base import atomic, paths, remedies, swap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
@@ -378,7 +378,8 @@ def notices(workspace: paths.Workspace) -> list[str]:
         else:
             what = f"another program saved {note} without {lines} of this memory ({first});"
             what += f" if nobody took {them} out on purpose,"
-        found.append(f"{what} `commonplace restore {Path(copy).stem}` puts {them} back; the copy is {copy}")
+        restore = remedies.say("restore", Path(copy).stem, them)
+        found.append(f"{what} {restore}; the copy is {copy}")
     return found
 
 
@@ -580,8 +581,8 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
             if not swap.exchange(folder, beside, name, missing_ok=True):
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        remedy = "; `commonplace doctor` says whose it is" if isinstance(error, PermissionError) else ""
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
+        owner = f"; {remedies.say('doctor.owner')}" if isinstance(error, PermissionError) else ""
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + owner) from error
 
 
 def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:

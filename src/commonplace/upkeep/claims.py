@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.base import paths, records
+from commonplace.base import paths, records, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.root import Root
@@ -175,7 +175,7 @@ class _Drain:
         self._files.make_folder(os.path.dirname(place))
         append(self._files, Path(self._files.absolute(place)), _joined(run))
         told = f"a part of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}"
-        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {records.ADOPT}"
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {remedies.say('trust')}"
         records.say(f"{told}; {aside}; {records.SHARE}", self._files)
         claim.advance(run[-1].end)
 

@@ -10,7 +10,6 @@ from commonplace.base.tokens import about
 from commonplace.providers.llm.base import Message, ToolCall
 from commonplace.types.events import Call, Turn
 
-_AROUND = 4  # tokens that a chat template puts around a message
 TURN_TOKENS = 800  # of one turn in a text; of a longer one beginning and end are shown
 GAP = "[…]"
 _FRAME = re.compile(
@@ -53,13 +52,9 @@ def turns(sent: Iterable[Message], at: str = "") -> tuple[Turn, ...]:
 
 def tokens(conversation: Iterable[Turn]) -> int:
     """About how many tokens turns take in a request."""
-    return sum(map(weigh, conversation))
+    from commonplace.transcripts import session
 
-
-def weigh(turn: Turn) -> int:
-    """About how many tokens one turn takes, its tool calls included."""
-    calls = sum(about(call.name) + about(call.arguments) for call in turn.calls)
-    return _AROUND + about(turn.text) + calls
+    return sum(map(session.tokens, conversation))
 
 
 # --- as a text ------------------------------------------------------------------------------------------

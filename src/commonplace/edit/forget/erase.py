@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from commonplace import render
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
 from commonplace.edit.forget import journal, notes, redaction, residue, scan, selection, stores
@@ -52,7 +52,8 @@ def forget(
             except PreviewOutdated as error:
                 # What was confirmed, and has not changed anything yet: the notes are others by now.
                 journal.end(path)
-                dropped = Unreachable(f"what was confirmed before ({error})", "commonplace forget, once more")
+                again = remedies.say("forget.once_more")
+                dropped = Unreachable(f"what was confirmed before ({error})", again)
                 erased.append(Erasure((), (dropped,)))
         if what:
             choice = _choose(context, what)
@@ -91,7 +92,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
         places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
     closed = [
-        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        Unreachable(f"{path}: what it says is not known: {reason}", f"then: {remedies.say('forget.again')}")
         for path, reason in choice.unreadable.items()
     ]
     remarks = selection.remarks(context, choice)
@@ -188,7 +189,7 @@ class _Work:
         except CommonplaceError as error:
             if isinstance(error, PreviewOutdated) or (self.confirmed and not self.targets.known):
                 raise
-            self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+            self.troubles.append(Trace(str(error), 0, f"then: {remedies.say('forget.resume')}"))
 
     def entries_and_notes(self) -> list[Erased]:
         """Change the notes, then what waits to be written into them, which nobody writes meanwhile."""
@@ -211,8 +212,10 @@ class _Work:
                 if not path or path in self.blocked:
                     raise
                 self.blocked[path] = error.reason
-        remedy = "cannot be changed: {}; then: commonplace forget --resume"
-        self.troubles += [Trace(path, 0, remedy.format(reason)) for path, reason in self.blocked.items()]
+        resume = f"then: {remedies.say('forget.resume')}"
+        self.troubles += [
+            Trace(path, 0, f"cannot be changed: {reason}; {resume}") for path, reason in self.blocked.items()
+        ]
         return places
 
     def _change(self, names: Sequence[str]) -> list[Erased]:
@@ -306,12 +309,12 @@ def _explained(
 
 def _remedy(path: str, own: Set[str]) -> str:
     if path == paths.SETTINGS_FILE:
-        return "your settings say it: commonplace config edit"
+        return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
-        return "it was not changed, or is written again: commonplace forget again"
+        return f"it was not changed, or is written again: {remedies.say('forget.again')}"
     if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
         return "it names a note so, and goes with that record after history.keep_days"
     ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
-        return "end other programs that use it, then: commonplace forget again"
+        return f"end other programs that use it, then: {remedies.say('forget.again')}"
     return "it is no note of ours: change it there"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import read_whole
 from commonplace.changes.git import SUBMODULE, GitError, Repository, opened
@@ -33,15 +33,15 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
     if called := _called(context):
         what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
         rows.append(Unreachable(what, "ask the providers to delete it"))
-    from commonplace.providers.embedding.batch import FileStore
+    from commonplace.providers.embedding.batch import Store
 
     folder = context.workspace.derived
-    if jobs := FileStore(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
+    if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
         what = f"{count(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider"))
     if cache.vector_models():
         what = f"vectors of earlier wordings in {cache.vectors_file()}, which only their text could find"
-        rows.append(Unreachable(what, "commonplace cache clear --vectors"))
+        rows.append(Unreachable(what, remedies.say("cache.vectors")))
     copies = "backups, snapshots and copies of this folder on other disks and machines"
     return [*rows, Unreachable(copies, "delete them there, or let them grow old")]
 

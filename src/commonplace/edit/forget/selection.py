@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import NamedTuple, get_args
 
 from commonplace import render
+from commonplace.base import remedies
 from commonplace.base.database import memory
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots, PreviewOutdated
 from commonplace.config.settings import WORKSPACE_COLLECTION
@@ -264,25 +265,25 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
 def remarks(context: Context, choice: Choice) -> list[Unreachable]:
     """Say what stays and says the same, what rests on what goes, and what may mean the same person."""
     rows = [
-        Unreachable(f"{citation} says the same, and was not asked for", f"commonplace forget '{citation}'")
+        Unreachable(f"{citation} says the same, and was not asked for", remedies.say("forget.what", citation))
         for citation in _stating(choice, Words(choice.common))
     ]
     rows += [
-        Unreachable(f"{citation} rests on nothing but what goes", f"commonplace forget '{citation}'")
+        Unreachable(f"{citation} rests on nothing but what goes", remedies.say("forget.what", citation))
         for citation in notes.resting(choice.composed, choice.notes, context.read)
     ]
     partly = list(_partly_named(choice))
     rows += [
         Unreachable(
-            f"{citation} says {part}, which may mean the same person", f"commonplace forget '{citation}'"
+            f"{citation} says {part}, which may mean the same person", remedies.say("forget.what", citation)
         )
         for citation, part in partly[:MOST_PARTLY]
     ]
-    with_words = "commonplace forget --text, with their words"
+    with_words = remedies.say("forget.words")
     if len(partly) > MOST_PARTLY:
         more = render.count(len(partly) - MOST_PARTLY, "further statement")
-        remedy = f"commonplace forget --query '{partly[0][1]}'"
-        rows.append(Unreachable(f"{more} with a part of a name alone", remedy))
+        query = remedies.say("forget.query", partly[0][1])
+        rows.append(Unreachable(f"{more} with a part of a name alone", query))
     if choice.transcripts:
         what = f"{listed(choice.transcripts)}: sentences that were said in the session as well"
         rows.append(Unreachable(what, with_words))
