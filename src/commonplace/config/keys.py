@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
 from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
-_EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _BY_NAME = {key.name: key for key in KEYS}
 
@@ -89,14 +87,15 @@ def globs(name: str, value: object, where: str) -> tuple[str, ...]:
     ):
         raise ConfigError(name, f"{_placed(value, where)} is not allowed; it must be a list of globs")
     for pattern in patterns:
-        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in re.split(r"[/\\]", pattern):
+        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in pattern.replace("\\", "/").split("/"):
             raise ConfigError(name, f"{_placed(pattern, where)} must be relative and without '..'")
     return tuple(map(_spelled, patterns))
 
 
 def _spelled(glob: str) -> str:
     """Return a glob without empty steps: with them the same file would have two paths."""
-    return _EMPTY_STEPS.sub("", glob)
+    *steps, last = glob.split("/")
+    return "/".join([*(step for step in steps if step not in ("", ".")), last])
 
 
 def find(name: str, where: str = "") -> Key:

@@ -97,29 +97,32 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
     """
     active = opening.choose(former)
     provider, name = active.provider, active.shown
-    unchanged = all(getattr(former, key) == getattr(chosen, key) for key in ("dimensions", *_PLACE))
+    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
+    unchanged = same_place and former.dimensions == chosen.dimensions
     if chosen.provider == NONE or (name == opening.choose(chosen).shown and unchanged):
         return chosen, ""
     if provider == NONE:
         return chosen, "full text answers until then"
     served = provider == chosen.provider and takes(provider) == _SERVER["embedding"]
-    same_place = served and all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
-    if provider in opening.SHIPPED or same_place:
+    if provider in opening.SHIPPED or (served and same_place):
         return chosen, f"the vectors of {name} answer until then"
-    trouble = ""
-    try:
-        EMBEDDERS.create(opening.specs(former)[0])
-    except CommonplaceError as error:
-        trouble = str(error)
-    if not trouble and (
-        provider not in NAMED_EMBEDDERS or any(getattr(former, key) for key in (*_PLACE, "dimensions"))
-    ):
-        trouble = "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
-    if trouble:
+    if trouble := _unfit_to_stand_in(former):
         return chosen, f"full text answers until then ({name} cannot: {trouble})"
     others = (other for other in chosen.fallback if other != name)
     note = f"{name} was put first into embedding.fallback, so its vectors answer until then"
     return chosen._replace(fallback=(name, *others)), note
+
+
+def _unfit_to_stand_in(settings: Embedding) -> str:
+    """Why the model of settings cannot be named as one that stands in, "" where it can."""
+    try:
+        EMBEDDERS.create(opening.specs(settings)[0])
+    except CommonplaceError as error:
+        return str(error)
+    known = opening.choose(settings).provider in NAMED_EMBEDDERS
+    if known and not any(getattr(settings, key) for key in (*_PLACE, "dimensions")):
+        return ""
+    return "an address, a path, a key or dimensions of its own cannot be named in embedding.fallback"
 
 
 def _checked(

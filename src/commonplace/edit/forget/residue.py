@@ -33,10 +33,10 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
     if called := _called(context):
         what = f"what models of providers were sent, and what those keep of it: {listed(called)}"
         rows.append(Unreachable(what, "ask the providers to delete it"))
-    from commonplace.providers.embedding.batch import FileStore
+    from commonplace.providers.embedding.batch import Store
 
     folder = context.workspace.derived
-    if jobs := FileStore(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
+    if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
         what = f"{count(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider"))
     if cache.vector_models():
