@@ -18,7 +18,7 @@ from commonplace import Memory, config
 from commonplace.base import database, paths, swap
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
-from commonplace.edit.forget import scan
+from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index import forget as index_forget
 from commonplace.index import schema
