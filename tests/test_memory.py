@@ -625,7 +625,7 @@ def test_status_says_when_most_of_the_text_is_in_a_script_the_model_does_not_ser
                 memory.search("膝盖")
             told = memory.status().warnings
             assert len(told) == 1
-            assert "run `commonplace models use fastembed`" in told[0]
+            assert "set embedding.provider to fastembed" in told[0]
     with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
         assert memory.status().warnings == ()
     (tmp_path / "memory" / "a.md").write_text("# Knee\n\nSix weeks without running.\n", "utf-8")

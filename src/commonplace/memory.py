@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from commonplace import config
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
@@ -291,15 +291,15 @@ class Memory:
         """Redact by the rules of today what records of ours hold; return what the owner should know of it."""
         if self._index_path is not None:
             return []  # a measurement, which leaves the workspace as it is
-        from commonplace.edit.forget import redaction
+        from commonplace.edit.forget import stores
 
         try:
-            erased = redaction.renew(self._context())
+            erased = stores.renew(self._context())
         except CommonplaceError as error:
             if os.access(self.workspace.derived, os.W_OK):
                 return [f"older records were not looked through for secrets by the newest rules: {error}"]
             told = "you cannot write here, so older records were not looked through for secrets by the newest"
-            return [f"{told} rules; `commonplace sync` by whoever can write does it"]
+            return [f"{told} rules; {remedies.say('sync.writer')}"]
         if not erased:
             return []
         shown = list(dict.fromkeys(one.path for one in erased))

@@ -372,7 +372,7 @@ def test_a_note_that_cannot_be_read_holds_no_other_up(
     assert told["planned"][0].startswith("memory/closed.md: what it says is not known: permission denied")
     assert told["left"] == [
         "memory/closed.md: cannot be changed: permission denied; allow it (chmod u+rw memory/closed.md);"
-        " then: commonplace forget --resume"
+        " then: carry the forgetting on"
     ]
     assert told["a"] == told["closed"] == ["- The walnut desk is upstairs."]
     assert told["refused"] == ["", ""]

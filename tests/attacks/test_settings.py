@@ -132,8 +132,7 @@ def test_what_is_left_is_used_and_nothing_left_sets_nothing(root: Path) -> None:
     assert settings.prompt.file_names == ("AGENTS.md", "SOUL.md", "USER.md")
     assert settings.warnings[0] == (
         f"index.include: .env in {root / 'commonplace.toml'} is left out: settings that come with a folder may name "
-        "only notes, text and code, nothing hidden; to allow it: commonplace config set index.include …, which sets it "
-        "in your own config.toml"
+        "only notes, text and code, nothing hidden; to allow it: set index.include in your own config.toml"
     )
     assert run(root, "config", "set", "prompt.file_names", ".env").exit_code == 0
     assert config.load(root).prompt.file_names == (".env",)
@@ -152,12 +151,12 @@ def test_what_the_commands_write_can_be_read(root: Path, monkeypatch: pytest.Mon
 
 
 def test_the_doctor_names_what_is_left_out(root: Path) -> None:
-    from commonplace.diagnosis import case, settings
+    from commonplace.diagnosis import examination, settings
 
     (root / "commonplace.toml").write_text("[index]\ninclude = ['.env']\n")
-    ground = case.Case(root, paths.Workspace(root), dict(os.environ))
+    ground = examination.Case(root, paths.Workspace(root), dict(os.environ))
     (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
-    assert finding.remedy == "commonplace config set index.include …, which sets it in your own config.toml"
+    assert finding.remedy == "set index.include in your own config.toml"
 
 
 def test_the_kinds_of_code_are_those_that_are_read() -> None:

@@ -82,7 +82,7 @@ def test_order_of_resolution(tmp_path: Path, private_home: Path) -> None:
     assert resolve_workspace(None, environ, here) == tmp_path / "variable"
     environ[paths.WORKSPACE_VARIABLE] = ""
     assert resolve_workspace(None, environ, here) == here
-    with pytest.raises(WorkspaceNotFound, match="commonplace init"):
+    with pytest.raises(WorkspaceNotFound, match="make one first"):
         resolve_workspace(None, environ, empty)
     make(private_home, "commonplace/")
     assert resolve_workspace(None, environ, empty) == private_home / "commonplace"

@@ -75,7 +75,7 @@ def test_the_record_of_another_user_is_foreign(
     root.exchange(own(root, "consolidated.json"), records.seal("consolidated", {"at": ""}))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another-cache"))
-    with pytest.raises(records.Foreign, match="commonplace trust"):
+    with pytest.raises(records.Foreign, match="its owner can look at it"):
         records.read(root, own(root, "consolidated.json"), "consolidated")
 
 

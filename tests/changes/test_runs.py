@@ -51,7 +51,7 @@ def test_a_run_is_shown_with_what_it_does_and_every_line_that_it_changes(root: P
 
 def test_a_run_that_is_done_says_what_can_be_done_with_it(root: Path) -> None:
     folder = begun(root, b"- tea\n", b"- milk\n", state="done")
-    assert "`commonplace undo` would take it back" in described(root)
+    assert "it can be taken back" in described(root)
     for name in ("0.before", "0.after"):
         (folder / name).unlink()
     told = json.loads((folder / "run.json").read_text())

@@ -243,7 +243,7 @@ def test_a_key_without_a_shape_is_not_shown_either(table: str, ring: Keyring) ->
         with pytest.raises(ConfigError, match=told) as caught:
             credentials.named(*named, table)
         assert bare not in str(caught.value)
-        assert "`commonplace config key NAME`" in str(caught.value)
+        assert "its place is a file, the system keyring" in str(caught.value)
 
 
 class TestKeys:
@@ -259,7 +259,7 @@ class TestKeys:
         assert ring.entries == {}
 
     def test_what_is_missing_or_locked_is_one_line_with_a_remedy(self, ring: Keyring) -> None:
-        with pytest.raises(ConfigError, match=r"no entry 'x'; put it there with `commonplace config key x`"):
+        with pytest.raises(ConfigError, match=r"no entry 'x'; put x there"):
             credentials.from_keyring("x", "embedding.keyring")
         ring.locked = True
         told = r"cannot be used \(the collection is locked\); unlock it, or use a file"

@@ -132,7 +132,7 @@ def test_an_unknown_key_suggests_the_nearest_or_what_lists_all() -> None:
     assert keys.find("search.limit", "here") is BY_NAME["search.limit"]
     with pytest.raises(ConfigError, match=r"did you mean search\.limit"):
         keys.find("search.limits", "here")
-    with pytest.raises(ConfigError, match=r"^zzz: unknown key here; `commonplace config list` shows all$"):
+    with pytest.raises(ConfigError, match=r"^zzz: unknown key here; the table of settings shows all$"):
         keys.find("zzz", "here")
 
 

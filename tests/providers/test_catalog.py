@@ -10,7 +10,9 @@ from importlib import import_module
 import pytest
 
 from commonplace.base.errors import ConfigError
-from commonplace.providers.catalog import EMBEDDERS
+from commonplace.config import settings
+from commonplace.providers import opening
+from commonplace.providers.catalog import EMBEDDERS, LLMS, RERANKERS
 from commonplace.providers.embedding.fake import FakeEmbedder
 
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "concurrent.futures"}
@@ -26,16 +28,26 @@ def modules_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_every_row_of_the_table_leads_to_a_function() -> None:
-    for row in EMBEDDERS.rows.values():
-        module, _, function = row.factory.partition(":")
-        assert callable(getattr(import_module(module), function))
+def test_every_row_of_the_tables_leads_to_a_function() -> None:
+    for catalog in (EMBEDDERS, LLMS, RERANKERS):
+        for row in catalog.rows.values():
+            module, _, function = row.factory.partition(":")
+            assert callable(getattr(import_module(module), function)), row
+
+
+def test_the_settings_know_every_row() -> None:
+    assert set(settings.EMBEDDERS) == {*EMBEDDERS.rows}
+    assert set(settings.RERANKERS) == {*RERANKERS.rows, opening.LLM}
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"'word2vec'; known: builtin, .*fake, .*none") as caught:
         EMBEDDERS.create("word2vec")
     assert caught.value.key == "embedding.provider"
+    with pytest.raises(
+        ConfigError, match=r"reranking\.provider: unknown provider 'nobody'; known: fastembed"
+    ):
+        RERANKERS.create("nobody")
 
 
 def test_a_model_is_made_once_whoever_asks_first(monkeypatch: pytest.MonkeyPatch) -> None:

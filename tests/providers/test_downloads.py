@@ -65,7 +65,7 @@ def test_nothing_is_fetched_that_was_not_asked_for(tmp_path: Path, monkeypatch: 
     from tests.providers.embedding.hub import hub
 
     with hub(tmp_path / "made", monkeypatch) as (server, _):
-        with pytest.raises(ProviderError, match=r"commonplace models pull BAAI/bge-small-zh-v1\.5"):
+        with pytest.raises(ProviderError, match=r"fetch BAAI/bge-small-zh-v1\.5"):
             load(SPEC)
         with pytest.raises(ConfigError, match=r"did you mean .*BAAI/bge-small-zh-v1\.5"):
             downloads.fetch(Spec("fastembed", "BAAI/bge-small-zh"), Heard())

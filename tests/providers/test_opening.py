@@ -302,7 +302,7 @@ def test_a_former_model_at_the_same_place_answers_until_the_switch(
     with Memory.open(root, overrides=settings | {"embedding.model": "others:latest"}) as memory:
         found = memory.search("walnut desk 7")
         assert found.level == 0
-        assert found.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        assert found.warnings == ("the index holds another model's vectors: sync the index",)
         assert server.models[-1] == "words"
         assert memory.sync().embedded == 40
         assert memory.search("walnut desk 7").level == 0
@@ -336,7 +336,7 @@ def test_status_tells_the_level_that_a_question_gets(root: Path, settings: dict[
     with Memory.open(root, overrides={"embedding.provider": "fake"}) as memory:
         state = memory.status()  # nobody may be asked for the vectors that are there
         assert state.level == memory.search("walnut desk 7").level == 2
-        assert state.warnings == ("the index holds another model's vectors: run `commonplace sync`",)
+        assert state.warnings == ("the index holds another model's vectors: sync the index",)
         memory.sync()
         assert (memory.status().level, memory.status().warnings) == (0, ())
 

@@ -109,7 +109,7 @@ def test_trials_are_recorded_as_such_and_capped(server: Server, tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("status", "remedy"),
-    [(404, "commonplace models pull ollama/bge-m3"), (400, "")],
+    [(404, "fetch ollama/bge-m3"), (400, "")],
 )
 def test_what_an_ollama_server_lacks_is_named(
     server: Server, tmp_path: Path, status: int, remedy: str

@@ -85,4 +85,4 @@ def test_an_ollama_model_that_is_not_there_is_fetched_by_a_command(
     lacking = told._replace(llm=told.llm._replace(provider="ollama", model="qwen3:8b"))
     found = probe.llm(Workspace(tmp_path), lacking)
     assert found is not None
-    assert found.remedy == "commonplace models pull ollama/qwen3:8b"
+    assert found.remedy == "fetch ollama/qwen3:8b"

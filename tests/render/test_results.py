@@ -190,7 +190,7 @@ def test_footer_names_the_level_and_what_is_stale() -> None:
     assert rendered.footer(found(hit())) == "1 hit · vectors + full text · 12 ms"
     told = "1 hit · 13 tokens of 1,234 in all notes · vectors + full text · 12 ms"
     assert rendered.footer(found(hit(), all_tokens=1234)) == told
-    assert rendered.footer(found(stale=3)).endswith("stale: 3 files, run `commonplace sync`")
+    assert rendered.footer(found(stale=3)).endswith("stale: 3 files, sync the index")
     assert rendered.timings(found()) == "full text 2.0 ms · vectors 10.0 ms"
 
 
@@ -240,8 +240,7 @@ def test_a_sync_is_told_on_one_line() -> None:
 def test_a_recall_is_told_beside_its_block() -> None:
     recall = Recall("q", "block", 480, 500, (hit(),), 2, left_out=3, stale=1)
     assert reports.recall_footer(recall) == (
-        "480 of 500 tokens · 1 passage, 3 more did not fit · full text only · "
-        "stale: 1 file, run `commonplace sync`"
+        "480 of 500 tokens · 1 passage, 3 more did not fit · full text only · stale: 1 file, sync the index"
     )
     assert reports.recall_data(recall)["hits"][0]["path"] == "memory/2026-02-13.md"
 

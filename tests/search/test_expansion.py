@@ -231,7 +231,7 @@ def test_without_a_language_model(opened: Open, server: Server) -> None:  # noqa
     assert memory.search(QUESTION).warnings == ()
     (warning,) = memory.search(QUESTION, expand=True).warnings
     assert "no language model is set" in warning
-    assert "commonplace models use --llm" in warning
+    assert "set llm.provider" in warning
 
 
 @pytest.mark.parametrize("question", ["", "???", "in:memory"])

@@ -21,8 +21,7 @@ from commonplace.base import paths, records
 from commonplace.base.atomic import locked
 from commonplace.base.errors import ConfigError, NoteUnreadable, OutsideRoots
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep.claims import Drained
-from commonplace.upkeep.spool import Spool, Waiting, decode, encode
+from commonplace.upkeep.spool import Drained, Spool, Waiting, decode, encode
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)
@@ -151,7 +150,7 @@ def test_entries_of_somebody_else_get_into_no_note(spool: Spool, caplog: pytest.
     assert spool.waiting() == Waiting(0, 0, 0)
     (message,) = caplog.messages
     assert message.startswith("commonplace: warning: a part of .commonplace/spool was not written by your")
-    assert "set aside below .commonplace/foreign, `commonplace trust` shows it" in message
+    assert "set aside below .commonplace/foreign, its owner can look at it and sign it" in message
     (name,) = records.foreign(spool.workspace.files)
     assert name.startswith("spool/claimed-")
     records.adopt(spool.workspace.files, records.inspect(spool.workspace.files, name))

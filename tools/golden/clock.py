@@ -7,6 +7,7 @@ Install it before anything else is imported: it replaces the wall clock of `time
 from __future__ import annotations
 
 import datetime as _datetime
+import functools
 import time as _time
 
 _real_date, _real_datetime = _datetime.date, _datetime.datetime
@@ -44,6 +45,10 @@ class _Datetime(_real_datetime, metaclass=_OfDatetime):
         return cls.fromtimestamp(_now_s, _datetime.UTC).replace(tzinfo=None)
 
 
+def _moment(convert, seconds=None):
+    return convert(_now_s if seconds is None else seconds)
+
+
 def install(now_s: float) -> None:
     """Put this clock in place of the machine's, at a moment in seconds."""
     put(now_s)
@@ -55,7 +60,8 @@ def install(now_s: float) -> None:
     _time.time_ns = lambda: int(_now_s * 1e9)
     _time.perf_counter = lambda: 1000.0
     _time.perf_counter_ns = lambda: 10**12
-    _time.localtime = lambda seconds=None: _localtime(_now_s if seconds is None else seconds)
+    # Not a function: `logging.Formatter` holds it as an attribute of its class, and would pass itself.
+    _time.localtime = functools.partial(_moment, _localtime)
     _time.gmtime = lambda seconds=None: _gmtime(_now_s if seconds is None else seconds)
     _time.ctime = lambda seconds=None: _ctime(_now_s if seconds is None else seconds)
     _time.strftime = lambda form, at=None: _strftime(form, _localtime(_now_s) if at is None else at)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 
 if TYPE_CHECKING:
@@ -327,8 +328,8 @@ def offered(
     if to_owner:
         asking = (
             "Nothing is erased. Nobody can be asked from here, so the owner has to approve on the command "
-            f"line: commonplace forget --approve {code} (it waits for a week). Tell the user so; do not call "
-            "again."
+            f"line: {remedies.say('forget.approve', code)} (it waits for a week). Tell the user so; do not "
+            "call again."
         )
     about = {"preview": True, "approve" if to_owner else "confirm": code, "kind": selection.kind}
     told = "\n".join([head, framed("\n".join(rest)), asking])

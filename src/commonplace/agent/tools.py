@@ -16,7 +16,7 @@ from commonplace.agent import answers
 from commonplace.agent.answers import Answer as Answer  # what `call` gives
 from commonplace.agent.answers import Ask as Ask
 from commonplace.agent.answers import Caller as Caller
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
     ConfigError,
@@ -40,7 +40,6 @@ FORGETS = "memory_forget"
 KINDS = ("text", "lines", "note", "person", "session")
 _LINES = re.compile(r"\S+#L\d+(?:-L?\d+)?|(?:#[0-9a-f]{6,}|\S+\.md):\d+(?:-\d*|:\d+)?")
 _NOTE = re.compile(r"#[0-9a-f]{6,}|\S+\.md")
-NEVER = "agents may have nothing erased here (forget.by_agents); the owner does: commonplace forget"
 STALE = (
     "this code confirms nothing (it is of another preview, used, or too old, or the notes changed); nothing "
     "was erased. Call again without confirm, show the new preview to the user, and ask"
@@ -204,7 +203,8 @@ def _forget(memory: Memory, given: Mapping[str, Any], caller: Caller) -> Answer:
 
     by_agents = memory.settings.forget.by_agents
     if by_agents == "never":
-        return answers.failed(f"{FORGETS}: {NEVER}")
+        never = "agents may have nothing erased here (forget.by_agents); the owner does"
+        return answers.failed(f"{FORGETS}: {never}: {remedies.say('forget')}")
     selection, waiting = selection_of(given), confirmations.of(memory)
     # What was asked for, told from everything else; what of the notes that is, is the preview's to know.
     asked = json.dumps([selection.kind, selection.value, selection.also])

@@ -37,7 +37,9 @@ class WorkspaceNotFound(CommonplaceError):
     """No workspace at or above a folder."""
 
     def __init__(self, start: str) -> None:
-        super().__init__(f"no workspace at or above {start}; make one with `commonplace init`")
+        from commonplace.base import remedies
+
+        super().__init__(f"no workspace at or above {start}; {remedies.say('init')}")
         self.start = start
 
 

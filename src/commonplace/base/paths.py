@@ -166,19 +166,19 @@ def resolve_workspace(explicit: str | None, environ: Mapping[str, str], cwd: Pat
     raise WorkspaceNotFound(shown(cwd))
 
 
-def check_outside_clone(folder: Path, instead: str = "commonplace init ~/notes") -> None:
+def check_outside_clone(folder: Path, instead: str = "") -> None:
     """Raise ConfigError for a folder in the clone that this program runs from: notes are not made there.
 
     `instead` is a command that works.
     """
-    from commonplace.base import installation
+    from commonplace.base import installation, remedies
 
     clone = installation.checkout()
     if clone is not None and is_within(os.path.realpath(folder), os.path.realpath(clone)):
         raise ConfigError(
             "workspace",
             f"{shown(folder)} lies in the clone of commonplace itself; name a folder outside it, such as"
-            f" `{instead}`, or go there",
+            f" `{instead or remedies.say('init.elsewhere')}`, or go there",
         )
 
 

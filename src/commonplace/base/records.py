@@ -18,14 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from commonplace.base import paths, signature
+from commonplace.base import paths, remedies, signature
 from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import LIMIT, Root, TooLarge, Unsafe
 
 FOREIGN_FOLDER = "foreign"
 MEMBER = "signature"
 UNSIGNED = "was not written by your commonplace, or by an earlier version of it"
-ADOPT = "`commonplace trust` shows it"
 SHARE = "if another machine of yours wrote it, add the line of its signing.key to the one here"
 _LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _LARGE = 1 << 30  # bytes of a transcript, which grows for months
@@ -83,7 +82,7 @@ class Foreign(NoteUnreadable):
     """A record that is not this user's; nothing that it says is done."""
 
     def __init__(self, path: str, reason: str = UNSIGNED) -> None:
-        super().__init__(path, f"{reason}; {ADOPT}")
+        super().__init__(path, f"{reason}; {remedies.say('trust')}")
 
 
 class Unsigned(ValueError):
@@ -238,7 +237,7 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
         return
     target = free(root, f"{FOREIGN_FOLDER}/{name}")
     shown = paths.shown(f"{paths.DERIVED_FOLDER}/{name}")
-    why = reason.removesuffix(f"; {ADOPT}")
+    why = reason.removesuffix(f"; {remedies.say('trust')}")
     try:
         root.rename(path, f"{paths.DERIVED_FOLDER}/{target}")
     except FileNotFoundError:
@@ -246,7 +245,7 @@ def set_aside(root: Root, path: Path, reason: str = UNSIGNED) -> None:
     except OSError as error:
         say(f"{shown} {why}; nothing in it is done, but it cannot be set aside ({trouble(error)})", root)
     else:
-        aside = f"set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {ADOPT}"
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{FOREIGN_FOLDER}, {remedies.say('trust')}"
         say(f"{shown} {why}; {aside}; {SHARE}", root)
 
 

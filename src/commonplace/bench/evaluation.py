@@ -21,7 +21,6 @@ from commonplace.index.progress import Progress, silent
 from commonplace.memory import Memory, sources
 from commonplace.memory import estimate as expected
 from commonplace.providers import opening
-from commonplace.providers.embedding.base import estimating
 from commonplace.render import screen
 from commonplace.types import LEVEL_NAMES, Estimate, Mode
 
@@ -187,7 +186,7 @@ class EveryScript:
         self.name = inner.name
         self.fingerprint = inner.fingerprint
         self.dimensions = inner.dimensions
-        if estimating(inner):
+        if hasattr(inner, "estimate"):
             self.estimate = inner.estimate
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Floats:

@@ -24,7 +24,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, TypeVar
 
-from commonplace.base import paths, records
+from commonplace.base import paths, records, remedies
 from commonplace.base.errors import NoteNotFound, NoteUnreadable, OutsideRoots
 from commonplace.base.records import Aside
 from commonplace.changes import diffs
@@ -45,8 +45,8 @@ _LARGEST = 10_000_000  # bytes of run.json that are read; ours has some hundred 
 MOST = 20_000  # characters that somebody reads through before a yes
 _MOST_LINES = 2_000  # of one side of a diff, whose time grows with their product
 _EFFECTS = {
-    "erasing": "a forgetting that was begun: the next `commonplace forget` carries it out",
-    "spool": "entries that wait: the next `commonplace sync` writes them into your notes",
+    "erasing": "a forgetting that was begun",
+    "spool": "entries that wait",
     "claim": "how far entries that wait are written into your notes",
     "pending": "how far a session is summed up",
     "injected": "what the prompts of a session were given",
@@ -386,6 +386,8 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
     NoteUnreadable for what cannot be shown whole.
     """
     effect, diff = _EFFECTS.get(aside.kind, aside.kind), ""
+    if key := {"erasing": "forget.carry", "spool": "sync.spool"}.get(aside.kind):
+        effect += f": {remedies.say(key)}"
     if aside.is_run:
         try:
             run = decode(aside.own.split("/")[1], aside.values[0])
@@ -395,7 +397,7 @@ def describe(workspace: paths.Workspace, aside: Aside) -> str:
         if run.state == "begun":
             effect = "a change of notes that was begun: the next command that changes notes carries it out"
         elif run.kept:
-            effect = "a change of notes that was made: `commonplace undo` would take it back"
+            effect = f"a change of notes that was made: {remedies.say('undo')}"
         else:
             effect = "a change of notes that was made; its texts are not kept, so nothing can take it back"
     values = [json.dumps(value, ensure_ascii=False) for value in aside.values]

@@ -15,14 +15,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import (
     CommonplaceError,
     NoteUnreadable,
     OutsideRoots,
     PreviewOutdated,
 )
-from commonplace.base.records import ADOPT, SHARE
+from commonplace.base.records import SHARE
 from commonplace.changes import diffs, runs
 from commonplace.changes.runs import Read as Read
 from commonplace.changes.runs import contain
@@ -213,7 +213,7 @@ def warnings(workspace: paths.Workspace, *, looking: bool = False) -> list[str]:
     except CommonplaceError as error:
         left = [f"a generated change could not be carried on: {error}"]
     for name in runs.foreign(workspace) if looking else ():
-        reason = runs.unusable(workspace, name).removesuffix(f"; {ADOPT}")
+        reason = runs.unusable(workspace, name).removesuffix(f"; {remedies.say('trust')}")
         remedy = f"passed over, and set aside by the next command that changes anything; {SHARE}"
         left.append(f"{paths.shown(workspace.history / name)} {reason}; {remedy}")
     return left

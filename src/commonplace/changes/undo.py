@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import diffs, runs, transaction
 from commonplace.config.settings import History
 from commonplace.types.changes import About, Change, Run
-
-LOG = "`commonplace log` lists them"
 
 
 class NotUndone(CommonplaceError):
@@ -139,7 +137,7 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     names = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(names) != 1:
         several = f"more than one run begins so: {', '.join(names[:3])}"
-        raise NotUndone(name, f"{several if names else 'no such run'}; {LOG}")
+        raise NotUndone(name, f"{several if names else 'no such run'}; {remedies.say('log')}")
     if (named := runs.load(workspace, names[0])) is None:
         raise NotUndone(name, runs.unusable(workspace, names[0]))
     return named
@@ -163,7 +161,7 @@ def _back(workspace: paths.Workspace, run: Run, read: runs.Read) -> list[Change]
         raise NotUndone(run.id, f"it is undone already, by {run.undone}")
     if not run.kept:
         reason = "a forgetting cannot be undone, since what it removed is not kept"
-        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {LOG}")
+        raise NotUndone(run.id, f"{reason}; to take back an older change, name it: {remedies.say('log')}")
     if run.state == "begun":
         raise NotUndone(run.id, "it is being made now; try again")
     changes = []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from commonplace.base import paths, records
+from commonplace.base import paths, records, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, NoteUnreadable
 from commonplace.cli import failures, progress, session
 from commonplace.cli.options import command, format_option, option
@@ -154,7 +154,7 @@ def status(ctx: click.Context, form: str) -> None:
 def _waiting(memory: Memory) -> Iterator[str]:
     """Say what waits in the spool, is damaged there, or found no room, and which records are set aside."""
     if aside := records.foreign(memory.workspace.files):
-        yield f"{count(len(aside), 'record')} set aside, not signed by you; {records.ADOPT}"
+        yield f"{count(len(aside), 'record')} set aside, not signed by you; {remedies.say('trust')}"
     if not memory.workspace.files.is_folder(memory.workspace.spool):
         return
     from commonplace.upkeep.spool import Spool

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra
 
 SERVICE = "commonplace"  # under which keys lie in the system keyring
@@ -17,10 +17,6 @@ KEEPING_S = 60.0  # whoever stores one is there to unlock it
 _KEY_BYTES = 16_384  # no key is longer; a file that is was named by mistake
 _SHORTEST = 20  # characters of a key; a name this long that is no path may be a key put into the wrong place
 _INSTEAD = "use a file (key_file) or the provider's variable instead"
-_PLACES = (
-    "if that is a key itself, its place is a file, the system keyring (`commonplace config key NAME`) or the"
-    " provider's variable"
-)
 
 
 class Secret:
@@ -99,7 +95,7 @@ def from_file(file: str, setting: str) -> Secret:
     """Return the one key in a file that the owner names. Raises ConfigError."""
     path = Path(os.path.abspath(os.path.expanduser(file)))
     if _may_be_a_key(file) and not os.path.lexists(path):
-        raise ConfigError(setting, f"names no file; {_PLACES}")
+        raise ConfigError(setting, f"names no file; {_places()}")
     try:
         data = paths.read_contained(path, [Path(os.path.realpath(path)).parent])  # the owner may link to it
         text = data[: _KEY_BYTES + 1].decode("utf-8-sig").strip()
@@ -110,15 +106,19 @@ def from_file(file: str, setting: str) -> Secret:
     return Secret(text)
 
 
+def _places() -> str:
+    keyring = remedies.say("keyring")
+    return f"if that is a key itself, its place is a file, {keyring} or the provider's variable"
+
+
 def from_keyring(entry: str, setting: str) -> Secret:
     """Return an entry of `commonplace` in the system keyring. Raises ConfigError, MissingExtra."""
     found = _with_keyring(setting, lambda keyring: keyring.get_password(SERVICE, entry), KEYRING_S)
     if found:
         return Secret(str(found))
     if _may_be_a_key(entry):
-        raise ConfigError(setting, f"names no entry of the keyring; {_PLACES}")
-    remedy = f"put it there with `commonplace config key {entry}`"
-    raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedy}")
+        raise ConfigError(setting, f"names no entry of the keyring; {_places()}")
+    raise ConfigError(setting, f"the keyring has no entry {entry!r}; {remedies.say('keyring.put', entry)}")
 
 
 def keep(entry: str, key: Secret) -> None:

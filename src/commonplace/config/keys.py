@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
-_EMPTY_STEPS = re.compile(r"(?<![^/])(?:\.?/)+")  # ./ at the start, // and /./ further on
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_TYPES = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}
 _BY_NAME = {key.name: key for key in KEYS}
 
 
@@ -35,21 +34,18 @@ def checked(key: Key, value: object, where: str = "") -> object:
         return globs(key.name, value, where)
     if key.kind == "names":
         return _names(key, value, where)
-    if key.kind == "command":
-        if not isinstance(value, list | tuple) or not all(
-            isinstance(part, str) and "\0" not in part for part in value
-        ):
-            raise _not_allowed(key, value, where)
-        return tuple(value)
-    kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
-        raise _not_allowed(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _fits(key: Key, value: object) -> bool:
+    """Whether a value is of its key's kind, and inside its limits or among its choices."""
+    if key.kind == "command":
+        listed = value if isinstance(value, list | tuple) else [None]
+        return all(isinstance(part, str) and "\0" not in part for part in listed)
+    if not isinstance(value, _TYPES[key.kind]) or (isinstance(value, bool) and key.kind != "boolean"):
+        return False
     if key.low is None or key.high is None or not isinstance(value, int | float):
         return not key.choices or value in key.choices or value in _installed(key.group)
     return key.low <= value <= key.high
@@ -89,20 +85,21 @@ def globs(name: str, value: object, where: str) -> tuple[str, ...]:
     ):
         raise ConfigError(name, f"{_placed(value, where)} is not allowed; it must be a list of globs")
     for pattern in patterns:
-        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in re.split(r"[/\\]", pattern):
+        if os.path.isabs(pattern) or pattern.startswith("~") or ".." in pattern.replace("\\", "/").split("/"):
             raise ConfigError(name, f"{_placed(pattern, where)} must be relative and without '..'")
     return tuple(map(_spelled, patterns))
 
 
 def _spelled(glob: str) -> str:
     """Return a glob without empty steps: with them the same file would have two paths."""
-    return _EMPTY_STEPS.sub("", glob)
+    *steps, last = glob.split("/")
+    return "/".join([*(step for step in steps if step not in ("", ".")), last])
 
 
 def find(name: str, where: str = "") -> Key:
     """Return the key of a dotted name. Raises ConfigError, with the nearest name."""
     if name not in _BY_NAME:
-        hint = near(name, _BY_NAME, "`commonplace config list` shows all")
+        hint = near(name, _BY_NAME, remedies.say("config.list"))
         raise ConfigError(paths.shown(name), f"unknown key {where}".rstrip() + hint)
     return _BY_NAME[name]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import keys
 from commonplace.config.settings import (
@@ -85,46 +85,47 @@ def trace(
 ) -> Loaded:
     """Read settings as `load` does, and note what set each key."""
     environ = os.environ if environ is None else environ
-    places = ((user_file(environ), True), (paths.Workspace(root).settings, False))
-    user, workspace = (File(path, own, read(path)) for path, own in places)
+    user_path, path = user_file(environ), paths.Workspace(root).settings
+    user, workspace = File(user_path, True, read(user_path)), File(path, False, read(path))
     name = agent_name(environ.get(AGENT_VARIABLE, "") if agent is None else agent)
-    # Both files in general, then both about one agent; all of both is checked.
-    general = [_scalars(file, file.content, "") for file in (user, workspace)]
-    agents = [_agents(file) for file in (user, workspace)]
-    layers = [
-        Layer({}, {key.name: key.default for key in KEYS}),
-        *general,
-        *(tables[name] for tables in agents if name in tables),
-        _environment(environ),
-        _flags(overrides or {}),
-    ]
-    values = {name: value for layer in layers for name, value in layer.values.items()}
-    origins = {name: told for layer in layers for name, told in layer.origins.items()}
-    groups = {
-        group: make(**{n.partition(".")[2]: v for n, v in values.items() if n.startswith(f"{group}.")})
-        for group, make in GROUPS.items()
-    }
+    groups: dict[str, dict[str, object]] = {group: {} for group in GROUPS}
+    origins: dict[str, str] = {}
+    warnings: list[str] = []
+    for layer in _layers(user, workspace, name, environ, overrides or {}):
+        for key, value in layer.values.items():
+            group, _, field = key.partition(".")
+            groups[group][field] = value
+        origins |= layer.origins
+        warnings += layer.warnings
     # What the user's file says about this workspace, by real path.
     own: dict[str, Any] = {}
     for folder, content in _workspaces(user):
         if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(root):
             own |= content
     collections = collections_in(own, root, user.path, outside=True)
-    foreign_collections, warnings = restricted(
-        collections_in(workspace.content, root, workspace.path, outside=False),
-        os.fspath(root), paths.shown(workspace.path),
-    )  # fmt: skip
-    collections |= foreign_collections
-    warnings = [*(told for layer in layers for told in layer.warnings), *warnings]
-    collections = with_updates(collections, updates_in(own, user.path))
-    contexts = {
-        prefix: text
-        for content, where in ((user.content, user), (own, user), (workspace.content, workspace))
-        for prefix, text in contexts_in(content, where.path).items()
-    }
-    return Loaded(
-        Settings(**groups, collections=collections, contexts=contexts, warnings=tuple(warnings)), origins
+    foreign, left = restricted(
+        collections_in(workspace.content, root, path, outside=False), os.fspath(root), paths.shown(path)
     )
+    collections = with_updates(collections | foreign, updates_in(own, user.path))
+    contexts = contexts_in(user.content, user.path) | contexts_in(own, user.path)
+    contexts |= contexts_in(workspace.content, path)
+    tables: dict[str, Any] = {group: make(**groups[group]) for group, make in GROUPS.items()}
+    settings = Settings(**tables, collections=collections, contexts=contexts, warnings=(*warnings, *left))
+    return Loaded(settings, origins)
+
+
+def _layers(
+    user: File, workspace: File, agent: str, environ: Mapping[str, str], overrides: Mapping[str, object]
+) -> Iterator[Layer]:
+    """The layers, the weakest first: both files in general, then both about one agent; all is checked."""
+    yield Layer({}, {key.name: key.default for key in KEYS})
+    yield _scalars(user, user.content, "")
+    yield _scalars(workspace, workspace.content, "")
+    for tables in (_agents(user), _agents(workspace)):
+        if agent in tables:
+            yield tables[agent]
+    yield _environment(environ)
+    yield _flags(overrides)
 
 
 def _agents(file: File) -> dict[str, Layer]:
@@ -228,8 +229,7 @@ def _restrict(key: str, values: dict[str, object], warnings: list[str], file: Fi
     if allowed or not names:
         values[key] = allowed
     if rest := [name for name in names if name not in allowed]:
-        remedy = f"commonplace config set {key} …, which sets it in your own config.toml"
-        warnings.append(left_out(key, rest, paths.shown(file.path), remedy))
+        warnings.append(left_out(key, rest, paths.shown(file.path), remedies.say("config.own", key)))
 
 
 def origin(path: Path, agent: str = "") -> str:
@@ -350,8 +350,8 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
     if outside and not os.path.isabs(os.path.expanduser(folder)):
         raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} must be absolute")
     if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
-        remedy = "add it with `commonplace collection add`, which notes it in your own config.toml"
-        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} leaves the workspace; {remedy}")
+        wrong = f"{keys.quoted(folder)} {where} leaves the workspace; {remedies.say('collection.add')}"
+        raise ConfigError(f"{key}.path", wrong)
     glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
     ignore = keys.globs(f"{key}.ignore", content.get("ignore", ()), where)
     by_default = content.get(BY_DEFAULT, True)
@@ -482,8 +482,8 @@ def restricted(
             allowed[name] = collection._replace(glob=tuple(globs))
         if len(globs) < len(collection.glob):
             names = [collection.path] if not globs else [one for one in collection.glob if one not in globs]
-            remedy = f"take it out of there, then: commonplace collection add {name} PATH --glob GLOB"
-            warnings.append(left_out(f"collections.{name}", names, file, remedy))
+            move = remedies.say("collection.move", name)
+            warnings.append(left_out(f"collections.{name}", names, file, move))
     return allowed, warnings
 
 

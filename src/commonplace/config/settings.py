@@ -5,7 +5,6 @@ Named tuples all, those of values as well: a dataclass costs a start 0.8 ms.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -322,7 +321,7 @@ class Summary(NamedTuple):
     max_words: int = _key(200, "Words of a summary; two Chinese characters are one.", 30, 2000)
     writers: tuple[str, ...] = _own(
         ("*memory_write", "*remember", "*append_today", "*write_long_term"),
-        "Tools, as globs, with which an agent writes memory itself: no summary of such a stretch.",
+        "Tools, as globs, with which an agent writes memory itself: no summary says that again.",
     )
     max_tokens: int = _own(12_000, "Tokens of a conversation that are sent.", 500, 1_000_000)
     deadline_s: float = _own(60, "Seconds a language model has for it.", 0.1, 600)
@@ -470,8 +469,8 @@ def _keys() -> tuple[Key, ...]:
     for group, table in GROUPS.items():
         fields: Mapping[str, Key] = table._field_defaults  # type: ignore[attr-defined]
         for name, key in fields.items():
-            declared = re.match(r"\w+", table.__annotations__[name].__forward_arg__)
-            kind = key.kind if key.kind != "text" else _KINDS.get(declared[0] if declared else "", "text")
+            declared = table.__annotations__[name].__forward_arg__.partition("[")[0].partition(" ")[0]
+            kind = key.kind if key.kind != "text" else _KINDS.get(declared, "text")
             keys.append(key._replace(name=f"{group}.{name}", kind=kind))
         table.__new__.__defaults__ = tuple(key.default for key in fields.values())
     return tuple(keys)

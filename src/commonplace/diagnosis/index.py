@@ -16,8 +16,8 @@ from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis import snapshot
-from commonplace.diagnosis.case import Case, guarded, listed
-from commonplace.diagnosis.case import size as as_size
+from commonplace.diagnosis.examination import Case, guarded, listed
+from commonplace.diagnosis.examination import size as as_size
 from commonplace.index import changes, schema
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
@@ -312,7 +312,8 @@ def scripts(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     found = index_scripts.shares(index)
     advice = index_scripts.advise(found, active.scripts)
     if advice:
-        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", advice.command)
+        use = f"commonplace models use {advice.provider}"
+        yield Finding("index.scripts", "warning", f"{advice.told}: {active.name}", use)
     elif found.passages:
         named = {"Latin": found.latin, "CJK": found.cjk, "others": found.other}
         told = ", ".join(f"{share:.0%} {name}" for name, share in named.items() if share >= 0.005)

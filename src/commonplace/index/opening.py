@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from commonplace.base import remedies
 from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable, NoteUnreadable
 from commonplace.base.locks import locked
@@ -189,10 +190,10 @@ def _stand_in(path: str, fallback: str, identity: Mapping[str, str]) -> Opened |
     if vectors := _vectors(path):
         opened.index.take(vectors)
     key = shown(user_config_dir() / KEY_FILE)
-    remedy = f"add the line of the {KEY_FILE} of the home that made it to {key}"
+    share = f"add the line of the {KEY_FILE} of the home that made it to {key}"
     if not os.path.lexists(_mark(fallback)):
-        remedy += ", or `commonplace sync` makes it anew as yours"
-    told = f"the index here {schema.OTHER_KEY} and is left as it is; yours is kept in your cache; {remedy}"
+        share += f", or {remedies.say('sync.adopt')}"
+    told = f"the index here {schema.OTHER_KEY} and is left as it is; yours is kept in your cache; {share}"
     return opened._replace(warnings=(*opened.warnings, told), stands_in=True)
 
 

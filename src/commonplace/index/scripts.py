@@ -24,12 +24,8 @@ NAMES: Mapping[str, str] = {
     CJK: "Chinese, Japanese or Korean",
     OTHER: "another script",
 }
-# The one command that gives each script a model that serves it.
-COMMANDS: Mapping[str, str] = {
-    LATIN: "commonplace models use builtin",
-    CJK: "commonplace models use fastembed",
-    OTHER: "commonplace models use fastembed",
-}
+# The provider whose default model serves each script.
+PROVIDERS: Mapping[str, str] = {LATIN: "builtin", CJK: "fastembed", OTHER: "fastembed"}
 # The same for whoever is to write in them.
 LANGUAGES: Mapping[str, str] = {
     LATIN: "English or another language in Latin letters",
@@ -51,10 +47,10 @@ class Shares(NamedTuple):
 
 
 class Advice(NamedTuple):
-    """What to tell somebody whose model does not serve most of the text, and the command that mends it."""
+    """What to tell somebody whose model does not serve most of the text, and the provider that mends it."""
 
     told: str
-    command: str
+    provider: str
 
 
 def shares(index: SqliteIndex, sample: int = SAMPLE) -> Shares:
@@ -102,4 +98,4 @@ def advise(found: Shares, served: Collection[str]) -> Advice | None:
         return None
     largest = max(amounts, key=lambda name: amounts[name])
     told = f"{missed:.0%} of the passages are in a script that the model does not serve ({NAMES[largest]})"
-    return Advice(told, COMMANDS[largest])
+    return Advice(told, PROVIDERS[largest])

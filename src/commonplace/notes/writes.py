@@ -28,7 +28,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from commonplace.base import atomic, paths, swap
+from commonplace.base import atomic, paths, remedies, swap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
@@ -378,7 +378,8 @@ def notices(workspace: paths.Workspace) -> list[str]:
         else:
             what = f"another program saved {note} without {lines} of this memory ({first});"
             what += f" if nobody took {them} out on purpose,"
-        found.append(f"{what} `commonplace restore {Path(copy).stem}` puts {them} back; the copy is {copy}")
+        restore = remedies.say("restore", Path(copy).stem, them)
+        found.append(f"{what} {restore}; the copy is {copy}")
     return found
 
 
@@ -500,17 +501,23 @@ def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str
     if not gone or not record.sums:
         return [line.text for line in gone], []
     known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
-    if sum(not line.text.startswith((" ", "\t")) for line in gone) == 1:
-        blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
-        expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
-        del now[blank], expected[blank]
-        if now == expected:  # one entry is all that the note lacks, and nothing in it is new
-            return [], [line.text for line in gone]
+    if _is_removal(known, data, gone):
+        return [], [line.text for line in gone]
     sums = {_sum(_bytes(text)): text for text in _texts(data)}
     fresh = [text for sum_, text in sums.items() if sum_ not in known]
     likeness = {line.text: _likeness(line.text, fresh) for line in gone}
     told = [text for text, alike in likeness.items() if alike < _PERHAPS]
     return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
+
+
+def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
+    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
+    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
+        return False
+    blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
+    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
+    del now[blank], expected[blank]
+    return now == expected
 
 
 def _likeness(text: str, others: Sequence[str]) -> float:
@@ -580,8 +587,8 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
             if not swap.exchange(folder, beside, name, missing_ok=True):
                 os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        remedy = "; `commonplace doctor` says whose it is" if isinstance(error, PermissionError) else ""
-        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + remedy) from error
+        owner = f"; {remedies.say('doctor.owner')}" if isinstance(error, PermissionError) else ""
+        raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + owner) from error
 
 
 def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError, MissingExtra, ProviderError
 from commonplace.providers import runtime
 from commonplace.providers.catalog import EMBEDDERS, RERANKERS
@@ -143,7 +143,7 @@ def absent(name: str, *, fetch: bool = False) -> ProviderError:
     """Return the error of a model that is not on this machine, or that could not be fetched."""
     if fetch:
         return ProviderError(PROVIDER, f"{name} cannot be fetched; is there a connection?")
-    message = f"{name} is not on this machine; fetch it with `commonplace models pull {name}`"
+    message = f"{name} is not on this machine; {remedies.say('models.fetch', name)}"
     return ProviderError(PROVIDER, message, permanent=True)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.base import paths
 from commonplace.base.deadline import Deadline
@@ -47,18 +47,6 @@ T = TypeVar("T")
 _silent: list[Any] = []  # the callback that drops llama.cpp's log; it must live as long as the library
 
 
-class Llama(Protocol):
-    """What is used of a `llama_cpp.Llama`."""
-
-    metadata: Mapping[str, str]
-
-    def tokenize(self, text: bytes) -> list[int]:
-        """Return the ids of a text's tokens."""
-
-    def embed(self, text: str, *, normalize: bool, truncate: bool) -> list[float] | list[list[float]]:
-        """Return the vector of a text, or those of its tokens where the file names no pooling."""
-
-
 class Machine:
     """A loaded model and the one thread that runs it."""
 
@@ -80,7 +68,8 @@ class Machine:
         def embed() -> list[float] | list[list[float]]:
             # Without marks of beginning and end, a text without words has no tokens, and cannot be decoded.
             some = text if self._llama.tokenize(text.encode()) else "."
-            return self._llama.embed(some, normalize=False, truncate=True)
+            vectors: list[float] | list[list[float]] = self._llama.embed(some, normalize=False, truncate=True)
+            return vectors
 
         vector: Floats = np.asarray(self._there(embed), np.float32)
         if vector.ndim != 1:
@@ -92,7 +81,7 @@ class Machine:
         return runtime.run(PROVIDER, self._worker.submit(work).result)
 
 
-def _open(path: Path, max_tokens: int) -> Llama:
+def _open(path: Path, max_tokens: int) -> Any:  # noqa: ANN401 - a `llama_cpp.Llama`
     """Open a file with llama.cpp, silently. Raises ProviderError."""
     import ctypes
 
@@ -105,7 +94,7 @@ def _open(path: Path, max_tokens: int) -> Llama:
     if not _silent:
         _silent.append(llama_cpp.llama_log_callback(lambda level, text, data: None))
         llama_cpp.llama_log_set(_silent[0], ctypes.c_void_p(0))
-    found: Llama = runtime.run(
+    return runtime.run(
         PROVIDER,
         lambda: llama_cpp.Llama(
             str(path),
@@ -121,7 +110,6 @@ def _open(path: Path, max_tokens: int) -> Llama:
         f"{path.name} cannot be loaded",
         permanent=True,
     )
-    return found
 
 
 def load(spec: Spec) -> LocalEmbedder[Machine]:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from commonplace.base.deadline import Deadline
@@ -33,6 +33,11 @@ READ_S = 60.0  # without a byte
 MAX_ANSWER_BYTES = 64_000_000
 MAX_ERROR_BYTES = 64_000  # of an answer that is no success
 _KEEP_ALIVE_S = 30.0
+
+
+def as_dict(value: object) -> dict[str, Any]:
+    """Return JSON that is an object, and an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
 
 
 class Answer(NamedTuple):
@@ -323,26 +328,34 @@ def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
     A key goes over plain HTTP only to this machine or to an address that no router forwards (a home's or an
     office's own network, where servers for models rarely have certificates). A name could lead anywhere.
     """
-    fault, host = "", ""
-    try:
-        address = urlsplit(url)
-        host = address.hostname or ""
-        if address.scheme not in ("http", "https") or not host or address.port == 0:
-            fault = "the address is no http:// or https:// URL"
-        elif "@" in address.netloc or address.query or address.fragment:
-            fault = "the address may hold no user, password, query or fragment"
-    except ValueError:
-        fault = "the address is no http:// or https:// URL"
+    host, fault = _host_of(url)
     if not fault and key:
-        place = _address_of(host)
-        near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
         if not (key.reveal().isascii() and key.reveal().isprintable()):
             fault = "the key holds characters that no key has"
-        elif not near and not url.lower().startswith("https://"):
+        elif not _is_near(host) and not url.lower().startswith("https://"):
             fault = f"a key is not sent to {host} in clear: use https"
     if fault:  # the address itself is not quoted, it may hold a secret
         raise ProviderError(provider, fault, permanent=True)
     return host
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine, or has an address that no router forwards."""
+    place = _address_of(host)
+    return is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
+
+
+def _host_of(url: str) -> tuple[str, str]:
+    """The host of an address, and why the address cannot be used, "" where it can."""
+    try:
+        address = urlsplit(url)
+        if address.scheme in ("http", "https") and address.hostname and address.port != 0:
+            extra = "@" in address.netloc or address.query or address.fragment
+            fault = "the address may hold no user, password, query or fragment" if extra else ""
+            return address.hostname, fault
+    except ValueError:
+        pass
+    return "", "the address is no http:// or https:// URL"
 
 
 def origin(url: str) -> str:

@@ -33,8 +33,9 @@ from commonplace.providers import fastembed, runtime
 from commonplace.providers.embedding import families
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.families import Family
+from commonplace.providers.http import as_dict
 from commonplace.providers.reranking.base import sigmoid
-from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Port, Shared
+from commonplace.providers.runtime import CHARACTERS_A_TOKEN, Shared
 from commonplace.providers.spec import Spec
 
 if TYPE_CHECKING:
@@ -91,25 +92,16 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
     if not (folder / "config.json").is_file() and folder.name == "onnx":
         folder = folder.parent
     tokenizer = next((at / TOKENIZER for at in (folder, graph.parent) if (at / TOKENIZER).is_file()), None)
+    if tokenizer is None:
+        message = f"{paths.shown(folder)}: no {TOKENIZER}; save it there with `AutoTokenizer.save_pretrained`"
+        raise ProviderError(provider, message, permanent=True)
     config = _json(provider, folder / "config.json", {})
-    snapshot, owner = folder.parent, folder.parent.parent.name
-    own = folder.name  # of a snapshot in the cache of Hugging Face, the model's
-    if snapshot.name == "snapshots" and owner.startswith("models--"):
-        own = owner.removeprefix("models--").replace("--", "/")
-    name = model or str(config.get("_name_or_path") or "") or own
+    name = model or str(config.get("_name_or_path") or "") or _name_of(folder)
     family = families.find(name)
     # Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize.
     rows = [row for row in _json(provider, folder / "modules.json", []) if isinstance(row, dict)]
     stages = {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
-    saved = _json(provider, folder / "config_sentence_transformers.json", {}).get("prompts")
-    prompts = (
-        {key: value for key, value in saved.items() if isinstance(value, str)}
-        if isinstance(saved, dict)
-        else {}
-    )
-    if tokenizer is None:
-        message = f"{paths.shown(folder)}: no {TOKENIZER}; save it there with `AutoTokenizer.save_pretrained`"
-        raise ProviderError(provider, message, permanent=True)
+    query_prefix, passage_prefix = _prefixes(provider, folder, family)
     return Exported(
         name=name,
         graph=graph,
@@ -118,9 +110,25 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
         dense="Dense" in stages,
         max_tokens=_max_tokens(provider, folder, config, family),
         scripts=family.scripts,
-        query_prefix=prompts.get("query", family.query),
-        passage_prefix=prompts.get("passage", prompts.get("document", family.passage)),
+        query_prefix=query_prefix,
+        passage_prefix=passage_prefix,
     )
+
+
+def _prefixes(provider: str, folder: Path, family: Family) -> tuple[str, str]:
+    """What stands before a question and a passage: as saved with the model, else as its family takes them."""
+    saved = _json(provider, folder / "config_sentence_transformers.json", {}).get("prompts")
+    prompts = {key: value for key, value in as_dict(saved).items() if isinstance(value, str)}
+    passage = prompts.get("passage", prompts.get("document", family.passage))
+    return prompts.get("query", family.query), passage
+
+
+def _name_of(folder: Path) -> str:
+    """The name of a folder; of a snapshot in the cache of Hugging Face, the model's."""
+    owner = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and owner.startswith("models--"):
+        return owner.removeprefix("models--").replace("--", "/")
+    return folder.name
 
 
 def _graph(provider: str, path: Path) -> Path:
@@ -193,7 +201,7 @@ _INPUTS: dict[str, Callable[[list[int], list[int]], list[int]]] = {
 class Graph:
     """A loaded graph and its tokenizer: the inputs with the integer type of each, the output that counts."""
 
-    session: runtime.Session
+    session: Any
     tokenizer: Tokenizer
     inputs: tuple[tuple[str, str], ...]
     output: str
@@ -212,7 +220,7 @@ def open_graph(
     provider: str,
     exported: Exported,
     task: str,
-    output: Callable[[Sequence[Port]], str],
+    output: Callable[[Sequence[Any]], str],
     cut: runtime.Cut = "longest_first",
 ) -> Graph:
     """Load graph and tokenizer of a folder; `output` names the output that counts among those it has.
@@ -478,7 +486,7 @@ def open_network(exported: Exported) -> Network:
     """Load graph and tokenizer. Raises ProviderError for a graph that cannot be fed or gives no vectors."""
     pooling: list[Pooling | None] = []
 
-    def output(ports: Sequence[Port]) -> str:
+    def output(ports: Sequence[Any]) -> str:
         """The output that counts; the pooling it needs is noted."""
         names = [port.name for port in ports]
         tokens = [port for port in ports if port.name in TOKENS or len(names) == 1]
@@ -493,7 +501,7 @@ def open_network(exported: Exported) -> Network:
             message = f"the graph gives {', '.join(names)}; it needs {READY} or {TOKENS[1]}"
             raise ProviderError("onnx", f"{message}: export it for {TASK}", permanent=True)
         pooling.append(None if len(tokens[0].shape) == 2 else exported.pooling)
-        return tokens[0].name
+        return str(tokens[0].name)
 
     graph = open_graph("onnx", exported, TASK, output)
     return Network(graph, pooling[0])
@@ -681,7 +689,7 @@ def load_onnx_reranker(spec: Spec) -> LocalReranker:
     return LocalReranker(spec, exported.name, f"{exported.name}@{exported.graph}", load, exported.max_tokens)
 
 
-def _logits(ports: Sequence[Port]) -> str:
+def _logits(ports: Sequence[Any]) -> str:
     names = [port.name for port in ports]
     if "logits" in names or len(names) == 1:
         return "logits" if "logits" in names else names[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.config import credentials
 from commonplace.providers.breaker import Breaker, name_of
@@ -36,11 +36,11 @@ _OLLAMA_PORT = 11434
 # Names that are one provider's own. What has an owner (`BAAI/bge-small-zh-v1.5`) is fastembed's manner of
 # naming, and what has none is Ollama's.
 _OWN = (
-    ("openai", re.compile(r"text-embedding-(?:3-|ada)")),
-    ("gemini", re.compile(r"(?:models/)?gemini-embedding-")),
-    ("voyage", re.compile(r"voyage-")),
-    ("mistral", re.compile(r"(?:mistral|codestral)-embed")),
-    ("cohere", re.compile(r"embed-(?:v\d|english|multilingual)")),
+    ("openai", ("text-embedding-3-", "text-embedding-ada")),
+    ("gemini", ("gemini-embedding-", "models/gemini-embedding-")),
+    ("voyage", ("voyage-",)),
+    ("mistral", ("mistral-embed", "codestral-embed")),
+    ("cohere", ("embed-english", "embed-multilingual", *(f"embed-v{digit}" for digit in range(10)))),
 )
 _scores: list[ScoreCache] = []  # the one of this process, once it is needed
 
@@ -71,18 +71,23 @@ def choose(settings: Embedding) -> Choice:
     if settings.path:
         return Choice("gguf" if settings.path.lower().endswith(".gguf") else "onnx", settings.model)
     if settings.base_url:
-        own = False
-        with suppress(ValueError):
-            place = urlsplit(settings.base_url)
-            own = place.port == _OLLAMA_PORT and place.path.strip("/") == ""
-        return Choice("ollama" if own else "compatible", settings.model)
-    owner, _, name = settings.model.partition("/")
+        return Choice("ollama" if _is_ollama(settings.base_url) else "compatible", settings.model)
     if not settings.model:
         return Choice("builtin", "")
+    owner, _, name = settings.model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    known = next((provider for provider, pattern in _OWN if pattern.match(settings.model)), "")
+    known = next((provider for provider, names in _OWN if settings.model.startswith(names)), "")
     return Choice(known or ("fastembed" if name else "ollama"), settings.model)
+
+
+def _is_ollama(base_url: str) -> bool:
+    """Whether an address is that of an Ollama server, by its port."""
+    try:
+        place = urlsplit(base_url)
+        return place.port == _OLLAMA_PORT and place.path.strip("/") == ""
+    except ValueError:
+        return False
 
 
 def specs(settings: Embedding) -> list[Spec]:
@@ -176,9 +181,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
     # Where batches under way are noted, for a model whose provider has them.
     batches = None
     if accounts and settings.batch and batch.supports(model):
-        batches = batch.FileStore(
-            accounts.folder / "batches.json", accounts.folder / "locks" / "batches.lock"
-        )
+        batches = batch.Store(accounts.folder / "batches.json", accounts.folder / "locks" / "batches.lock")
     return GuardedEmbedder(
         model,
         store=VectorCache(limit=settings.cache_entries) if settings.cache_entries else None,
@@ -214,11 +217,11 @@ def estimate(
     model: Embedder, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
 ) -> Estimate:
     """Say what embedding passages and questions with a model made here would take."""
-    from commonplace.providers.embedding import base
     from commonplace.types import Estimate
 
-    if base.estimating(model):
-        return model.estimate(passages, questions, warnings)
+    if hasattr(model, "estimate"):
+        known: Estimate = model.estimate(passages, questions, warnings)
+        return known
     texts = len(passages) + len(questions)
     return Estimate(model.name, texts, dollars=0.0, local=True, warnings=warnings)
 
@@ -372,7 +375,7 @@ def _language_reranker(
     from commonplace.redaction import redact
 
     if settings.llm.provider == NONE:
-        message = "llm needs a language model; `commonplace models use --llm` sets one"
+        message = f"llm needs a language model; {remedies.say('models.llm')}"
         raise ConfigError("reranking.provider", message)
     ledger = accounts.ledger if accounts is not None else None
     client = _llm(settings, ledger, breaker, redact.holds_secret if keep else None, run=run)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError, ConfigError, MissingExtra, ProviderError
 from commonplace.providers import opening
 from commonplace.providers.breaker import Insisting
@@ -218,7 +219,7 @@ def _ollama(provider: str, model: str, error: CommonplaceError) -> str:
     if provider != "ollama" or not isinstance(error, ProviderError):
         return ""
     if error.status == 404:
-        return f"commonplace models pull ollama/{model}"
+        return remedies.say("models.pull", f"ollama/{model}")
     return "start the server with `ollama serve`" if "cannot be reached" in str(error) else ""
 
 

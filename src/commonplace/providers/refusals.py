@@ -44,13 +44,9 @@ _QUOTA = re.compile(
 _RATE = re.compile(
     r"per[ _-]?(?:second|minute|hour)|/ ?(?:s|sec|min|minute|hour)\b|\b[RT]PM\b", re.IGNORECASE
 )
-_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _ASKED = re.compile(r"(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)\b", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-# `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
-# `anthropic-ratelimit-tokens-reset`.
-_RESET = re.compile(r"ratelimit.*reset")
 _MOMENT = 1e8  # a figure that large is a moment in seconds, a thousand times as large one in milliseconds
 _LOOKED_AT = 20_000  # characters of a page that a provider answers with
 _TAGS = re.compile(r"<(script|style)\b.{0,5000}?</\1\s*>|<[^<>]{0,2000}+>", re.IGNORECASE | re.DOTALL)
@@ -106,19 +102,22 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     # The longest reset among the limits that are used up, such as `x-ratelimit-reset-tokens: 6m0s`: less
     # remains than one request takes; Mistral says how much that is.
     resets = []
-    for name in filter(_RESET.search, named):
+    # `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
+    # `anthropic-ratelimit-tokens-reset`.
+    for name in (name for name in named if "reset" in name.partition("ratelimit")[2]):
         remaining = _number(named.get(name.replace("reset", "remaining"), ""), 1.0)
         cost = _number(named.get(name.replace("reset", "query-cost"), ""), 1.0)
         reset = _until_reset(named[name])
         if remaining is not None and remaining < max(cost or 1.0, 1.0) and reset is not None:
             resets.append(reset)
-    delay, asked = _DELAY.search(text), _ASKED.search(text)
+    asked = _ASKED.search(text)
     candidates = [
         _number(named.get("retry-after-ms", ""), 0.001),
         _number(after, 1.0),
         until,
         max(resets, default=None),
-        float(delay[1]) if delay else _span(asked[1]) if asked else None,
+        _retry_delay(text),
+        _span(asked[1]) if asked else None,
     ]
     return next((min(wait, LONGEST_WAIT_S) for wait in candidates if wait is not None), None)
 
@@ -142,9 +141,24 @@ def _message(value: object) -> str:
     return ""
 
 
+def _retry_delay(text: str) -> float | None:
+    """The `"retryDelay": "3.5s"` among the details of an error (google.rpc.RetryInfo)."""
+    waits: list[float | None] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        waits.extend(_span(value) for name, value in pairs if name == "retryDelay" and isinstance(value, str))
+
+    if "retryDelay" in text:
+        with suppress(ValueError, RecursionError):
+            json.loads(text, object_pairs_hook=note)
+    return next((wait for wait in waits if wait is not None), None)
+
+
 def _number(value: str, unit: float) -> float | None:
     """A plain figure in some unit."""
-    return float(value) * unit if re.fullmatch(r"\d{1,13}(\.\d{1,9})?", value) else None
+    whole, point, rest = value.partition(".")
+    plain = value.isascii() and whole.isdigit() and len(whole) <= 13 and (rest.isdigit() or not point)
+    return float(value) * unit if plain and len(rest) <= 9 else None
 
 
 def _until_reset(value: str) -> float | None:

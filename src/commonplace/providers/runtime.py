@@ -10,18 +10,17 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from commonplace.base.errors import ProviderError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
 
@@ -43,27 +42,6 @@ Cut = Literal["longest_first", "only_first", "only_second"]
 # A token is rarely more than a dozen characters; cutting first keeps a megabyte of text cheap.
 CHARACTERS_A_TOKEN = 32
 _T = TypeVar("_T")
-
-
-class Port(Protocol):
-    """An input or output of a graph: its name, its type as `tensor(float)`, its sizes or their names."""
-
-    name: str
-    type: str
-    shape: Sequence[int | str | None]
-
-
-class Session(Protocol):
-    """What is used of an open graph."""
-
-    def get_inputs(self) -> Sequence[Port]:
-        """What it must be fed."""
-
-    def get_outputs(self) -> Sequence[Port]:
-        """What it gives."""
-
-    def run(self, outputs: list[str], feed: Mapping[str, NDArray[Any]]) -> list[Any]:
-        """Run it; return an array an output. Raises errors of the library's own."""
 
 
 def check(provider: str) -> None:
@@ -94,20 +72,19 @@ def library(provider: str) -> ModuleType:
     return module
 
 
-def session(provider: str, graph: bytes | str) -> Session:
+def session(provider: str, graph: bytes | str) -> Any:  # noqa: ANN401 - an `onnxruntime.InferenceSession`
     """Open a graph, from its bytes or its path, for one thread a run. Raises ProviderError."""
     onnxruntime = library(provider)
     options = onnxruntime.SessionOptions()
     # Several threads inside one run would be free to add up in another order; texts run side by side instead.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
-    found: Session = run(
+    return run(
         provider,
         lambda: onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"]),
         "the model cannot be loaded",
         permanent=True,
     )
-    return found
 
 
 def tokenizer(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 from commonplace.render import count, screen, to_json
 from commonplace.render.screen import PLAIN, Look
@@ -318,7 +319,7 @@ def footer(result: SearchResult, tokens: int = 0) -> str:
     if result.timings_ms:
         parts.append(f"{sum(result.timings_ms.values()):.0f} ms")
     if result.stale:
-        parts.append(f"stale: {count(result.stale, 'file')}, run `commonplace sync`")
+        parts.append(f"stale: {count(result.stale, 'file')}, {remedies.say('sync')}")
     return " · ".join(parts)
 
 

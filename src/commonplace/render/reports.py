@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from commonplace.base import remedies
 from commonplace.render import count, screen
 from commonplace.render.hits import INDENT, passage
 from commonplace.render.screen import PLAIN, Look
@@ -96,7 +97,7 @@ def recall_footer(recall: Recall) -> str:
         f"{taken}{left_out}{repeated}",
         *([f"all notes: {count(recall.all_tokens, 'token')}"] if recall.all_tokens else []),
         LEVEL_NAMES[recall.level],
-        *([f"stale: {count(recall.stale, 'file')}, run `commonplace sync`"] if recall.stale else []),
+        *([f"stale: {count(recall.stale, 'file')}, {remedies.say('sync')}"] if recall.stale else []),
     ]
     return " · ".join(parts)
 
@@ -381,7 +382,7 @@ def usage_text(usage: Usage, look: Look = PLAIN) -> str:
         ]
         title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
         more = len(notes) - NEVER_SHOWN
-        rest = f"\n… and {more:,} more: `commonplace usage --never`" if more > 0 else ""
+        rest = f"\n… and {more:,} more: {remedies.say('usage.never')}" if more > 0 else ""
         blocks.append(screen.headed([("date", "size", title), *rows], (1,), look) + rest)
     return "\n\n".join(blocks)
 

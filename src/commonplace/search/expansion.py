@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from commonplace.base import remedies
 from commonplace.base.errors import CommonplaceError
 from commonplace.language import lexicon, stopwords
 from commonplace.providers.llm import prompting
@@ -37,7 +38,7 @@ CLEAR, LEAD = 0.85, 0.15
 MOST: dict[Kind, tuple[int, int]] = {"lex": (4, 200), "vec": (2, 300), "hyde": (1, 600)}
 _UNKNOWN = "the language of the question"
 _NOT = "the question was not expanded"
-_UNSET = "no language model is set; set one with `commonplace models use --llm PROVIDER/MODEL`"
+_UNSET = "no language model is set"
 _NOT_SENT = "it holds what looks like a secret, so it was sent to nobody"
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"^[ \t\r\f\v]*+```.*$", re.MULTILINE)
@@ -83,7 +84,7 @@ class Expander:
         if not query.terms(question):
             return Expansion()
         if not self.is_set:
-            return Expansion(warning=f"{_NOT}: {_UNSET}")
+            return Expansion(warning=f"{_NOT}: {_UNSET}; {remedies.say('models.llm.named')}")
         if holds_secret(text) or holds_secret(question):
             return Expansion(warning=f"{_NOT}: {_NOT_SENT}")
         languages = self._languages()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from commonplace.base import remedies
 from commonplace.index.vectors import FOREIGN_SHARE
 from commonplace.search import query
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.providers.embedding.selector import CurrentModel
     from commonplace.search.pipeline import Embed, Request
 
-OTHER_VECTORS = "the index holds another model's vectors: run `commonplace sync`"
+OTHER_VECTORS = "the index holds another model's vectors"
 
 
 class QuestionModel:
@@ -74,9 +75,9 @@ class QuestionModel:
         if current.trouble:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
-            return [OTHER_VECTORS]
+            return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
         pending = self._store.index.pending()
-        return [f"{pending} passages have no vector yet: run `commonplace sync`"] if pending else []
+        return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
 
     def advice(self) -> list[str]:
         """What to do about the model: what is missing, vectors of another one, a script it does not serve."""
@@ -89,6 +90,6 @@ class QuestionModel:
         if model is None:
             return told
         if not self._store.vectors.serves(model):
-            told.append(OTHER_VECTORS)
+            told.append(f"{OTHER_VECTORS}: {remedies.say('sync')}")
         advice = scripts.advise(scripts.shares(self._store.index), model.scripts)
-        return [*told, f"{advice.told}: run `{advice.command}`"] if advice else told
+        return [*told, f"{advice.told}: {remedies.say('models.use', advice.provider)}"] if advice else told

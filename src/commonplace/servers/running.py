@@ -32,13 +32,14 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from commonplace.base import paths
+from commonplace.base import paths, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.config.credentials import NO_KEY, Secret
 from commonplace.servers import access, daemon, http
 from commonplace.servers.access import Access
 from commonplace.servers.daemon import Running
 from commonplace.servers.methods import Service
+from commonplace.servers.remedies import WORDS
 
 LOG_BYTES = 1_000_000  # a file is begun anew after that, and one before it kept
 FINISH_S = 10  # for requests that are being answered when the server is told to end
@@ -118,7 +119,8 @@ def serve(
             )
             if detached:  # who started it in the foreground is told by `tell`
                 log.info("serving at %s", running.url)
-            _Server(config, lambda: tell(running), ending.is_set).run([bound])
+            with remedies.spoken(WORDS):
+                _Server(config, lambda: tell(running), ending.is_set).run([bound])
             log.info("ended")
     service.close()
 

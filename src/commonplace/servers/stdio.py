@@ -13,9 +13,11 @@ import threading
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NoReturn
 
+from commonplace.base import remedies
 from commonplace.servers import protocol
 from commonplace.servers.methods import METHODS, QUICK, respond
 from commonplace.servers.protocol import Connection, Questions, Refusal
+from commonplace.servers.remedies import WORDS
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -52,7 +54,8 @@ def run(service: Service) -> int:
     signal.signal(signal.SIGTERM, terminate)
     code = 0
     try:
-        server.serve(source)
+        with remedies.spoken(WORDS):
+            server.serve(source)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except _Terminated:

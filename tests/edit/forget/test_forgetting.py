@@ -18,7 +18,7 @@ from commonplace import Memory, config
 from commonplace.base import database, paths, swap
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
-from commonplace.edit.forget import scan
+from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index import forget as index_forget
 from commonplace.index import schema
@@ -31,8 +31,7 @@ from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep.claims import Claim
-from commonplace.upkeep.spool import Spool
+from commonplace.upkeep.spool import Claim, Spool
 from commonplace.upkeep.watermarks import Pending
 from tests.edit.forget.test_people import holding, write
 
@@ -294,7 +293,7 @@ def test_what_a_session_and_a_note_state_stays_in_the_note(memory: Memory) -> No
     memory.capture([Entry(f"{VASE}.", NOW, provenance=by)])
     erasure = forget(memory, "session", "s1")
     assert VASE in text(memory, "MEMORY.md")
-    assert any(one.remedy == "commonplace forget 'MEMORY.md#L4'" for one in erasure.unreachable)
+    assert any(one.remedy == "forget MEMORY.md#L4 as well" for one in erasure.unreachable)
 
 
 def test_sentences_of_lines_go_from_where_they_were_said(memory: Memory) -> None:
@@ -311,7 +310,7 @@ def test_what_another_note_says_as_well_stays_there(memory: Memory) -> None:
     erasure = forget(memory, "lines", "MEMORY.md#L4")
     assert VASE in text(memory, "memory/other.md")
     (told,) = (one for one in erasure.unreachable if "says the same" in one.what)
-    assert told.remedy == "commonplace forget 'memory/other.md#L1'"
+    assert told.remedy == "forget memory/other.md#L1 as well"
 
 
 def test_what_rests_on_it_is_told(memory: Memory) -> None:
@@ -324,7 +323,7 @@ def test_what_rests_on_it_is_told(memory: Memory) -> None:
         "- Weather. <!-- cp: from=memory/2026-02-13.md#L3 -->",
     ]
     assert [one.remedy for one in erasure.unreachable if "rests on" in one.what] == [
-        "commonplace forget 'MEMORY.md#L1'"
+        "forget MEMORY.md#L1 as well"
     ]
 
 
@@ -685,7 +684,7 @@ def test_a_note_that_cannot_be_written_keeps_no_other_from_it(
     told = {trace.path: trace.remedy for trace in erasure.left}
     assert len(told) == len(erasure.left)
     assert told == {
-        "MEMORY.md": "cannot be changed: operation not permitted; then: commonplace forget --resume",
+        "MEMORY.md": "cannot be changed: operation not permitted; then: carry the forgetting on",
         ".commonplace/index.sqlite": "it goes with what still says it: MEMORY.md",
         "letter.txt": "it is no note of ours: change it there",
     }

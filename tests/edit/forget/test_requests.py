@@ -40,7 +40,7 @@ def test_what_is_asked_for_comes_back_as_it_was(memory: Memory) -> None:
     again = requests.keep(memory.workspace, selection, preview, agent="helper")
     assert again.code == kept.code
     requests.remove(memory.workspace, kept)
-    with pytest.raises(ConfigError, match="--pending"):
+    with pytest.raises(ConfigError, match="look through those that wait"):
         requests.find(memory.workspace, kept.code)
 
 
@@ -64,7 +64,7 @@ def test_one_that_is_not_signed_is_set_aside_and_said(
     assert requests.listed(memory.workspace) == []
     aside = memory.workspace.derived / "foreign" / "requests" / path.name
     assert aside.read_bytes() == unsigned
-    assert "`commonplace trust` shows it" in caplog.text
+    assert "its owner can look at it and sign it" in caplog.text
 
 
 def test_what_is_no_request_is_set_aside_and_no_link_is_followed(memory: Memory, tmp_path: Path) -> None:

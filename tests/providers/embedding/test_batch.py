@@ -18,12 +18,12 @@ from commonplace.providers import attempts, http
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.batch import (
     BatchEmbedder,
-    FileStore,
     GeminiJobs,
     Job,
     State,
     Status,
     StillWorking,
+    Store,
     supports,
 )
 from commonplace.providers.embedding.fake import FakeEmbedder
@@ -277,7 +277,7 @@ def test_a_restart_takes_the_results_and_pays_nothing_twice(
     make: Make, model: RemoteEmbedder, batches: Batches, tmp_path: Path
 ) -> None:
     batches.looks = 10_000
-    store = FileStore(tmp_path / "batches.json", tmp_path / "batches.lock")
+    store = Store(tmp_path / "batches.json", tmp_path / "batches.lock")
     with pytest.raises(StillWorking, match="25 texts wait for a later sync"):
         collected(make(store, patience_s=1.0, max_requests=10), TEXTS)
     assert len(batches.batches) == 2
@@ -408,11 +408,11 @@ def test_an_upload_address_of_another_host_is_refused() -> None:
         other.close()
 
 
-class TestFileStore:
+class TestStore:
     STATE = State((Job("b", "f", ("k1", "k2"), 12.5),), 1, 3.5, "why")
 
-    def store(self, folder: Path) -> FileStore:
-        return FileStore(folder / "batches.json", folder / "batches.lock")
+    def store(self, folder: Path) -> Store:
+        return Store(folder / "batches.json", folder / "batches.lock")
 
     def test_what_is_written_is_read(self, tmp_path: Path) -> None:
         store = self.store(tmp_path)

@@ -153,9 +153,9 @@ def test_a_family_puts_its_prefixes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [MEAN, "BAAI/bge-small-zh-v1.5", ""])
 def test_what_is_not_there_is_told_and_not_fetched(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The network is refused in tests; a download would fail with another error."""
-    with pytest.raises(ProviderError, match="is not on this machine; fetch it with") as caught:
+    with pytest.raises(ProviderError, match="is not on this machine; fetch ") as caught:
         model(name)
-    assert f"commonplace models pull {name or fastembed.default('embedding')}" in str(caught.value)
+    assert f"fetch {name or fastembed.default('embedding')}" in str(caught.value)
     assert caught.value.permanent
     assert capfd.readouterr() == ("", "")
 

@@ -75,7 +75,7 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_cache(tmp_path: Path, by_ha
 
 @needs_fastembed
 def test_a_model_that_is_not_there_says_how_to_get_it() -> None:
-    told = rf"{NAME} is not on this machine; fetch it with `commonplace models pull {NAME}`"
+    told = rf"{NAME} is not on this machine; fetch {NAME} first"
     with pytest.raises(ProviderError, match=told) as caught:
         model()
     assert caught.value.permanent

@@ -14,10 +14,10 @@ from datetime import datetime
 from pathlib import Path
 
 from commonplace import render
-from commonplace.base import atomic, paths
+from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
-from commonplace.edit.forget import journal, notes, redaction, residue, scan, selection, stores
+from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
 from commonplace.edit.forget.targets import Targets
@@ -45,15 +45,7 @@ def forget(
     workspace = context.workspace
     with atomic.locked(paths.lock_file(workspace, "erase")):
         journal.tidy(workspace)
-        erased = []
-        for path in journal.pending(workspace):  # what a killed process had begun
-            try:
-                erased.append(_erase(context, path, journal.read(path), now, []))
-            except PreviewOutdated as error:
-                # What was confirmed, and has not changed anything yet: the notes are others by now.
-                journal.end(path)
-                dropped = Unreachable(f"what was confirmed before ({error})", "commonplace forget, once more")
-                erased.append(Erasure((), (dropped,)))
+        erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
         if what:
             choice = _choose(context, what)
             targets = replace(choice.targets, agent=agent, session=session)
@@ -80,6 +72,19 @@ def forget(
     )
 
 
+def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
+    """Go on with what a killed process had begun. Raises NoteUnreadable for an intent that is none.
+
+    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
+    """
+    try:
+        return _erase(context, path, journal.read(path), now, [])
+    except PreviewOutdated as error:
+        journal.end(path)
+        dropped = f"what was confirmed before ({error})"
+        return Erasure((), (Unreachable(dropped, remedies.say("forget.once_more")),))
+
+
 def preview(context: Context, choice: Choice) -> Erasure:
     """Say what would go, and change nothing."""
     targets = _complete(context, choice, choice.targets)
@@ -91,7 +96,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
         places += stores.find(context, name, targets)
     places += index.count(context, [*choice.composed.cuts, *_transcripts(places)])
     closed = [
-        Unreachable(f"{path}: what it says is not known: {reason}", "then: commonplace forget again")
+        Unreachable(f"{path}: what it says is not known: {reason}", f"then: {remedies.say('forget.again')}")
         for path, reason in choice.unreadable.items()
     ]
     remarks = selection.remarks(context, choice)
@@ -123,7 +128,7 @@ def _shown(place: Erased) -> Erased:
     """A place as it may be shown: of our records, too, without private parts and secrets."""
     if place.where in ("notes", "links") or not place.text:
         return place
-    return replace(place, text=redaction.Secrets().mask(strip_private(place.text)))
+    return replace(place, text=stores.Secrets().mask(strip_private(place.text)))
 
 
 def _transcripts(places: Sequence[Erased]) -> list[str]:
@@ -157,7 +162,7 @@ def _erase(
     work.do(work.record)
     if not work.troubles:
         work.do(lambda: journal.end(path))
-    left = [trace for trace in scan.scan(context, work.targets) if trace.path != context.shown(path)]
+    left = [trace for trace in residue.scan(context, work.targets) if trace.path != context.shown(path)]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
     left = _explained(context, left, unreachable, work.blocked)
@@ -188,7 +193,7 @@ class _Work:
         except CommonplaceError as error:
             if isinstance(error, PreviewOutdated) or (self.confirmed and not self.targets.known):
                 raise
-            self.troubles.append(Trace(str(error), 0, "then: commonplace forget --resume"))
+            self.troubles.append(Trace(str(error), 0, f"then: {remedies.say('forget.resume')}"))
 
     def entries_and_notes(self) -> list[Erased]:
         """Change the notes, then what waits to be written into them, which nobody writes meanwhile."""
@@ -211,8 +216,10 @@ class _Work:
                 if not path or path in self.blocked:
                     raise
                 self.blocked[path] = error.reason
-        remedy = "cannot be changed: {}; then: commonplace forget --resume"
-        self.troubles += [Trace(path, 0, remedy.format(reason)) for path, reason in self.blocked.items()]
+        resume = f"then: {remedies.say('forget.resume')}"
+        self.troubles += [
+            Trace(path, 0, f"cannot be changed: {reason}; {resume}") for path, reason in self.blocked.items()
+        ]
         return places
 
     def _change(self, names: Sequence[str]) -> list[Erased]:
@@ -286,32 +293,37 @@ def _explained(
     """
     workspace = context.workspace
     roots = [Path(os.path.realpath(source.root)) for source in context.sources[1:]]
-    in_collections = any(one.what.startswith("collection ") for one in unreachable)
     indexes = {context.shown(path) for path in context.indexes}
     transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
     own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
     holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
+
+    def is_named(trace: Trace) -> bool:
+        path = Path(os.path.realpath(workspace.root / trace.path))
+        elsewhere = is_index(trace) and any(one.what.startswith("collection ") for one in unreachable)
+        return trace.path in blocked or elsewhere or any(path.is_relative_to(root) for root in roots)
+
+    def is_index(trace: Trace) -> bool:
+        return trace.path.removesuffix("-wal") in indexes
+
     traces = []
     for trace in left:
-        path = Path(os.path.realpath(workspace.root / trace.path))
-        is_index = trace.path.removesuffix("-wal") in indexes
-        in_collection = any(path.is_relative_to(root) for root in roots)
-        if trace.path in blocked or (is_index and in_collections) or in_collection:
-            continue
-        if not trace.remedy and is_index and holding:
-            trace = replace(trace, remedy=f"it goes with what still says it: {residue.listed(holding)}")
-        traces.append(trace if trace.remedy else replace(trace, remedy=_remedy(trace.path, own)))
+        if not is_named(trace):
+            remedy = trace.remedy or _remedy(trace.path, own)
+            if not trace.remedy and is_index(trace) and holding:
+                remedy = f"it goes with what still says it: {residue.listed(holding)}"
+            traces.append(replace(trace, remedy=remedy))
     return traces
 
 
 def _remedy(path: str, own: Set[str]) -> str:
     if path == paths.SETTINGS_FILE:
-        return "your settings say it: commonplace config edit"
+        return f"your settings say it: {remedies.say('config.edit')}"
     if path in own:
-        return "it was not changed, or is written again: commonplace forget again"
+        return f"it was not changed, or is written again: {remedies.say('forget.again')}"
     if path.startswith(f"{paths.DERIVED_FOLDER}/history/") and path.endswith(f"/{runs.RECORD}"):
         return "it names a note so, and goes with that record after history.keep_days"
     ours = (f"{paths.DERIVED_FOLDER}/", os.fspath(paths.user_cache_dir()))
     if path.startswith(ours):
-        return "end other programs that use it, then: commonplace forget again"
+        return f"end other programs that use it, then: {remedies.say('forget.again')}"
     return "it is no note of ours: change it there"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from commonplace.base import atomic, paths, records
+from commonplace.base import atomic, paths, records, remedies
 from commonplace.base.errors import ConfigError
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.targets import Targets
@@ -75,7 +75,7 @@ def keep(
         waiting = [one for one in every if abs(now - one.at) <= LASTS]
         same = [one for one in every if one.selection == selection and one.agent == agent]
         if not same and len(waiting) >= MOST:
-            reason = f"{MOST} requests wait for the owner already: commonplace forget --pending"
+            reason = f"{MOST} requests wait for the owner already: {remedies.say('forget.pending')}"
             raise ConfigError("forget", reason)
         code = same[0].code if same else secrets.token_hex(4)
         request = Request(code, selection, preview, now, agent, session)
@@ -127,7 +127,7 @@ def find(workspace: paths.Workspace, name: str) -> Request:
     for number, request in enumerate(waiting, 1):
         if name == request.code or (name.isdecimal() and len(name) < 4 and int(name) == number):
             return request
-    raise ConfigError("forget", f"nothing waits under {name!r}: commonplace forget --pending")
+    raise ConfigError("forget", f"nothing waits under {name!r}: {remedies.say('forget.pending')}")
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from commonplace.types import Estimate
-
     Floats = NDArray[np.float32]
 
 
@@ -61,20 +59,6 @@ class Batching(Embedder, Protocol):
 def batching(model: Embedder) -> TypeGuard[Batching]:
     """Tell whether many passages are to be embedded by batches."""
     return bool(getattr(model, "by_batches", False))
-
-
-class Estimating(Embedder, Protocol):
-    """A model that knows what asking it would take."""
-
-    def estimate(
-        self, passages: Sequence[str], questions: Sequence[str], warnings: tuple[str, ...]
-    ) -> Estimate:
-        """Say what embedding these would take, without asking anybody."""
-
-
-def estimating(model: Embedder) -> TypeGuard[Estimating]:
-    """Tell whether a model knows what asking it would take; one in this process takes time alone."""
-    return hasattr(model, "estimate")
 
 
 def quantize(vectors: Floats) -> NDArray[np.int8]:

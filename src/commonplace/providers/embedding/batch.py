@@ -20,7 +20,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote, urlsplit
 
 from commonplace.base import atomic, paths, records
@@ -29,7 +29,7 @@ from commonplace.base.errors import CommonplaceError, ProviderError
 from commonplace.providers.embedding import services
 from commonplace.providers.embedding.remote import Call, RemoteEmbedder
 from commonplace.providers.guard import Watcher, unwatched
-from commonplace.providers.http import Endpoint
+from commonplace.providers.http import Endpoint, as_dict
 from commonplace.render import screen
 
 if TYPE_CHECKING:
@@ -73,18 +73,11 @@ class State:
     trouble: str = ""
 
 
-class Store(Protocol):
-    """Where a state is kept; two processes must not embed by batches with the same one at a time."""
+class Store:
+    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key.
 
-    def read(self) -> State:
-        """Return the state, an empty one if there is none or it cannot be understood."""
-
-    def write(self, state: State) -> None:
-        """Replace the state as a whole. Raises NoteUnreadable if it cannot be written."""
-
-
-class FileStore:
-    """A state in a JSON file, signed. It holds names of batches and digests of texts, no text and no key."""
+    Two processes must not embed by batches with the same one at a time.
+    """
 
     def __init__(self, path: Path, lock: Path) -> None:
         """Name the file, and the lock file under which it is replaced."""
@@ -144,7 +137,7 @@ class Jobs:
         )
         form = b"".join([start.encode(), *lines, f"\r\n--{boundary}--\r\n".encode()])
         answer = self.endpoint.send("POST", "files", deadline, form, headers)
-        name = self._text(answer_of(self.endpoint.parse(answer)), "id")
+        name = self._text(as_dict(self.endpoint.parse(answer)), "id")
         body = {"input_file_id": name, "endpoint": "/v1/embeddings", "completion_window": self.window}
         return self._text(self._started("batches", body | self.parameters(), deadline), "id")
 
@@ -154,7 +147,7 @@ class Jobs:
 
     def status(self, name: str, deadline: Deadline) -> Status:
         """Return how far a batch is."""
-        batch = answer_of(self.endpoint.get(f"batches/{quote(name, safe='')}", deadline))
+        batch = as_dict(self.endpoint.get(f"batches/{quote(name, safe='')}", deadline))
         state = batch.get("status")
         if state not in _OVER:
             return Status("running")
@@ -174,7 +167,7 @@ class Jobs:
 
     def _started(self, path: str, body: object, deadline: Deadline) -> dict[str, Any]:
         """Start a batch, asked for once: its answer may be lost while it runs, and two would be paid."""
-        return answer_of(self.endpoint.post(path, body, deadline, attempts=1))
+        return as_dict(self.endpoint.post(path, body, deadline, attempts=1))
 
     def _text(self, answer: dict[str, Any], name: str) -> str:
         value = answer.get(name)
@@ -231,20 +224,20 @@ class GeminiJobs(Jobs):
         finish = {"X-Goog-Upload-Command": "upload, finalize", "X-Goog-Upload-Offset": "0"}
         target = self._text(dict(headers), "x-goog-upload-url")
         answer = self.endpoint.send("POST", target, deadline, content, finish)
-        name = self._text(answer_of(answer_of(self.endpoint.parse(answer)).get("file")), "name")
+        name = self._text(as_dict(as_dict(self.endpoint.parse(answer)).get("file")), "name")
         body = {"batch": {"displayName": "commonplace", "inputConfig": {"fileName": name}}}
         path = f"{services.gemini_resource(self.call.model)}:asyncBatchEmbedContent"
         return self._text(self._started(path, body, deadline), "name")
 
     def status(self, name: str, deadline: Deadline) -> Status:
         """Return how far a batch is."""
-        batch = answer_of(self.endpoint.get(quote(name, safe="/"), deadline))
-        metadata = answer_of(batch.get("metadata"))
+        batch = as_dict(self.endpoint.get(quote(name, safe="/"), deadline))
+        metadata = as_dict(batch.get("metadata"))
         state = str(metadata.get("state")).rpartition("_")[2]  # BATCH_STATE_FAILED, JOB_STATE_FAILED
         failed = state in _ENDED or bool(batch.get("error"))
         if not failed and state != _SUCCEEDED:
             return Status("running")
-        places = (answer_of(batch.get("response")), answer_of(metadata.get("output")))
+        places = (as_dict(batch.get("response")), as_dict(metadata.get("output")))
         files = [str(place["responsesFile"]) for place in places if place.get("responsesFile")]
         ended = state.lower() if state in _ENDED else "failed"
         said = f"the batch is {ended}{_why(batch.get('error'))}" if failed else ""
@@ -255,22 +248,17 @@ class GeminiJobs(Jobs):
         for name in status.files:
             address = f"{self._at('download')}/{quote(name, safe='/')}:download?alt=media"
             for row in self._lines(address, deadline):
-                embedding = answer_of(answer_of(row.get("response")).get("embedding"))
+                embedding = as_dict(as_dict(row.get("response")).get("embedding"))
                 yield str(row.get("key")), embedding.get("values")
 
     def _at(self, verb: str) -> str:
         return f"{self.endpoint.origin}/{verb}{urlsplit(self.endpoint.base_url).path}"
 
 
-def answer_of(value: object) -> dict[str, Any]:
-    """Return an answer that is an object, and an empty one in place of anything else."""
-    return value if isinstance(value, dict) else {}
-
-
 def _why(said: object) -> str:
     """What an ended batch says about its end: `{"data": [{"message": …}]}` or `{"message": …}`, one line."""
-    listed = answer_of(said).get("data")
-    message = answer_of(listed[0] if isinstance(listed, list) and listed else said).get("message")
+    listed = as_dict(said).get("data")
+    message = as_dict(listed[0] if isinstance(listed, list) and listed else said).get("message")
     if not isinstance(message, str) or not message:
         return ""
     return f": {screen.shorten(screen.one_line(message), 200)}"

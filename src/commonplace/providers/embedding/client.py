@@ -102,12 +102,13 @@ class GuardedEmbedder:
         guard = self._guard
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = guard.known(keys)
-        places = [place for place, key in enumerate(keys) if key in known]
+        places, rest = list[int](), list[int]()
+        for place, key in enumerate(keys):
+            (places if key in known else rest).append(place)
         if places:
-            if len(places) == len(keys):
+            if not rest:
                 guard.record_known("embed", sum(map(packing.tokens, texts)))
             yield places, unit_rows([known[keys[place]] for place in places])
-        rest = [place for place, key in enumerate(keys) if key not in known]
         if not rest:
             return
         with guard.asking():

@@ -21,7 +21,7 @@ from commonplace.providers import attempts
 from commonplace.providers.catalog import LLMS
 from commonplace.providers.http import Answer, Endpoint
 from commonplace.providers.llm import schemas
-from commonplace.providers.llm.base import Completion, Request, TokenChance, ToolCall, counted
+from commonplace.providers.llm.base import Completion, Message, Request, TokenChance, ToolCall, counted
 from commonplace.providers.refusals import TooLarge, Unanswered
 from commonplace.providers.spec import Spec
 
@@ -156,9 +156,7 @@ class ChatModel:
             raise ProviderError(self.provider, str(error), status=200) from error
 
 
-def body(  # noqa: C901 - a request from top to bottom
-    model: str, request: Request, dialect: Dialect, *, stream: bool = False
-) -> dict[str, Any]:
+def body(model: str, request: Request, dialect: Dialect, *, stream: bool = False) -> dict[str, Any]:
     """Compose the JSON of a request."""
     messages = list(request.messages)
     parameters: dict[str, Any] = {"temperature": request.temperature}
@@ -176,39 +174,31 @@ def body(  # noqa: C901 - a request from top to bottom
         parameters["tools"] = [
             {
                 "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                },
+                "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
             }
-            for tool in request.tools
+            for t in request.tools
         ]
     if request.logprobs:
         parameters |= {"logprobs": True, "top_logprobs": request.logprobs}
     if stream:
         parameters |= {"stream": True, "stream_options": {"include_usage": True}}
-    turns = []
-    for message in messages:
-        turn: dict[str, Any] = {"role": message.role, "content": message.content}
-        if message.calls:
-            # Arguments as they may be sent again: chat templates of servers parse them, and fail.
-            turn["tool_calls"] = [
-                {
-                    "id": call.id,
-                    "type": "function",
-                    "function": {
-                        "name": call.name,
-                        "arguments": call.arguments if _is_json(call.arguments) else "{}",
-                    },
-                }
-                for call in message.calls
-            ]
-        if message.answers:
-            turn["tool_call_id"] = message.answers
-        turns.append(turn)
     kept = {name: value for name, value in parameters.items() if name not in dialect.without}
-    return {"model": model, "messages": turns, dialect.limit: request.max_tokens, **kept}
+    return {"model": model, "messages": list(map(_turn, messages)), dialect.limit: request.max_tokens, **kept}
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    """A message of a request."""
+    turn: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        # Arguments as they may be sent again: chat templates of servers parse them, and fail.
+        sent = [(call, call.arguments if _is_json(call.arguments) else "{}") for call in message.calls]
+        turn["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+            for call, arguments in sent
+        ]
+    if message.answers:
+        turn["tool_call_id"] = message.answers
+    return turn
 
 
 def concede(dialect: Dialect, request: Request, refusal: str) -> Dialect | None:

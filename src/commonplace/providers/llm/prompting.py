@@ -19,10 +19,9 @@ from commonplace.providers.llm.base import Message, Role
 
 SHIPPED = Path(__file__).with_name("prompts")
 MAX_BYTES = 64_000
-_FILE = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
-_PART = re.compile(r"^# (system|user)[ \t]*$", re.MULTILINE)
 _MARKER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _HEADER = ("purpose", "variables")
+_ROLES: Mapping[str, Role] = {"# system": "system", "# user": "user"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,24 @@ def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
 
 
 def _read(name: str, path: Path) -> Prompt:
+    head, end, rest = _text(name, path).partition("\n---\n")
+    if not head.startswith("---\n") or not end:
+        _refuse(path, "must begin with a header between two lines of ---")
+    lines = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
+    header = {name.strip(): value.strip() for name, _, value in lines}
+    if tuple(sorted(header)) != _HEADER:
+        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
+    variables = frozenset(header["variables"].replace(",", " ").split())
+    parts = _parts(rest)
+    if not parts or not all(part for _, part in parts):
+        _refuse(path, "the text must stand under `# system` or `# user`")
+    used = {marker for _, part in parts for marker in _MARKER.findall(part)}
+    if used != variables:
+        _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
+    return Prompt(name, path, header["purpose"], variables, parts)
+
+
+def _text(name: str, path: Path) -> str:
     try:
         data = paths.read_contained(path, [Path(path.resolve()).parent])
     except CommonplaceError as error:
@@ -77,28 +94,23 @@ def _read(name: str, path: Path) -> Prompt:
     if len(data) > MAX_BYTES:
         _refuse(path, f"larger than {MAX_BYTES:,} bytes")
     try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(paths.shown(path), "not UTF-8") from error
-    found = _FILE.fullmatch(text)
-    if found is None:
-        _refuse(path, "must begin with a header between two lines of ---")
-    lines = [line.partition(":") for line in found[1].splitlines() if line.strip()]
-    header = {name.strip(): value.strip() for name, _, value in lines}
-    if tuple(sorted(header)) != _HEADER:
-        _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
-    variables = frozenset(filter(None, re.split(r"[,\s]+", header["variables"])))
-    before, *rest = _PART.split(found[2])
-    parts: tuple[tuple[Role, str], ...] = tuple(
-        ("system" if role == "system" else "user", part.strip())
-        for role, part in zip(rest[::2], rest[1::2], strict=True)
-    )
-    if before.strip() or not parts or not all(part for _, part in parts):
-        _refuse(path, "the text must stand under `# system` or `# user`")
-    used = {marker for _, part in parts for marker in _MARKER.findall(part)}
-    if used != variables:
-        _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
-    return Prompt(name, path, header["purpose"], variables, parts)
+
+
+def _parts(text: str) -> tuple[tuple[Role, str], ...]:
+    """The texts below `# system` and `# user`; none where something stands before the first of them."""
+    parts: list[tuple[Role, list[str]]] = []
+    for line in text.split("\n"):
+        role = _ROLES.get(line.rstrip(" \t"))
+        if role:
+            parts.append((role, []))
+        elif parts:
+            parts[-1][1].append(line)
+        elif line.strip():
+            return ()
+    return tuple((role, "\n".join(lines).strip()) for role, lines in parts)
 
 
 def _listed(names: object) -> str:

@@ -19,8 +19,6 @@ from commonplace.base.errors import ProviderError
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, Request, Schema
 
-# Models that think aloud put it before the answer; what they drafted there is not the answer.
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _NOTES = frozenset({"title", "description", "default", "examples", "$schema"})
 _KNOWN = _NOTES | {
@@ -74,7 +72,10 @@ def complete(ask: Callable[[Request], Completion], request: Request, provider: s
 def parse(completion: Completion, schema: Schema) -> tuple[object, str]:
     """Return the JSON of an answer and an empty text, or None and what is wrong with it."""
     wrong = "there is no JSON in the answer"
-    text = _THOUGHTS.sub("", completion.text)
+    text = completion.text
+    # Models that think aloud put it before the answer; what they drafted there is not the answer.
+    if text.lstrip().startswith("<think>") and "</think>" in text:
+        text = text.partition("</think>")[2]
     start = min((at for bracket in "{[" if (at := text.find(bracket)) >= 0), default=-1)
     end = max(text.rfind("}"), text.rfind("]"))
     # Where the JSON may stand: all of the answer, in a code fence, from the first bracket to the last.
@@ -152,17 +153,12 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield schema[name]
 
 
-def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:  # noqa: C901 - a rule a line
+def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
     names = _names(schema)
     if names and not any(_is(value, name) for name in names):
         yield f"{place}: {_shown(value)} is not of type {' or '.join(names)}"
         return
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
-        yield f"{place}: {_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield f"{place}: {_shown(value)} is not {_shown(schema['const'])}"
-    if "anyOf" in schema and all(problem(value, option) for option in schema["anyOf"]):
-        yield f"{place}: {_shown(value)} fits none of the allowed forms"
+    yield from _outside(value, schema, place)
     if isinstance(value, dict):
         yield from _in_object(value, schema, place)
     elif isinstance(value, list):
@@ -175,6 +171,16 @@ def _problems(value: object, schema: Mapping[str, Any], place: str) -> Iterator[
             yield f"{place}: {_shown(value)} does not match {schema['pattern']}"
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield from _limits(value, schema, place, "imum", "as value")
+
+
+def _outside(value: object, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    """That a value is none of those which `enum`, `const` and `anyOf` allow."""
+    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+        yield f"{place}: {_shown(value)} is not one of {', '.join(map(_shown, schema['enum']))}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield f"{place}: {_shown(value)} is not {_shown(schema['const'])}"
+    if "anyOf" in schema and all(problem(value, option) for option in schema["anyOf"]):
+        yield f"{place}: {_shown(value)} fits none of the allowed forms"
 
 
 def _in_object(value: dict[str, object], schema: Mapping[str, Any], place: str) -> Iterator[str]:

@@ -126,24 +126,12 @@ def plan_share(ground: Ground) -> int:
     return SHARE if ground.verdicts is not None else 1
 
 
-def _checked(  # noqa: C901 - one list of what an operation must be, in its order
+def _checked(
     operation: Operation, ground: Ground, touched: set[int], standing: Sequence[Entry], asked: list[Question]
 ) -> Accepted:
     """Carry an operation through all checks; raise the reason of the first that it does not pass."""
-    op, labels = operation.op, operation.targets
-    for label in operation.sources:
-        if label not in ground.sources:
-            raise _Refused(f"no such source: {label[:80]}")
-    for label in labels:
-        if label not in ground.targets:
-            raise _Refused(f"no such entry: {label[:80]}")
-        entry = ground.targets[label]
-        if op != "conflict" and not entry.may_be_touched:
-            raise _Refused(f"{label} {entry.kept}")
-        if entry.statement.first in touched:
-            raise _Refused(f"{label} is touched already")
-    sources = tuple(ground.sources[label] for label in operation.sources)
-    targets = tuple(ground.targets[label] for label in labels)
+    op = operation.op
+    sources, targets = _looked_up(operation, ground, touched)
     item = Accepted(operation, sources, targets, targets[0].section if targets else "", operation.text)
     # An entry ends by itself where the last day that it names has passed.
     over = op == "expire" and len(targets) == 1 and plan.is_over(targets[0], ground.today)
@@ -160,6 +148,25 @@ def _checked(  # noqa: C901 - one list of what an operation must be, in its orde
     elif op == "merge" and len(targets) < 2:
         raise _Refused("merges fewer than two entries")
     return _stated(item, ground, standing, asked)
+
+
+def _looked_up(
+    operation: Operation, ground: Ground, touched: set[int]
+) -> tuple[tuple[Source, ...], tuple[Entry, ...]]:
+    """The sources and entries that the labels of an operation name, which it may touch."""
+    for label in operation.sources:
+        if label not in ground.sources:
+            raise _Refused(f"no such source: {label[:80]}")
+    for label in operation.targets:
+        if label not in ground.targets:
+            raise _Refused(f"no such entry: {label[:80]}")
+        entry = ground.targets[label]
+        if operation.op != "conflict" and not entry.may_be_touched:
+            raise _Refused(f"{label} {entry.kept}")
+        if entry.statement.first in touched:
+            raise _Refused(f"{label} is touched already")
+    sources = tuple(ground.sources[label] for label in operation.sources)
+    return sources, tuple(ground.targets[label] for label in operation.targets)
 
 
 def _section(item: Accepted, ground: Ground) -> str:
@@ -221,20 +228,13 @@ def _verdict(question: Question, ground: Ground, asked: list[Question]) -> Verdi
 # --- what is to stand ---------------------------------------------------------------------------------------
 
 
-def _stated(  # noqa: C901 - the way of a text, from its proposal to what is written
-    item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]
-) -> Accepted:
+def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: list[Question]) -> Accepted:
     """A text that may stand in MEMORY.md, completed where it leans on its note."""
     op, targets = item.operation.op, item.targets
     said = tuple(source.said for source in item.sources)
     replaced = targets[0].text if op == "supersede" else ""
     if replaced:
-        if max(source.day for source in item.sources).isoformat() < targets[0].since:
-            raise _Refused("is older than what it replaces")
-        if grounding.says(item.text, replaced) and grounding.says(replaced, item.text):
-            raise _Refused("says what it replaces")
-        if not _shares_subject([item.text, *(source.text for source in item.sources)], replaced, 1 / 3):
-            raise _Refused("is about something else than what it replaces")
+        _check_replaced(item)
     if op == "merge":
         said += tuple(Said(target.text, None, (target.section,)) for target in targets)
         _check_kept(item, ground, asked)
@@ -251,25 +251,33 @@ def _stated(  # noqa: C901 - the way of a text, from its proposal to what is wri
     literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in targets}
     texts = [item.text, *(_completed(item, said, literal=literal) if op != "merge" else ())]
     day = max((source.day for source in item.sources), default=None)
+    short = len(texts) > 1 and grounding.weight(item.text) < SHORT
     accepted: list[Accepted] = []
     reasons: list[str] = []
     for text in texts:
         question = Question(text, said, replaced, "replaced" if replaced else "")
         verdict = _verdict(question, ground, asked)
-        short = len(texts) > 1 and grounding.weight(item.text) < SHORT
-        leans = short or bool(day and grounding.on_next_day(text, day) != text)
-        if reason := _refusal(verdict, item, said, literal=literal, leans=leans):
+        dated = grounding.on_next_day(text, day) if day else text
+        if reason := _refusal(verdict, item, said, literal=literal, leans=short or dated != text):
             reasons.append(reason)
-            continue
-        if day is None or (verdict is not None and not verdict.ends):
+        elif day is None or (verdict is not None and not verdict.ends):
             accepted.append(replace(item, text=text))
-            continue
-        # What is over with its day names the day: "on Monday" is read in a year.
-        text = grounding.on_next_day(text, day)
-        accepted.append(replace(item, text=text, until=grounding.last_day(text, day)))
+        else:  # what is over with its day names the day: "on Monday" is read in a year
+            accepted.append(replace(item, text=dated, until=grounding.last_day(dated, day)))
     if not accepted:
         raise _Refused(reasons[-1])
     return accepted[0]
+
+
+def _check_replaced(item: Accepted) -> None:
+    """Refuse to replace an entry by what is older, the same, or about something else."""
+    (target,) = item.targets
+    if max(source.day for source in item.sources).isoformat() < target.since:
+        raise _Refused("is older than what it replaces")
+    if grounding.says(item.text, target.text) and grounding.says(target.text, item.text):
+        raise _Refused("says what it replaces")
+    if not _shares_subject([item.text, *(source.text for source in item.sources)], target.text, 1 / 3):
+        raise _Refused("is about something else than what it replaces")
 
 
 def _completed(item: Accepted, said: Sequence[Said], *, literal: bool) -> Iterator[str]:
@@ -393,22 +401,20 @@ def faults(text: str, said: Sequence[Said]) -> str:
     """Why a text may not stand in MEMORY.md, whatever it says; empty where it may."""
     if not text or len(text) > LONGEST:
         return f"longer than {LONGEST} characters" if text else "says nothing"
-    if len(text.splitlines()) > 1:
-        return "has more than one line"
-    if "<!" in text or "-->" in text:
-        return "holds a comment"
-    if _LEAD.match(text):
-        return "begins as Markdown does"
-    known = [one.text for one in said] + [heading for one in said for heading in one.headings]
-    if mark := next((m for m in _MARKS if m in text and not any(m in other for other in known)), ""):
-        return f"holds {mark}, which no source has"
-    if "~~" in text or redact(text)[0] != text or strip_private(text) != text or MARK in text:
-        return "holds what must not be kept"
-    if any(pattern.search(text) for pattern in _instructions()):
-        return "speaks to a model"
-    if text.endswith(("?", "？")) or any(one.asks for one in grounding.read(_ADDRESS.sub("", text))):
-        return "asks"
-    return ""
+    known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
+    mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
+    hidden = "~~" in text or MARK in text or redact(text)[0] != text or strip_private(text) != text
+    asks = any(sentence.asks for sentence in grounding.read(_ADDRESS.sub("", text)))
+    reasons = {
+        "has more than one line": len(text.splitlines()) > 1,
+        "holds a comment": "<!" in text or "-->" in text,
+        "begins as Markdown does": _LEAD.match(text) is not None,
+        f"holds {mark}, which no source has": bool(mark),
+        "holds what must not be kept": hidden,
+        "speaks to a model": any(pattern.search(text) for pattern in _instructions()),
+        "asks": asks or text.endswith(("?", "？")),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 @cache

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -29,6 +30,7 @@ _HARD = ("name", "number", "date", "code", "sign")
 _WEIGHT = {"word": 10, "name": 10, "code": 10, "number": 10, "date": 10, "sign": 3, "wide": 5}
 _CLOSE = 4  # for a word whose neighbour is that of the source as well: of two readings the closer one
 _MOST_TOKENS = 3000  # of a source
+_MOST_MOVED, _MOST_TRIED = 40, 8  # words of a sentence that stand elsewhere, places that are tried for one
 _PUNCTUATION = frozenset("，。、；：？！（）【】《》「」『』“”‘’…–—·•￥€£°±×≤≥≠→")
 # What restricts a sentence from any of its clauses; the other groups count in the clauses that are used.
 _FAR = frozenset(("possible", "said", "if", "unless", "but"))
@@ -226,197 +228,209 @@ def _unsupported(sentence: Sentence, at: int, ground: _Ground, share: float) -> 
     words = [n for n, t in enumerate(sentence.tokens) if t.counts and t.kind not in free]
     said = [n for n, t in enumerate(ground.tokens) if t.counts and t.kind not in free]
     aligned = _aligned([sentence.tokens[n] for n in words], [ground.tokens[n] for n in said])
-    places = {words[n]: said[other] for n, other in aligned.items()}
-    strand = dict(places)
-    return (
-        _reordered(sentence.tokens, words, places, ground)
-        or _unknown(sentence.tokens, words, places, ground, share)
-        or _stitched(sentence, places, strand, ground)
-        or _turned(sentence, {ground.sentence[n] for n in places.values()}, places, ground)
-    )
+    strand = {words[n]: said[other] for n, other in aligned.items()}
+    laid = _Laid(sentence, words, ground, strand, dict(strand))
+    return laid.reordered() or laid.unknown(share) or laid.stitched() or laid.turned()
 
 
-def _reordered(tokens: Sequence[Token], words: Sequence[int], places: dict[int, int], ground: _Ground) -> str:
-    """Find the words that stand elsewhere in the source, and why one may not be moved there.
+@dataclass(slots=True)
+class _Laid:
+    """A sentence beside a source: where its words stand there, and those of them that are in its order."""
 
-    Two that change places around what stays between them are swapped: Mira pays Lin, mail to calls.
-    """
-    where: dict[str, list[int]] = {}
-    for place, token in enumerate(ground.tokens):
-        where.setdefault(token.key, []).append(place)
-    known = _pairs(ground.tokens)
+    sentence: Sentence
+    words: list[int]
+    ground: _Ground
+    strand: Mapping[int, int]
+    places: dict[int, int]
 
-    def is_swapped(number: int, place: int) -> bool:
-        for other, there in places.items():
-            between = tokens[min(number, other) + 1 : max(number, other)]
-            apart = ground.tokens[min(place, there) + 1 : max(place, there)]
-            near = ground.tokens[place].clause == ground.tokens[there].clause
-            kept = {t.key for t in between if t.kind not in ("own", "turn") and (near or not t.light)}
-            if (other < number) != (there < place) and not kept.isdisjoint(t.key for t in apart):
-                return True
+    def reordered(self) -> str:
+        """Find the words that stand elsewhere in the source, and why one may not be moved there."""
+        tokens, ground = self.sentence.tokens, self.ground
+        where: dict[str, list[int]] = {}
+        for place, token in enumerate(ground.tokens):
+            where.setdefault(token.key, []).append(place)
+        known = _pairs(ground.tokens)
+        for number in [n for n in self.words if n not in self.places]:
+            token = tokens[number]
+            if token.kind == "wide":  # one character stands in many words
+                around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
+                wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
+                if wide and not any({one + token.key, token.key + one} & known for one in wide):
+                    continue
+            free = [place for place in where.get(token.key, ()) if place not in self.places.values()]
+            place = next((p for p in free[:_MOST_TRIED] if not self._is_swapped(number, p, where)), -1)
+            if place >= 0 and len(self.places) - len(self.strand) < _MOST_MOVED:
+                self.places[number] = place
+            elif free or (token.key in where and token.kind in _HARD):
+                return f"turns the order of the source: {token.key}"
+        return ""
+
+    def _is_swapped(self, number: int, place: int, where: Mapping[str, list[int]]) -> bool:
+        """Whether two words change places around what stays between them: Mira pays Lin, mail to calls."""
+        for other, there in self.places.items():
+            if (other < number) == (there < place):
+                continue
+            near = self.ground.tokens[place].clause == self.ground.tokens[there].clause
+            for token in self.sentence.tokens[min(number, other) + 1 : max(number, other)]:
+                stands = where.get(token.key, [])
+                after = bisect_right(stands, min(place, there))
+                between = after < len(stands) and stands[after] < max(place, there)
+                if between and token.kind not in ("own", "turn") and (near or not token.light):
+                    return True
         return False
 
-    for number in [n for n in words if n not in places]:
-        token = tokens[number]
-        if token.kind == "wide":  # one character stands in many words
-            around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
-            wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
-            if wide and not any({one + token.key, token.key + one} & known for one in wide):
-                continue
-        free = [place for place in where.get(token.key, ()) if place not in places.values()]
-        if unswapped := [place for place in free if not is_swapped(number, place)]:
-            places[number] = unswapped[0]
-        elif free or (token.key in where and token.kind in _HARD):
-            return f"turns the order of the source: {token.key}"
-    return ""
-
-
-def _unknown(
-    tokens: Sequence[Token], words: Sequence[int], places: Mapping[int, int], ground: _Ground, share: float
-) -> str:
-    """Why what a sentence says in words of its own is more than the source may have meant."""
-    units = rules.words("measures")
-    # A CJK character counts with its neighbour: one alone stands in many words.
-    alone = {
-        n
-        for before, n, after in zip([-1, *words], words, [*words[1:], -1], strict=False)
-        if n in places
-        and tokens[n].kind == "wide"
-        and not any(m in places and abs(places[m] - places[n]) <= 2 for m in (before, after))
-    }
-    whole = covered = 0
-    for before, number in zip([-1, *words], words, strict=False):
-        token = tokens[number]
-        whole += _WEIGHT[token.kind]
-        if number in places:
-            covered += _WEIGHT[token.kind] if number not in alone else 0
-            continue
-        if token.kind in _HARD or token.capital:
-            return f"says {token.key}, which the source does not"
-        if before in places and tokens[before].kind == "number":
-            behind = ground.tokens[places[before] + 1 : places[before] + 2]
-            if token.key in units or any(t.clause == ground.tokens[places[before]].clause for t in behind):
+    def unknown(self, share: float) -> str:
+        """Why what a sentence says in words of its own is more than the source may have meant."""
+        tokens, words, alone = self.sentence.tokens, self.words, self._alone()
+        whole = covered = 10 * sum(t.kind == "date" and n not in words for n, t in enumerate(tokens))
+        for before, number in zip([-1, *words], words, strict=False):
+            token = tokens[number]
+            whole += _WEIGHT[token.kind]
+            if number in self.places:
+                covered += _WEIGHT[token.kind] if number not in alone else 0
+            elif token.kind in _HARD or token.capital:
+                return f"says {token.key}, which the source does not"
+            elif self._is_unit(before, token):
                 return f"says {tokens[before].key} of something else: {token.key}"
-    timed = 10 * sum(t.kind == "date" and n not in words for n, t in enumerate(tokens))
-    if put := _replaced(tokens, words, places, ground):
-        return f"puts {put} in the place of what the source says"
-    first = words[0] if words else -1
-    if words and tokens[first].kind == "wide" and (first not in places or first in alone):
-        return f"begins with what the source does not say: {tokens[first].key}"
-    return (
-        ""
-        if covered + timed >= share * (whole + timed)
-        else "says too much that is not in the source's words"
-    )
+        if put := self._replaced():
+            return f"puts {put} in the place of what the source says"
+        if words and tokens[words[0]].kind == "wide" and (words[0] not in self.places or words[0] in alone):
+            return f"begins with what the source does not say: {tokens[words[0]].key}"
+        return "" if covered >= share * whole else "says too much that is not in the source's words"
 
+    def _alone(self) -> set[int]:
+        """The CJK characters without a neighbour of the source: one by itself stands in many words."""
+        wide = [n for n in self.words if n in self.places and self.sentence.tokens[n].kind == "wide"]
+        order = {number: at for at, number in enumerate(self.words)}
 
-def _replaced(
-    tokens: Sequence[Token], words: Sequence[int], places: Mapping[int, int], ground: _Ground
-) -> str:
-    """The CJK characters where the source has others: no capital tells which of them are a name."""
-    put, before = "", None
-    pairs = ((n, n + 1) for n, (a, b) in enumerate(pairwise(tokens)) if a.key + b.key in stopwords.CHINESE)
-    idle = {number for pair in pairs for number in pair}
-    for number in [*words, -1]:
-        if number >= 0 and number not in places:
-            put += tokens[number].key if tokens[number].kind == "wide" and number not in idle else ""
-            continue
-        if put and before is not None:
-            place = places.get(number, len(ground.tokens))
-            gap = [t for t in ground.tokens[before + 1 : place] if t.clause == ground.tokens[before].clause]
-            if any(t.kind == "wide" and not t.light for t in gap):
+        def is_beside(number: int, step: int) -> bool:
+            at = order[number] + step
+            other = self.places.get(self.words[at]) if 0 <= at < len(self.words) else None
+            return other is not None and abs(other - self.places[number]) <= 2
+
+        return {number for number in wide if not (is_beside(number, -1) or is_beside(number, 1))}
+
+    def _is_unit(self, before: int, token: Token) -> bool:
+        """Whether a word that the source lacks says of what a number is one."""
+        if before not in self.places or self.sentence.tokens[before].kind != "number":
+            return False
+        at = self.places[before]
+        behind = self.ground.tokens[at + 1 : at + 2]
+        is_said = bool(behind) and behind[0].clause == self.ground.tokens[at].clause
+        return is_said or token.key in rules.words("measures")
+
+    def _replaced(self) -> str:
+        """The CJK characters where the source has others: no capital tells which of them are a name."""
+        tokens, said = self.sentence.tokens, self.ground.tokens
+        idle: set[int] = set()
+        for number, (one, other) in enumerate(pairwise(tokens)):
+            idle |= {number, number + 1} if one.key + other.key in stopwords.CHINESE else set()
+        put, before = "", -1
+        for number in [*self.words, -1]:
+            place = self.places.get(number, len(said))
+            if number >= 0 and place == len(said):
+                put += tokens[number].key if tokens[number].kind == "wide" and number not in idle else ""
+                continue
+            gap = [t for t in said[before + 1 : place] if t.clause == said[before].clause]
+            if put and before >= 0 and any(t.kind == "wide" and not t.light for t in gap):
                 return put
-        put, before = "", places.get(number)
-    return ""
+            put, before = "", place if number >= 0 else -1
+        return ""
 
+    def stitched(self) -> str:
+        """Why what a sentence leaves out of the source makes it another one."""
+        tokens, first = self.ground.tokens, self.ground.context
+        clauses = {tokens[place].clause for place in self.strand.values()}
+        before, reason = -1, ""
+        for number, place in sorted(self.places.items()):
+            if place >= first and number not in self.strand:
+                if tokens[place].clause not in clauses and self._lost(place):
+                    return "joins what stands apart in the source"
+                continue
+            if place >= first:
+                reason = self._begins(number, place) if before < first else self._skips(before, place)
+            if reason:
+                return reason
+            before = place
+        # A heading is used whole, or its only name: of "Marta and Lin" nobody knows who is meant.
+        used = {place for place in self.places.values() if place < first}
+        above = {tokens[place].clause for place in used}
+        left = any(t.clause in above and n not in used and t.counts for n, t in enumerate(tokens[:first]))
+        named = {tokens[place].key for place in used}
+        return "takes a part of a heading" if left and named != {self.ground.named} else ""
 
-def _stitched(
-    sentence: Sentence, places: Mapping[int, int], strand: Mapping[int, int], ground: _Ground
-) -> str:
-    """Why what a sentence leaves out of the source makes it another one."""
-    tokens, used, first = ground.tokens, set(places.values()), ground.context
-    clauses = {tokens[place].clause for place in strand.values()}
-    before = -1
-    for number, place in sorted(places.items()):
-        if place < first:
-            before = place
-        elif number not in strand:
-            if tokens[place].clause not in clauses and _lost(ground, place, used):
-                return "joins what stands apart in the source"
-        elif before < first:
-            own = place > first and tokens[place - 1].kind == "own"
-            # "For every release …": what stands before such a word is not who it is about.
-            led = number and not sentence.tokens[number - 1].counts and place > first
-            is_led = led and sentence.tokens[number - 1].key == tokens[place - 1].key
-            if own or (not is_led and (lost := _lost(ground, place, used, starts=True))):
-                return "leaves out whose it is" if own else f"leaves out what the source begins with: {lost}"
-            before = place
+    def _begins(self, number: int, place: int) -> str:
+        """Why a sentence may not begin where it does in the source."""
+        tokens, own = self.ground.tokens, self.sentence.tokens
+        if place > self.ground.context and tokens[place - 1].kind == "own":
+            return "leaves out whose it is"
+        # "For every release …": what stands before such a word is not who it is about.
+        is_led = number > 0 and not own[number - 1].counts and own[number - 1].key == tokens[place - 1].key
+        lost = "" if is_led and place > self.ground.context else self._lost(place, starts=True)
+        return f"leaves out what the source begins with: {lost}" if lost else ""
+
+    def _skips(self, before: int, place: int) -> str:
+        """Why a sentence may not pass from one place of the source to another."""
+        tokens, used = self.ground.tokens, set(self.places.values())
+        skipped = [tokens[n] for n in range(before + 1, place) if n not in used]
+        if len(skipped) > 1 and tokens[before + 1].kind == "own":
+            return "leaves out whose it is"
+        is_number = tokens[place].kind == "number"
+        if tokens[before].clause == tokens[place].clause:
+            apart = any(
+                t.kind in ("name", "code", "sign") or (is_number and t.kind == "number") for t in skipped
+            )
         else:
-            skipped = [t for n, t in enumerate(tokens[before + 1 : place], before + 1) if n not in used]
-            if skipped and tokens[before + 1].kind == "own" and len(skipped) > 1:
-                return "leaves out whose it is"
-            if tokens[before].clause != tokens[place].clause:
-                starts = ground.sentence[before] != ground.sentence[place]
-                # What names a number may go, where no other number is left out before it.
-                is_value = tokens[place].kind == "number" and all(t.kind in ("wide", "own") for t in skipped)
-                apart = bool(_lost(ground, place, used, starts=starts or is_value))
-            else:
-                kinds = ("name", "code", "sign", *(("number",) if tokens[place].kind == "number" else ()))
-                apart = any(t.kind in kinds for t in skipped)
-            if apart:
-                return "joins what stands apart in the source"
-            before = place
-    # A heading is used whole, or its only name: of "Marta and Lin" nobody knows who is meant.
-    above = {tokens[n].clause for n in used if n < first}
-    left = any(t.clause in above and n not in used and t.counts for n, t in enumerate(tokens[:first]))
-    named = {tokens[n].key for n in used if n < first}
-    return "takes a part of a heading" if left and named != {ground.named} else ""
+            starts = self.ground.sentence[before] != self.ground.sentence[place]
+            # What names a number may go, where no other number is left out before it.
+            is_value = is_number and all(t.kind in ("wide", "own") for t in skipped)
+            apart = bool(self._lost(place, starts=starts or is_value))
+        return "joins what stands apart in the source" if apart else ""
 
+    def _lost(self, place: int, *, starts: bool = False) -> str:
+        """What of its clause stands before a place and may not be left out: more than who tells.
 
-def _lost(ground: _Ground, place: int, used: set[int], *, starts: bool = False) -> str:
-    """What of its clause stands before a place and may not be left out: more than who tells.
+        Where a sentence `starts`, CJK characters and numbers may: when it was, for whom.
+        """
+        tokens, leads, used = self.ground.tokens, _leads(), set(self.places.values())
+        before = [n for n in range(self.ground.context, place) if n not in used]
+        early = [tokens[n] for n in before if tokens[n].clause == tokens[place].clause]
+        kinds = ("wide", "date", "number") if starts else ("wide", "date")
+        for token in early:
+            if token.counts and token.kind not in kinds and token.key not in leads:
+                return token.key
+        written = "" if starts else "".join(token.key for token in early if token.kind == "wide")
+        for word in sorted(leads, key=len, reverse=True):
+            written = written if word.isascii() else written.replace(word, "")
+        return "".join(c for c in written if c not in stopwords.CHINESE_CHARACTERS)
 
-    Where a sentence `starts`, CJK characters and numbers may: when it was, for whom.
-    """
-    clause, leads = ground.tokens[place].clause, _leads()
-    early = [t for n, t in enumerate(ground.tokens[ground.context : place], ground.context)
-             if t.clause == clause and n not in used]  # fmt: skip
-    kinds = ("wide", "date", "number") if starts else ("wide", "date")
-    rest = [t.key for t in early if t.counts and t.kind not in kinds and t.key not in leads]
-    written = "" if starts else "".join(t.key for t in early if t.kind == "wide")
-    for word in sorted(leads, key=len, reverse=True):
-        written = written.replace(word, "") if not word.isascii() else written
-    return rest[0] if rest else "".join(c for c in written if c not in stopwords.CHINESE_CHARACTERS)
+    def turned(self) -> str:
+        """Why a sentence is denied, certain, conditional or asked where its source is not."""
+        ground, places = self.ground, self.places.values()
+        used = {ground.sentence[place] for place in places}
+        said = [ground.sentences[n] for n in used if n >= 0]
+        if any(one.asks for one in said) and not self.sentence.asks:
+            return "is only asked"
+        clauses = {ground.tokens[place].clause for place in places}
+        own = [t.key for t in self.sentence.tokens if t.kind == "turn"]
+        turns = [(n, t) for n, t in enumerate(ground.tokens) if t.kind == "turn"]
+        near = [t.key for _, t in turns if t.clause in clauses]
+        around = {*near, *(t.key for n, t in turns if ground.sentence[n] in used and t.key in _FAR)}
+        if more := own.count("not") - near.count("not"):
+            return "denies what the source says" if more > 0 else "leaves out a denial"
+        if lost := sorted(around - set(own)):
+            return f"leaves out what restricts it ({lost[0]})"
+        if added := sorted(set(own) - around):
+            return f"adds what restricts it ({added[0]})"
+        forms, present = frozenset[str]().union(*(one.forms for one in said)), rules.words("present")
+        is_past = bool(forms & rules.words("past")) and not forms & present
+        return "makes what was into what is" if is_past and self.sentence.forms & present else ""
 
 
 @cache
 def _leads() -> frozenset[str]:
     """What may stand before what is said: who tells, and that it is a decision, a lesson, a note."""
     return rules.words("leads") | {stem(word) for word in rules.words("leads")}
-
-
-def _turned(sentence: Sentence, used: set[int], places: Mapping[int, int], ground: _Ground) -> str:
-    """Why a sentence is denied, certain, conditional or asked where its source is not."""
-    said = [ground.sentences[n] for n in used if n >= 0]
-    if any(one.asks for one in said) and not sentence.asks:
-        return "is only asked"
-    clauses = {ground.tokens[n].clause for n in places.values()}
-    own = [t.key for t in sentence.tokens if t.kind == "turn"]
-    turns = [(n, t) for n, t in enumerate(ground.tokens) if t.kind == "turn"]
-    near = [t.key for _, t in turns if t.clause in clauses]
-    far = {t.key for n, t in turns if ground.sentence[n] in used and t.key in _FAR}
-    if own.count("not") != near.count("not"):
-        more = own.count("not") > near.count("not")
-        return "denies what the source says" if more else "leaves out a denial"
-    if lost := sorted((set(near) | far) - set(own)):
-        return f"leaves out what restricts it ({lost[0]})"
-    if added := sorted(set(own) - set(near) - far):
-        return f"adds what restricts it ({added[0]})"
-    forms = frozenset(form for one in said for form in one.forms)
-    present, past = rules.words("present"), rules.words("past")
-    if sentence.forms & present and forms & past and not forms & present:
-        return "makes what was into what is"
-    return ""
 
 
 def _aligned(wanted: Sequence[Token], said: Sequence[Token]) -> dict[int, int]:
@@ -455,18 +469,24 @@ def _is_whole(sentence: Sentence, said: Sentence, source: Said) -> bool:
             own = own[len(above) :]
             break
     dated = source.day.isoformat() if source.day else ""
-    while own and own[0] == dated and text[:1] != [dated]:
+    while own[:1] == [dated] != text[:1]:
         own = own[1:]
-    leads = _leads() | {character for word in _leads() if not word.isascii() for character in word}
-    for start, token in enumerate(said.tokens if own else ()):
-        end = start + len(own)
-        if text[start:end] == own:
-            rest = said.tokens[end:]
-            at_pause = not rest or rest[0].clause != said.tokens[end - 1].clause
-            return at_pause and sentence.asks >= said.asks and not any(t.kind == "turn" for t in rest)
-        if token.kind != "date" and token.key not in leads:
+    start = 0
+    while start < len(text) and text[start : start + len(own)] != own:
+        if said.tokens[start].kind != "date" and text[start] not in _lead_keys():
             return False
-    return False
+        start += 1
+    rest = said.tokens[start + len(own) :]
+    at_pause = not rest or rest[0].clause != said.tokens[start + len(own) - 1].clause
+    if not own or start == len(text) or not at_pause:
+        return False
+    return sentence.asks >= said.asks and all(token.kind != "turn" for token in rest)
+
+
+@cache
+def _lead_keys() -> frozenset[str]:
+    """The keys of what may stand before a sentence: CJK words character by character."""
+    return _leads() | {character for word in _leads() if not word.isascii() for character in word}
 
 
 def _pairs(tokens: Sequence[Token]) -> set[str]:

@@ -97,7 +97,7 @@ def test_a_write_that_the_system_refuses_comes_with_a_remedy(tmp_path: Path) -> 
     )
     *lines, probes = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr
-    assert all("disk I/O error; `commonplace doctor` looks at disk and permissions" in line for line in lines)
+    assert all("disk I/O error; look at the disk and its permissions" in line for line in lines)
     assert probes == "0"
 
 
@@ -112,6 +112,6 @@ def test_a_quota_and_a_full_disk_are_called_so(
     error = apsw.IOError("disk I/O error")
     error.extendedresult = apsw.SQLITE_IOERR_WRITE
     told = refusal(Root(tmp_path), "a.sqlite", error)
-    assert told == (reason or "disk I/O error; `commonplace doctor` looks at disk and permissions")
+    assert told == (reason or "disk I/O error; look at the disk and its permissions")
     assert refusal(Root(tmp_path), "a.sqlite", apsw.FullError("full")) == FULL
     assert refusal(Root(tmp_path), "a.sqlite", apsw.BusyError("busy")) == ""

@@ -1,0 +1,69 @@
+"""What to do about what is wrong: remedies by a key, in the words of whoever speaks to the user.
+
+A message may be read in a shell, by a client of the Model Context Protocol, or by a program that imports
+the package. So what lies below the edges names a remedy by its key, `remedies.say("sync")`, and the edge that
+runs the process lends its words with `spoken`: `cli.remedies.WORDS` are shell commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+# In the words of nobody in particular; `{0}` is the first detail.
+WORDS: Mapping[str, str] = {
+    "cache.vectors": "clear the cache of vectors",
+    "collection.add": "add it as a collection in your own config.toml",
+    "collection.move": "take it out of there, then add collection {0} in your own config.toml",
+    "config.edit": "edit them",
+    "config.list": "the table of settings shows all",
+    "config.own": "set {0} in your own config.toml",
+    "doctor.disk": "look at the disk and its permissions",
+    "doctor.owner": "look whose it is",
+    "forget": "forget it",
+    "forget.again": "forget it again",
+    "forget.approve": "approve request {0}",
+    "forget.carry": "the next forgetting carries it out",
+    "forget.once_more": "confirm it once more",
+    "forget.pending": "look through those that wait",
+    "forget.query": "look for {0}, and forget what is meant",
+    "forget.resume": "carry the forgetting on",
+    "forget.what": "forget {0} as well",
+    "forget.words": "forget their words as text",
+    "init": "make one first",
+    "init.elsewhere": "~/notes",
+    "keyring": "the system keyring",
+    "keyring.put": "put {0} there",
+    "llm.command": "set llm.command first",
+    "log": "the log of changes lists them",
+    "models.fetch": "fetch {0} first",
+    "models.llm": "set llm.provider",
+    "models.llm.named": "set llm.provider and llm.model",
+    "models.pull": "fetch {0}",
+    "models.use": "set embedding.provider to {0}",
+    "restore": "restoring {0} puts {1} back",
+    "sync": "sync the index",
+    "sync.adopt": "a sync makes it anew as yours",
+    "sync.spool": "the next sync writes them into your notes",
+    "sync.writer": "a sync by whoever can write does it",
+    "trust": "its owner can look at it and sign it",
+    "undo": "it can be taken back",
+    "usage.never": "in the whole list",
+}
+_spoken: Mapping[str, str] = {}
+
+
+def say(key: str, *details: object) -> str:
+    """Return a remedy with its details, in the words that are spoken."""
+    return _spoken.get(key, WORDS[key]).format(*details)
+
+
+@contextmanager
+def spoken(words: Mapping[str, str]) -> Iterator[None]:
+    """Let remedies be said in these words, in every thread, until the block ends."""
+    global _spoken
+    former, _spoken = _spoken, words
+    try:
+        yield
+    finally:
+        _spoken = former

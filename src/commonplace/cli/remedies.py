@@ -1,0 +1,45 @@
+"""Remedies in the words of a shell: the one table of commands that messages of other packages name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WORDS: Mapping[str, str] = {
+    "cache.vectors": "commonplace cache clear --vectors",
+    "collection.add": "add it with `commonplace collection add`, which notes it in your own config.toml",
+    "collection.move": "take it out of there, then: commonplace collection add {0} PATH --glob GLOB",
+    "config.edit": "commonplace config edit",
+    "config.list": "`commonplace config list` shows all",
+    "config.own": "commonplace config set {0} …, which sets it in your own config.toml",
+    "doctor.disk": "`commonplace doctor` looks at disk and permissions",
+    "doctor.owner": "`commonplace doctor` says whose it is",
+    "forget": "commonplace forget",
+    "forget.again": "commonplace forget again",
+    "forget.approve": "commonplace forget --approve {0}",
+    "forget.carry": "the next `commonplace forget` carries it out",
+    "forget.once_more": "commonplace forget, once more",
+    "forget.pending": "commonplace forget --pending",
+    "forget.query": "commonplace forget --query '{0}'",
+    "forget.resume": "commonplace forget --resume",
+    "forget.what": "commonplace forget '{0}'",
+    "forget.words": "commonplace forget --text, with their words",
+    "init": "make one with `commonplace init`",
+    "init.elsewhere": "commonplace init ~/notes",
+    "keyring": "the system keyring (`commonplace config key NAME`)",
+    "keyring.put": "put it there with `commonplace config key {0}`",
+    "llm.command": "set it first with `commonplace config set llm.command PROGRAM ARGUMENT…`",
+    "log": "`commonplace log` lists them",
+    "models.fetch": "fetch it with `commonplace models pull {0}`",
+    "models.llm": "`commonplace models use --llm` sets one",
+    "models.llm.named": "set one with `commonplace models use --llm PROVIDER/MODEL`",
+    "models.pull": "commonplace models pull {0}",
+    "models.use": "run `commonplace models use {0}`",
+    "restore": "`commonplace restore {0}` puts {1} back",
+    "sync": "run `commonplace sync`",
+    "sync.adopt": "`commonplace sync` makes it anew as yours",
+    "sync.spool": "the next `commonplace sync` writes them into your notes",
+    "sync.writer": "`commonplace sync` by whoever can write does it",
+    "trust": "`commonplace trust` shows it",
+    "undo": "`commonplace undo` would take it back",
+    "usage.never": "`commonplace usage --never`",
+}

@@ -1,0 +1,25 @@
+"""Remedies in the words of a client: the tools it can call, and what it asks its user to do in a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ASK = "ask the user to run `commonplace {}`"
+WORDS: Mapping[str, str] = {
+    "forget": "commonplace forget",
+    "forget.again": "memory_forget again",
+    "forget.approve": "commonplace forget --approve {0}",
+    "forget.carry": "the next memory_forget carries it out",
+    "forget.once_more": "memory_forget, once more",
+    "forget.pending": _ASK.format("forget --pending"),
+    "forget.query": "memory_search for {0}, then memory_forget with the lines that are meant",
+    "forget.resume": _ASK.format("forget --resume"),
+    "forget.what": "memory_forget with the lines {0}",
+    "forget.words": "memory_forget with their words, as text",
+    "models.fetch": _ASK.format("models pull {0}"),
+    "models.use": _ASK.format("models use {0}"),
+    "restore": _ASK.format("restore {0}") + ", which puts {1} back",
+    "sync": _ASK.format("sync"),
+    "trust": _ASK.format("trust"),
+    "undo": _ASK.format("undo") + " to take it back",
+}
