@@ -97,7 +97,7 @@ def _cut(body: tuple[Turn, ...], most: int) -> tuple[tuple[Turn, ...], tuple[Tur
 
 
 def _cut_turn(body: tuple[Turn, ...], last: int, most: int) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
-    """Cut what follows the last question, which stays among the recent turns; it is at `last`, -1 for none."""
+    """Cut what follows the last question, which stays among the recent turns: it is at `last`, or at -1."""
     steps = [at for at in range(last + 2, len(body)) if body[at].role == "assistant"]
     fitting = [at for at in steps if dialogue.tokens(body[at:]) <= most] or steps[-1:]
     question = body[last : last + 1] if last >= 0 else ()
