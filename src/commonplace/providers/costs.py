@@ -10,17 +10,13 @@ from __future__ import annotations
 import re
 import threading
 import time
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
-
-import apsw
 
 from commonplace.base import database, paths
 from commonplace.base.database import Database
@@ -29,6 +25,8 @@ from commonplace.base.paths import Workspace
 from commonplace.render import screen
 
 if TYPE_CHECKING:
+    import apsw
+
     from commonplace.config.settings import Embedding, Llm, Reranking
 
 
@@ -89,6 +87,9 @@ def _shipped() -> Prices:
 
 
 def _read(path: Path) -> Prices:
+    import tomllib
+    from decimal import Decimal
+
     try:
         content = tomllib.loads(
             paths.read_contained(path, [path.resolve().parent]).decode("utf-8-sig"), parse_float=Decimal
@@ -107,6 +108,8 @@ def _read(path: Path) -> Prices:
 
 def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str], tuple[int, int]]:
     """The prices in the tables of a file, each `{ in = 0.4, out = 1.6 }`, by provider and model."""
+    from decimal import Decimal
+
     models = {}
     for provider, table in content.items():
         if not isinstance(table, Mapping):
@@ -122,6 +125,8 @@ def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str
 
 
 def _is_price(value: object) -> bool:
+    from decimal import Decimal
+
     if not isinstance(value, int | Decimal) or isinstance(value, bool):
         return False
     return Decimal(value).is_finite() and 0 <= value < 1_000_000
