@@ -11,11 +11,10 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import uuid4
 
 from commonplace.base import database, paths
@@ -39,8 +38,7 @@ NANO = 1_000_000_000  # of a dollar
 _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(NamedTuple):
     """Prices in billionths of a dollar per million tokens, in and out, by provider and model.
 
     `batches` are the percents of the price that batches of a provider cost, all of it where none are known.
@@ -48,7 +46,7 @@ class Prices:
 
     free: frozenset[str]
     models: Mapping[tuple[str, str], tuple[int, int]]
-    batches: Mapping[str, int] = field(default_factory=dict)
+    batches: Mapping[str, int]
 
     def cost(
         self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
@@ -157,8 +155,7 @@ _GROUPS: Mapping[By, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """Calls of one purpose, model or day. `cost` is in US dollars, without the `unpriced` calls."""
 
     name: str
@@ -261,8 +258,7 @@ def open_ledger(workspace: Workspace, environ: Mapping[str, str] | None = None) 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """The most that may be spent, in tokens (in and out together) and in US dollars; None is no cap."""
 
     tokens_a_day: int | None = None
