@@ -376,22 +376,18 @@ def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> Non
         raise _Refused("was struck in MEMORY.md")
     if any(map(is_gone, ground.archived)):
         raise _Refused("stands in the archive")
-    if op != "add":
-        return
-    # The same words with another number or day: one of the two would be wrong.
-    for entry in others:
-        mine, theirs = grounding.measured(text), grounding.measured(entry.text)
-        if (
-            entry.label
-            and mine
-            and theirs
-            and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs
-        ):
-            raise _Refused(
-                f"contradicts {entry.label}, which {entry.kept}"
-                if entry.kept
-                else f"takes the place of {entry.label}: supersede it"
-            )
+    if op == "add":
+        _check_values(text, [entry for entry in others if entry.label])
+
+
+def _check_values(text: str, entries: Iterable[Entry]) -> None:
+    """Refuse to add the same words with another number or day: one of the two would be wrong."""
+    mine = grounding.measured(text)
+    for entry in entries if mine else ():
+        theirs = grounding.measured(entry.text)
+        if theirs and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs:
+            by_hand = f"contradicts {entry.label}, which {entry.kept}"
+            raise _Refused(by_hand if entry.kept else f"takes the place of {entry.label}: supersede it")
 
 
 # --- the words ----------------------------------------------------------------------------------------------

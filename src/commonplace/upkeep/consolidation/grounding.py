@@ -76,15 +76,8 @@ class Sentence:
 
 def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) -> str:
     """Return why no source can say what a statement says; empty where each sentence has one that can."""
-    known = set("".join("".join((one.text, *one.headings, one.speaker)) for one in sources))
-    for character in statement:
-        if character.isascii() and character.isprintable():
-            continue
-        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"):
-            return "holds hidden characters"
-        wide = re.fullmatch(lexicon.CJK_RUN, character) is not None
-        if character not in known and character not in _PUNCTUATION and not wide:
-            return f"holds a character that no source has: {character}"
+    if strange := _strange_character(statement, sources):
+        return strange
     readings = [(read(statement, source.day), _ground(source)) for source in sources]
     count = max((len(sentences) for sentences, _ in readings), default=0)
     for at in range(count):
@@ -92,6 +85,17 @@ def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) ->
         if all(reasons):
             return min(reasons, key=len)
     return "" if count else "says nothing that could be supported"
+
+
+def _strange_character(statement: str, sources: Sequence[Said]) -> str:
+    """What is wrong with the characters of a statement: hidden ones, and letters of no source."""
+    known = set("".join("".join((one.text, *one.headings, one.speaker)) for one in sources)) | _PUNCTUATION
+    for character in statement:
+        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"):
+            return "holds hidden characters"
+        if character not in known and not (character.isascii() or re.fullmatch(lexicon.CJK_RUN, character)):
+            return f"holds a character that no source has: {character}"
+    return ""
 
 
 def is_literal(statement: str, sources: Sequence[Said]) -> bool:
@@ -260,13 +264,8 @@ class _Laid:
         for place, token in enumerate(ground.tokens):
             where.setdefault(token.key, []).append(place)
         known = _pairs(ground.tokens)
-        for number in [n for n in self.words if n not in self.places]:
+        for number in [n for n in self.words if n not in self.places and self._may_be_moved(n, known)]:
             token = tokens[number]
-            around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
-            wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
-            pairs = {pair for one in wide for pair in (one + token.key, token.key + one)}
-            if token.kind == "wide" and wide and pairs.isdisjoint(known):
-                continue  # one character stands in many words
             free = [place for place in where.get(token.key, ()) if place not in self.places.values()]
             place = next((p for p in free[:_MOST_TRIED] if not self._is_swapped(number, p, where)), -1)
             if place >= 0 and len(self.places) - len(self.strand) < _MOST_MOVED:
@@ -274,6 +273,14 @@ class _Laid:
             elif free or (token.key in where and token.kind in _HARD):
                 return f"turns the order of the source: {token.key}"
         return ""
+
+    def _may_be_moved(self, number: int, known: set[str]) -> bool:
+        """Whether a word may be one of the source; a CJK character is one with its neighbour."""
+        tokens, token = self.sentence.tokens, self.sentence.tokens[number]
+        around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
+        wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
+        pairs = {pair for one in wide for pair in (one + token.key, token.key + one)}
+        return token.kind != "wide" or not wide or not pairs.isdisjoint(known)
 
     def _is_swapped(self, number: int, place: int, where: Mapping[str, list[int]]) -> bool:
         """Whether two words change places around what stays between them: Mira pays Lin, mail to calls."""
@@ -726,8 +733,8 @@ def _in_full(span: dates.Span, day: date | None) -> str:
     first, _, last = (_key(span, day) if span.relative else "").partition("/")
     if not last:
         return first
-    after = date.fromisoformat(last) + timedelta(1) if first[4] == "-" and len(first) == 10 else None
-    if after and first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
+    after = date.fromisoformat(last) + timedelta(1)
+    if first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
         return first[:7]  # a month
     if not _NAMED.search(said) and not any(c.isdigit() for c in said):
         return ""
@@ -736,12 +743,7 @@ def _in_full(span: dates.Span, day: date | None) -> str:
 
 def on_next_day(text: str, day: date) -> str:
     """Return a text in which a day of the week is the next one after `day`, where no date stands by it."""
-    bare: set[int] = set()
-    for sentence in read(text, day):
-        timed = [token for token in sentence.tokens if token.kind == "date" and ":" not in token.key]
-        dated = [token.clause for token in timed if token.key[0].isdigit()]
-        alone = (t for t in timed if t.key[:1] == "w" and all(abs(t.clause - clause) > 1 for clause in dated))
-        bare |= {int(token.key[8:]) for token in alone}
+    bare = {weekday for sentence in read(text, day) for weekday in _bare_days(sentence)}
     done, at = "", 0
     for span in dates.spans(language.fold_width(text), day):
         start = text.find(span.text, at)
@@ -751,6 +753,15 @@ def on_next_day(text: str, day: date) -> str:
             done += f"{text[at:start]}{day + timedelta(ahead)}"
             at = start + len(span.text)
     return done + text[at:]
+
+
+def _bare_days(sentence: Sentence) -> Iterator[int]:
+    """Yield the days of the week that no date stands by: not Wednesday 3 June."""
+    timed = [token for token in sentence.tokens if token.kind == "date" and ":" not in token.key]
+    dated = [token.clause for token in timed if token.key[0].isdigit()]
+    for token in timed:
+        if token.key.startswith("weekday ") and all(abs(token.clause - clause) > 1 for clause in dated):
+            yield int(token.key[8:])
 
 
 def named(text: str, sources: Sequence[Said]) -> str:
