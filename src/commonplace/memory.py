@@ -291,10 +291,10 @@ class Memory:
         """Redact by the rules of today what records of ours hold; return what the owner should know of it."""
         if self._index_path is not None:
             return []  # a measurement, which leaves the workspace as it is
-        from commonplace.edit.forget import redaction
+        from commonplace.edit.forget import stores
 
         try:
-            erased = redaction.renew(self._context())
+            erased = stores.renew(self._context())
         except CommonplaceError as error:
             if os.access(self.workspace.derived, os.W_OK):
                 return [f"older records were not looked through for secrets by the newest rules: {error}"]

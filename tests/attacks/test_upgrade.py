@@ -11,7 +11,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import paths
-from commonplace.edit.forget import redaction, stores
+from commonplace.edit.forget import stores
 from commonplace.index import rules
 from commonplace.providers.cache import AnswerCache, answer_key
 from commonplace.providers.embedding.fake import FakeEmbedder
@@ -152,7 +152,7 @@ def test_it_is_done_once(workspace: Path, use: Rules, monkeypatch: pytest.Monkey
     use("today")
     with Memory.open(workspace, embedder=FakeEmbedder()) as memory:
         memory.sync()
-        assert not redaction.is_due(memory.workspace)
+        assert not stores.is_due(memory.workspace)
         monkeypatch.setattr(stores, "forget", lambda *_: pytest.fail("again"))
         assert memory.sync().warnings == ()
 
@@ -177,7 +177,7 @@ def test_one_that_was_killed_is_done_again(
                 patch.setattr(stores, "forget", killed)
                 with pytest.raises(KeyboardInterrupt):
                     memory.sync()
-            assert redaction.is_due(memory.workspace)
+            assert stores.is_due(memory.workspace)
         memory.sync()
     assert ours(workspace) == []
 
@@ -186,6 +186,6 @@ def test_a_short_secret_in_the_spool_keeps_its_entry(workspace: Path) -> None:
     line = json.dumps({"text": "the password: Zx9!kQ2m is for the gate"}).encode() + b"\n"
     from commonplace.upkeep import spool
 
-    after = spool.without(line, redaction.Redaction())
+    after = spool.without(line, stores.Redaction())
     assert len(after) == len(line)
     assert json.loads(after)["text"] == "the password: *** is for the gate"

@@ -240,8 +240,7 @@ def test_a_sync_is_told_on_one_line() -> None:
 def test_a_recall_is_told_beside_its_block() -> None:
     recall = Recall("q", "block", 480, 500, (hit(),), 2, left_out=3, stale=1)
     assert reports.recall_footer(recall) == (
-        "480 of 500 tokens · 1 passage, 3 more did not fit · full text only · "
-        "stale: 1 file, sync the index"
+        "480 of 500 tokens · 1 passage, 3 more did not fit · full text only · stale: 1 file, sync the index"
     )
     assert reports.recall_data(recall)["hits"][0]["path"] == "memory/2026-02-13.md"
 

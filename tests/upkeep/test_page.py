@@ -1,4 +1,4 @@
-"""What docs/lifecycle.md says is so."""
+"""What docs/agents.md says of summaries and compaction is so."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import sys
 from pathlib import Path
 
 from commonplace.config import keys
-from commonplace.upkeep import compaction, flush, parts
+from commonplace.upkeep import compaction, flush, summaries
 from commonplace.upkeep.compaction import Window
 from tests.cli.conftest import environment
 
-PAGE = (Path(__file__).parents[2] / "docs" / "lifecycle.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text("utf-8")
 
 
 def test_the_example_runs_and_leaves_a_summary(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = [b for b in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "Compactor" in b]
     (tmp_path / "notes").mkdir()
     given = environment(COMMONPLACE_EMBEDDING_PROVIDER="none")
     done = subprocess.run(
@@ -43,4 +43,4 @@ def test_the_numbers_are_those_of_the_settings() -> None:
     )
     assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
     assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
-    assert f"## {parts.HEADINGS['en']}" in PAGE
+    assert f"## {summaries.HEADINGS['en']}" in PAGE

@@ -217,18 +217,15 @@ class Database:
             connection.set_busy_timeout(int(self._busy_s * 1000))
             _patiently(connection, "PRAGMA journal_mode=wal", self._busy_s)
             connection.execute("PRAGMA synchronous=normal")
-            if self._hurried and self._log_bytes() < SHORT_LOG:
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            if self._hurried:
+                log = 0
+                with suppress(OSError):
+                    log = os.path.getsize(f"{self.path}-wal")
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(log < SHORT_LOG))
             _patiently(connection, f"BEGIN IMMEDIATE; {self._tables}; COMMIT", self._busy_s)
             stack.pop_all()
         self._connection, self._process = connection, os.getpid()
         return connection
-
-    def _log_bytes(self) -> int:
-        try:
-            return os.path.getsize(f"{self.path}-wal")
-        except OSError:
-            return 0
 
 
 def place(workspace: Workspace, own: Path, environ: Mapping[str, str] | None = None) -> Path:

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 DISTRIBUTION = "commonplace-memory"  # `commonplace` is somebody else's package on PyPI
@@ -63,16 +64,12 @@ def add(needed: Sequence[str], *, again: bool = False) -> str:
         return f"pipx inject {'--force ' if again else ''}{shlex.quote(prefix.name)} {words}"
     if find_spec("pip") is not None:
         return pip
-    if _made_by_uv(prefix) or find_spec("ensurepip") is None:
+    by_uv = False
+    with suppress(OSError):
+        by_uv = re.search(r"^uv =", (prefix / "pyvenv.cfg").read_text("utf-8"), re.MULTILINE) is not None
+    if by_uv or find_spec("ensurepip") is None:
         return f"uv pip install --python {python} {'--reinstall ' if again else ''}{words}"
     return f"{python} -m ensurepip && {pip}"
-
-
-def _made_by_uv(prefix: Path) -> bool:
-    try:
-        return re.search(r"^uv =", (prefix / "pyvenv.cfg").read_text("utf-8"), re.MULTILINE) is not None
-    except OSError:
-        return False
 
 
 def reinstall() -> str:

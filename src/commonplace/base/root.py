@@ -21,6 +21,7 @@ from io import BufferedReader
 from typing import BinaryIO, NoReturn
 
 OWN_FOLDER = ".commonplace"  # what lies in it is ours alone, so that a second name of a file is none of ours
+_LINK = "a symlink, which is not followed here"
 LIMIT = 64 << 20  # bytes of a file that is read whole
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 _ALWAYS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -260,8 +261,14 @@ class Root:
             status = self.stat(at)
             folder, regular = stat.S_ISDIR(status.st_mode), stat.S_ISREG(status.st_mode)
             if status.st_uid == own and (folder or regular) and status.st_mode & 0o077:
-                with suppress(Linked):
-                    self._chmod(at, stat.S_IMODE(status.st_mode) & 0o700)
+                # Through a descriptor: a link that is put in its place meanwhile is not followed.
+                with suppress(Linked), self.parent(at) as (above, name):
+                    descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=above)
+                    try:
+                        refuse_linked(os.fstat(descriptor), self.absolute(at))
+                        os.fchmod(descriptor, stat.S_IMODE(status.st_mode) & 0o700)
+                    finally:
+                        os.close(descriptor)
                     changed.append(at)
             if folder:
                 pending += [os.path.join(at, name) for name in self.names(at)]
@@ -331,12 +338,12 @@ class Root:
     def _descend(self, folder: int | None, name: str, flags: int = _WALK | _ALWAYS) -> int:
         try:
             return os.open(name, flags, dir_fd=folder)
-        except NotADirectoryError:
-            _refuse_link(folder, name, name)
-            raise
         except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise Unsafe("a symlink, which is not followed here", name) from error
+            is_link = error.errno == errno.ELOOP
+            if isinstance(error, NotADirectoryError):
+                is_link = stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+            if is_link:
+                raise Unsafe(_LINK, name) from error
             raise
 
     def _descend_or_make(self, folder: int | None, name: str, *, close: bool = False) -> int:
@@ -370,7 +377,7 @@ class Root:
                 if make:
                     os.mkdir(at, PRIVATE_FOLDER)
             if os.path.islink(at):
-                raise Unsafe("a symlink, which is not followed here", at)
+                raise Unsafe(_LINK, at)
         return os.path.normpath(os.path.join(at, name))
 
     def _has(self, path: Path, kind: object) -> bool:
@@ -378,16 +385,6 @@ class Root:
             return bool(kind(self.stat(path).st_mode))  # type: ignore[operator]
         except OSError:
             return False
-
-    def _chmod(self, path: str, mode: int) -> None:
-        # Through a descriptor: a link that is put in its place meanwhile is not followed.
-        with self.parent(path) as (folder, name):
-            descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
-            try:
-                refuse_linked(os.fstat(descriptor), self.absolute(path))
-                os.fchmod(descriptor, mode)
-            finally:
-                os.close(descriptor)
 
 
 def _is_below(path: str, base: str) -> bool:
@@ -435,7 +432,7 @@ def open_regular(folder: int | None, name: str, flags: int, mode: int, path: str
             descriptor = os.open(name, flags | _FILE, mode, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unsafe("a symlink, which is not followed here", path) from error
+            raise Unsafe(_LINK, path) from error
         if error.errno == errno.ENXIO:
             _refuse(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode, path)
         raise
@@ -486,11 +483,6 @@ def _give(descriptor: int, folder: int) -> None:
     # Where root may not (some network disks), it stays as it is: `doctor` names it.
     with suppress(OSError):
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
-
-
-def _refuse_link(folder: int | None, name: str, path: str) -> None:
-    if stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise Unsafe("a symlink, which is not followed here", path)
 
 
 def _refuse(mode: int, path: str) -> NoReturn:

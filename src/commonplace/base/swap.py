@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 _UNSUPPORTED = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP})
@@ -38,19 +39,12 @@ def move_new(folder: int | None, name: str, new: str) -> None:
     except FileExistsError:
         raise
     except (OSError, NotImplementedError):  # no hard links, as on FAT: a moment between look and rename
-        if _exists(folder, new):
+        with suppress(FileNotFoundError):
+            os.stat(new, dir_fd=folder, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from None
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
     else:
         os.unlink(name, dir_fd=folder)
-
-
-def _exists(folder: int | None, name: str) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _renamed(folder: int | None, one: str, other: str, how: str) -> bool:

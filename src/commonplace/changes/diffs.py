@@ -169,11 +169,8 @@ def of_change(change: Change) -> str:
     names = [
         "/dev/null" if side is None else f"{letter}/{path}" for letter, side in zip("ab", sides, strict=True)
     ]
-    diff: list[str] = []
-    for line in unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm=""):
-        text, mark, _ = line.partition(_NO_END)
-        diff += [screen.clean(text), *([_NO_NEWLINE] if mark else [])]
-    if diff:
+    rows = unified_diff(_lines(before), _lines(after), names[0], names[1], n=CONTEXT, lineterm="")
+    if diff := [screen.clean(row.replace(_NO_END, f"\n{_NO_NEWLINE}")) for row in rows]:
         return "\n".join(diff)
     note = "made empty" if change.before is None else "removed, empty" if change.after is None else ""
     return f"# {path}: {note or 'only what is not shown has changed (private parts, secrets, line ends)'}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from commonplace.base import paths, records
 from commonplace.base.locks import locked
 from commonplace.changes import diffs, runs
-from commonplace.types.changes import ChangedFile, Erased
+from commonplace.types.changes import ChangedFile, Erased, Run
 from commonplace.types.store import Site, Targets
 
 FORGOTTEN = "[forgotten]"  # stands for the path of a note that was forgotten
@@ -37,9 +37,7 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     return erased
 
 
-def _clean(  # noqa: C901 - each part of a record, then its writing
-    workspace: paths.Workspace, name: str, targets: Targets, *, change: bool
-) -> int:
+def _clean(workspace: paths.Workspace, name: str, targets: Targets, *, change: bool) -> int:
     """How many files of a run hold any of it; at least 1 where its record does."""
     folder, door = workspace.history / name, workspace.files
 
@@ -47,14 +45,7 @@ def _clean(  # noqa: C901 - each part of a record, then its writing
         with records.translated(path):
             return targets.matches(door.read(path).decode("utf-8", "replace"))
 
-    def unnamed(text: str) -> str:
-        for path in targets.notes:
-            text = text.replace(path, FORGOTTEN)
-        return targets.mask(text)
-
-    with records.translated(folder):
-        names = door.names(folder) if door.is_folder(folder) else []
-    files = [folder / inner for inner in names if door.is_file(folder / inner)]
+    files = records.listed(door, folder)
     run = runs.load(workspace, name)
     if run is None:
         if not any(map(holds, files)):
@@ -69,14 +60,7 @@ def _clean(  # noqa: C901 - each part of a record, then its writing
     # Beside the bytes of notes a killed writer may have left others.
     others = (path for path in files if path.name != runs.RECORD and path.suffix not in (".before", ".after"))
     sides |= {path: None for path in others if holds(path)}
-    about = replace(
-        run.about,
-        title=unnamed(run.about.title),
-        why=unnamed(run.about.why),
-        agent=targets.mask(run.about.agent),
-        session="" if run.about.session in targets.session_names else targets.mask(run.about.session),
-    )
-    cleaned = replace(run, files=changed, about=about, uncommitted=unnamed(run.uncommitted))
+    cleaned = _unnamed(run, changed, targets)
     if cleaned == run and not sides:
         return 0
     if change:
@@ -88,6 +72,24 @@ def _clean(  # noqa: C901 - each part of a record, then its writing
                 else:
                     door.exchange(path, data, alone=True)
     return max(1, len(sides))
+
+
+def _unnamed(run: Run, files: tuple[ChangedFile, ...], targets: Targets) -> Run:
+    """The record of a run with these files, which says nothing of it."""
+
+    def unnamed(text: str) -> str:
+        for path in targets.notes:
+            text = text.replace(path, FORGOTTEN)
+        return targets.mask(text)
+
+    about = replace(
+        run.about,
+        title=unnamed(run.about.title),
+        why=unnamed(run.about.why),
+        agent=targets.mask(run.about.agent),
+        session="" if run.about.session in targets.session_names else targets.mask(run.about.session),
+    )
+    return replace(run, files=files, about=about, uncommitted=unnamed(run.uncommitted))
 
 
 def _file(

@@ -8,7 +8,7 @@ read back before anything is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
@@ -124,10 +124,7 @@ def _compose(
     if new and not there:
         if resolve.is_verbatim(anchor.statement, new):
             raise ConfigError("new", "says the same as the old one")
-        entry = "\n".join(statements.beside(anchor.statement, body, since=day))
-        if by.by != "owner":
-            entry = layout.marked(entry, layout.dated(by, request.now))
-        written = draft.insert(anchor.statement, entry)
+        written = draft.insert(anchor.statement, _entry(anchor.statement, body, by, request.now))
     for match in matches:
         to = "" if match is anchor and not there else written
         draft.strike(Strike(match.statement, day, by.by, by.agent, to, match.part))
@@ -141,6 +138,12 @@ def _compose(
         said=tuple(resolve.shortened(match.statement.text) for match in matches),
     )
     return corrected, anchor.statement.citation
+
+
+def _entry(beside: Statement, body: str, by: Provenance, now: datetime) -> str:
+    """The lines of the new statement; an agent's says whose it is."""
+    entry = "\n".join(statements.beside(beside, body, since=f"{now:%Y-%m-%d}"))
+    return entry if by.by == "owner" else layout.marked(entry, layout.dated(by, now))
 
 
 def _age(statement: Statement) -> tuple[str, str, int]:
@@ -181,14 +184,19 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
         near = similarity.may_share(words, statement.text) and (
             similarity.share(old, statement.text) >= similarity.NEAR
         )
-        sources = comments.sources(statement.said) if "from" in statement.said and not near else ()
-        for source in map(references.parse_reference, sources):
-            lines = range(source.first, (source.last or source.first) + 1)
-            near = near or any((source.path, line) in gone for line in lines)
-        if near:
+        if near or _rests_on(statement, gone):
             citation = draft.citation(statement)
             similar[citation] = Cited(citation, resolve.shortened(statement.text))
     return list(similar.values())
+
+
+def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
+    sources = comments.sources(statement.said) if "from" in statement.said else ()
+    for source in map(references.parse_reference, sources):
+        lines = range(source.first, (source.last or source.first) + 1)
+        if any((source.path, line) in gone for line in lines):
+            return True
+    return False
 
 
 # --- a guess confirmed or rejected ----------------------------------------------------------------------

@@ -45,12 +45,10 @@ def standing(
         except OSError:
             continue
         for statement in statements.read(parse(decode(data), hit.path)):
-            said, first = statement.said, statement.first
+            first = statement.first
             itself = statement.path == written.path and written.start_line <= first <= written.end_line
             outside = statement.last < hit.start_line or first > hit.end_line
-            until = min(filter(None, (said.get("until"), said.get("valid-until"))), default="")
-            over = statement.struck or "status" in said or "superseded-by" in said
-            if itself or outside or over or (until and until < today.isoformat()):
+            if itself or outside or not _stands(statement, today):
                 continue
             others = _without_figures(statement.text)
             share = compare.weight(words & others) / max(1.0, min(map(compare.weight, (words, others))))
@@ -58,6 +56,13 @@ def standing(
                 shares[statement.path, first] = share, statement
     nearest = sorted(shares.values(), key=lambda pair: -pair[0])
     return tuple(resolve.cited([resolve.Match(statement) for _, statement in nearest], MOST))
+
+
+def _stands(statement: Statement, today: date) -> bool:
+    said = statement.said
+    until = min(filter(None, (said.get("until"), said.get("valid-until"))), default="")
+    past = bool(until) and until < today.isoformat()
+    return not (statement.struck or past or "status" in said or "superseded-by" in said)
 
 
 def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited]:

@@ -18,7 +18,7 @@ from commonplace import Memory, config
 from commonplace.base import database, paths, swap
 from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
-from commonplace.edit.forget import scan
+from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
 from commonplace.index import forget as index_forget
 from commonplace.index import schema
@@ -31,8 +31,7 @@ from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep.claims import Claim
-from commonplace.upkeep.spool import Spool
+from commonplace.upkeep.spool import Claim, Spool
 from commonplace.upkeep.watermarks import Pending
 from tests.edit.forget.test_people import holding, write
 

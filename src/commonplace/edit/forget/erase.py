@@ -17,7 +17,7 @@ from commonplace import render
 from commonplace.base import atomic, paths, remedies
 from commonplace.base.errors import CommonplaceError, NoteUnreadable, PreviewOutdated
 from commonplace.changes import runs, transaction
-from commonplace.edit.forget import journal, notes, redaction, residue, scan, selection, stores
+from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
 from commonplace.edit.forget.targets import Targets
@@ -45,16 +45,7 @@ def forget(
     workspace = context.workspace
     with atomic.locked(paths.lock_file(workspace, "erase")):
         journal.tidy(workspace)
-        erased = []
-        for path in journal.pending(workspace):  # what a killed process had begun
-            try:
-                erased.append(_erase(context, path, journal.read(path), now, []))
-            except PreviewOutdated as error:
-                # What was confirmed, and has not changed anything yet: the notes are others by now.
-                journal.end(path)
-                again = remedies.say("forget.once_more")
-                dropped = Unreachable(f"what was confirmed before ({error})", again)
-                erased.append(Erasure((), (dropped,)))
+        erased = [_carry_on(context, path, now) for path in journal.pending(workspace)]
         if what:
             choice = _choose(context, what)
             targets = replace(choice.targets, agent=agent, session=session)
@@ -79,6 +70,19 @@ def forget(
         tuple(last.values()),
         next((one.run for one in reversed(erased) if one.run), None),
     )
+
+
+def _carry_on(context: Context, path: Path, now: datetime | None) -> Erasure:
+    """Go on with what a killed process had begun. Raises NoteUnreadable for an intent that is none.
+
+    What was confirmed, and has not changed anything yet, is dropped where the notes are others by now.
+    """
+    try:
+        return _erase(context, path, journal.read(path), now, [])
+    except PreviewOutdated as error:
+        journal.end(path)
+        dropped = f"what was confirmed before ({error})"
+        return Erasure((), (Unreachable(dropped, remedies.say("forget.once_more")),))
 
 
 def preview(context: Context, choice: Choice) -> Erasure:
@@ -124,7 +128,7 @@ def _shown(place: Erased) -> Erased:
     """A place as it may be shown: of our records, too, without private parts and secrets."""
     if place.where in ("notes", "links") or not place.text:
         return place
-    return replace(place, text=redaction.Secrets().mask(strip_private(place.text)))
+    return replace(place, text=stores.Secrets().mask(strip_private(place.text)))
 
 
 def _transcripts(places: Sequence[Erased]) -> list[str]:
@@ -158,7 +162,7 @@ def _erase(
     work.do(work.record)
     if not work.troubles:
         work.do(lambda: journal.end(path))
-    left = [trace for trace in scan.scan(context, work.targets) if trace.path != context.shown(path)]
+    left = [trace for trace in residue.scan(context, work.targets) if trace.path != context.shown(path)]
     was_here = bool(work.places or left)
     unreachable = [*remarks, *residue.unreachable(context, work.targets, was_here=was_here)]
     left = _explained(context, left, unreachable, work.blocked)
@@ -289,21 +293,26 @@ def _explained(
     """
     workspace = context.workspace
     roots = [Path(os.path.realpath(source.root)) for source in context.sources[1:]]
-    in_collections = any(one.what.startswith("collection ") for one in unreachable)
     indexes = {context.shown(path) for path in context.indexes}
     transcripts = (workspace.root / FOLDER).glob(f"*{ENDING}")
     own = {*notes.names(workspace, context.settings), *map(context.shown, transcripts)}
     holding = [path for path in dict.fromkeys((*blocked, *(t.path for t in left))) if path in own]
+
+    def is_named(trace: Trace) -> bool:
+        path = Path(os.path.realpath(workspace.root / trace.path))
+        elsewhere = is_index(trace) and any(one.what.startswith("collection ") for one in unreachable)
+        return trace.path in blocked or elsewhere or any(path.is_relative_to(root) for root in roots)
+
+    def is_index(trace: Trace) -> bool:
+        return trace.path.removesuffix("-wal") in indexes
+
     traces = []
     for trace in left:
-        path = Path(os.path.realpath(workspace.root / trace.path))
-        is_index = trace.path.removesuffix("-wal") in indexes
-        in_collection = any(path.is_relative_to(root) for root in roots)
-        if trace.path in blocked or (is_index and in_collections) or in_collection:
-            continue
-        if not trace.remedy and is_index and holding:
-            trace = replace(trace, remedy=f"it goes with what still says it: {residue.listed(holding)}")
-        traces.append(trace if trace.remedy else replace(trace, remedy=_remedy(trace.path, own)))
+        if not is_named(trace):
+            remedy = trace.remedy or _remedy(trace.path, own)
+            if not trace.remedy and is_index(trace) and holding:
+                remedy = f"it goes with what still says it: {residue.listed(holding)}"
+            traces.append(replace(trace, remedy=remedy))
     return traces
 
 

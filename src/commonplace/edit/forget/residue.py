@@ -1,25 +1,297 @@
-"""What cannot be reached from here, with the remedy: git, collections, providers, backups."""
+"""What is left of what was forgotten: the byte scan, and what cannot be reached from here, with the remedy.
+
+Every file of the workspace and of the user's caches is read whole; no store is asked. Text is looked for as
+it is, escaped, percent-encoded, folded, in UTF-8 and UTF-16; in databases in every row, and in the bytes
+between them. Git, collections, providers and backups are the owner's to clean.
+"""
 
 from __future__ import annotations
 
+import errno
+import json
 import os
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
 
 from commonplace.base import paths, remedies
+from commonplace.base.database import SIDE_FILES, connect
 from commonplace.base.errors import CommonplaceError
-from commonplace.base.root import read_whole
+from commonplace.base.root import Root, read_whole
+from commonplace.changes import runs
 from commonplace.changes.git import SUBMODULE, GitError, Repository, opened
+from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
-from commonplace.notes.scan import scan
+from commonplace.edit.forget.words import unescaped
+from commonplace.index import schema
+from commonplace.notes import scan as listing
 from commonplace.providers import cache
-from commonplace.render import count
-from commonplace.types.changes import Unreachable
+from commonplace.render import count as counted
+from commonplace.transcripts import session as transcript
+from commonplace.types.changes import Trace, Unreachable
+from commonplace.types.store import Site
 
 _LOCAL = frozenset({"builtin", "fake", "fastembed", "gguf", "onnx", "ollama"})
 _SHOWN = 5  # names in one line
+_SQLITE = b"SQLite format 3\0"
+_SHORTEST = 5  # bytes of a form that is no chance between the rows of a database
+_SHORTEST_WIDE = 8  # and in UTF-16 in a file that does not say that it is
+_BLOCK, _OVERLAP = 1 << 26, 1 << 13
+_MOST = 1 << 34  # bytes of one file: what holds more would take longer than anybody waits
+_NOT_OURS = frozenset({"models", "eval"})  # in the cache: downloaded weights, public question sets
+_OWN_KEYS = frozenset({"kind", "by", "state"})  # whose values are words of the program
+_KEY = re.compile("[a-z_]+")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.+Z-]*)?")
+_PLAIN_ID = r"A-Za-z0-9._-"
+
+
+class Forms(NamedTuple):
+    """What is looked for: the words, and how they may stand as bytes in lower case."""
+
+    targets: Targets
+    narrow: tuple[bytes, ...]
+    wide: tuple[bytes, ...]
+    sessions: re.Pattern[str] | None
+
+    def count(self, text: str) -> int:
+        """Return how often any of it stands in a text."""
+        count = len(self.targets.whole.spans(text)) + len(self.targets.parts.spans(text))
+        return count + (len(self.sessions.findall(text)) if self.sessions else 0)
+
+
+def forms(targets: Targets) -> Forms:
+    """Prepare a scan."""
+    cases = (str, str.lower, str.upper, str.title, str.casefold)
+    written = sorted({case(form) for form in targets.whole.forms | targets.parts.forms for case in cases})
+    narrow, little, big = (
+        [form.encode(encoding, "surrogatepass").lower() for form in written]
+        for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+    )
+    sessions = None
+    if targets.sessions:
+        ids = "|".join(map(re.escape, targets.session_names))
+        stems = "|".join(re.escape(transcript.stem_of(session)) for session in targets.sessions)
+        named = rf"session[\"'\\]*\s*[:=]\s*[\"'\\]*(?:{ids})(?![{_PLAIN_ID}])"
+        file = rf"{transcript.FOLDER}/(?:{stems})(?:\.jsonl|(?![{_PLAIN_ID}]))"
+        sessions = re.compile(f"{named}|{file}")
+    return Forms(targets, tuple(dict.fromkeys(narrow)), tuple(dict.fromkeys([*little, *big])), sessions)
+
+
+def scan(site: Site, targets: Targets) -> list[Trace]:
+    """Return the files in which something is still found, and what could not be looked into."""
+    sought = forms(targets)
+    traces: list[Trace] = []
+
+    def closed(path: Path, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):  # what vanished meanwhile holds nothing
+            reason = f"could not be looked into: {paths.reason(error)}"
+            traces.append(Trace(site.shown(path), 0, reason))
+
+    for path in files(site, lambda error: closed(Path(error.filename), error)):
+        shown = site.shown(path)
+        try:
+            count = of_file(path, sought)
+            if not count and path.parent == requests.folder(site.workspace):
+                # A request of an agent may hold lines that were forgotten, whose words are not looked for.
+                request = requests.read(site.workspace, path)
+                count = int(request is not None and request.goes_with(targets))
+            if count:
+                traces.append(Trace(shown, count))
+            elif targets.matches(shown):
+                traces.append(Trace(shown, 1, "its name says it: rename it"))
+        except OSError as error:
+            closed(path, error)
+    return [*traces, *_named(site, targets)]
+
+
+def _named(site: Site, targets: Targets) -> Iterator[Trace]:
+    """Links and empty folders of the workspace, but for our own: nothing but their names says it."""
+    for folder, inner, names in os.walk(site.workspace.root):
+        inner[:] = [name for name in inner if name not in (".git", paths.DERIVED_FOLDER)]
+        every = [os.path.join(folder, name) for name in (*inner, *names)]
+        for bare in [one for one in every if os.path.islink(one)] if every else [folder]:
+            if targets.matches(shown := site.shown(Path(bare))):
+                yield Trace(shown, 1, "its name says it: delete or rename it")
+
+
+def files(site: Site, closed: Callable[[OSError], None]) -> Iterator[Path]:
+    """Yield every file that could hold something: of the workspace, but for git's, and of the caches.
+
+    The indexes of other workspaces in the cache are theirs: their notes say it, and they forget it. `closed`
+    is called for each folder that cannot be listed.
+    """
+    seen: set[str] = set()
+    cache = paths.user_cache_dir()
+    own = {os.path.realpath(index.parent) for index in site.indexes}
+    indexes = os.path.realpath(paths.fallback_index(site.workspace.root).parent.parent)
+    places = [site.workspace.root, cache, site.index.parent, site.usage.parent]
+    for place in places:
+        for folder, inner, names in os.walk(place, onerror=closed):
+            at_cache = os.path.realpath(folder) == os.path.realpath(cache)
+            inner[:] = sorted(n for n in inner if n != ".git" and not (at_cache and n in _NOT_OURS))
+            if os.path.realpath(folder) == indexes:
+                inner[:] = [name for name in inner if os.path.join(indexes, name) in own]
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if path not in seen and os.path.isfile(path) and not os.path.islink(path):
+                    seen.add(path)
+                    yield Path(path)
+
+
+def of_file(path: Path, sought: Forms) -> int:
+    """Return how often something is found in a file. Raises OSError."""
+    with Root(path.parent).open(path.name) as file:
+        head = file.read(len(_SQLITE))
+        file.seek(0)
+        side = next((end for end in SIDE_FILES if path.name.endswith(end)), "")
+        if head == _SQLITE or side:
+            main = path.with_name(path.name.removesuffix(side)) if side else path
+            return _in_database(main, _blocks(file), sought, rows=not side)
+        ours = path.suffix == ".json" and paths.DERIVED_FOLDER in path.parts
+        if ours and os.fstat(file.fileno()).st_size <= _BLOCK:
+            return _in_record(file.read(), sought)
+        return sum(_in_text(block, sought) for block in _blocks(file))
+
+
+def _in_record(data: bytes, sought: Forms) -> int:
+    """Count what one of our records says in values; keys, kinds and dates are its own."""
+    text = data.decode("utf-8", "replace")
+    try:
+        said = "\n".join(_said(json.loads(text)))
+    except (ValueError, RecursionError):
+        return _in_text(data, sought)
+    sessions = len(sought.sessions.findall(text)) if sought.sessions else 0
+    return sessions or _in_text(said.encode("utf-8", "surrogatepass"), sought)
+
+
+def _said(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    if isinstance(value, str) and not _DATED.fullmatch(value) and value != runs.WAITING:
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _said(one)
+    elif isinstance(value, dict):
+        forgets = value.get("kind") == "forget"  # whose title says how much, never what
+        for key, one in value.items():
+            if not (key in _OWN_KEYS or (forgets and key == "title")):
+                yield from () if _KEY.fullmatch(key) else (key,)
+                yield from _said(one)
+
+
+def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401 - a file opened for bytes
+    """The bytes of a file, some at a time; what stands where two meet is in both. Raises OSError."""
+    left = _MOST
+    for start, end in _written(file):
+        file.seek(start)
+        tail = b""
+        while block := file.read(min(_BLOCK, end - start)):
+            if len(block) > left:
+                raise OSError(errno.EFBIG, f"it holds more than {_MOST:,} bytes")
+            yield tail + block
+            tail = block[-_OVERLAP:]
+            left -= len(block)
+            start += len(block)
+
+
+def _written(file: Any) -> Iterator[tuple[int, int]]:  # noqa: ANN401 - a file opened for bytes
+    """Where in a file something was written: it may have holes that are larger than any disk."""
+    end = 0
+    try:
+        while True:
+            start = file.seek(end, os.SEEK_DATA)
+            end = file.seek(start, os.SEEK_HOLE)
+            yield start, end
+    except (OSError, AttributeError) as error:
+        if getattr(error, "errno", None) != errno.ENXIO:  # a system that tells of no holes
+            yield end, sys.maxsize
+
+
+def _in_text(data: bytes, sought: Forms) -> int:
+    text = data.decode("utf-8", "replace")
+    if count := sought.count(text):
+        return count
+    if "\\u" in text and (count := sought.count(unescaped(text))):
+        return count
+    lower = data.lower()
+    marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    near = [form for form in sought.wide if (marked or len(form) >= _SHORTEST_WIDE) and form in lower]
+    if not near:
+        return 0
+    ways = ((at, encoding) for at in (0, 1) for encoding in ("utf-16-le", "utf-16-be"))
+    return max(sought.count(data[at:].decode(encoding, "replace")) for at, encoding in ways)
+
+
+def _in_database(path: Path, blocks: Iterable[bytes], sought: Forms, *, rows: bool) -> int:
+    """Count rows that hold it, and forms between the rows that no row explains."""
+    near = {
+        form for block in blocks for form in sought.narrow if len(form) >= _SHORTEST and form in block.lower()
+    }
+    count, explained = 0, set[bytes]()
+    for text in _texts(path) if near or rows else ():
+        count += sought.count(text) if rows and not _DATED.fullmatch(text) else 0
+        lower = text.encode("utf-8", "surrogatepass").lower()
+        explained |= {form for form in near - explained if form in lower}
+    return count + len((near - explained) | (_unmerged(path, explained) if explained else set()))
+
+
+def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
+    """Forms that stand in the pages of full text as part of no word that a row has there; all if unread."""
+    unmerged: set[bytes] = set()
+    try:
+        with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
+            for table in schema.full_text(connection):
+                # The words that rows still have.
+                source = f"fts5vocab(main, {schema.quoted(table)}, 'row')"
+                connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
+                terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
+                connection.execute("DROP TABLE temp.vocabulary")
+                words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
+                rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
+                pages: Any = connection.execute(f"SELECT block FROM {schema.quoted(f'{table}_data')}")
+                for (page,) in pages:
+                    alone = (form for form, known in rests.items() if _alone(form, page.lower(), known))
+                    unmerged.update(alone)
+    except (apsw.Error, OSError):
+        return forms
+    return unmerged
+
+
+def _alone(form: bytes, page: bytes, rests: Iterable[bytes]) -> bool:
+    """Whether a form stands anywhere in a page without the rest of one of the words that have it."""
+    at = page.find(form)
+    while at >= 0:
+        if not any(page.startswith(rest, at) for rest in rests):
+            return True
+        at = page.find(form, at + 1)
+    return False
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Every text in the rows of a database; none of one that cannot be read."""
+    with (
+        suppress(apsw.Error, OSError),
+        closing(connect(Root(path.parent), path.name, readonly=True)) as connection,
+    ):
+        rows: Any = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        for name, sql in rows:
+            if "VIRTUAL TABLE" in str(sql).upper():
+                continue
+            every: Any = connection.execute(f"SELECT * FROM {schema.quoted(name)}")
+            for value in (value for row in every for value in row):
+                if isinstance(value, str):
+                    yield value
+                elif isinstance(value, bytes) and name == "meta":
+                    yield value.decode("utf-8", "replace")
+
+
+# --- out of reach ---------------------------------------------------------------------------------------
 
 
 def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[Unreachable]:
@@ -37,7 +309,7 @@ def unreachable(context: Context, targets: Targets, *, was_here: bool) -> list[U
 
     folder = context.workspace.derived
     if jobs := Store(folder / "batches.json", folder / "locks" / "batches.lock").read().jobs:
-        what = f"{count(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
+        what = f"{counted(len(jobs), 'batch', 'batches')} of texts that an embedding provider works on"
         rows.append(Unreachable(what, "cancel them with the provider"))
     if cache.vector_models():
         what = f"vectors of earlier wordings in {cache.vectors_file()}, which only their text could find"
@@ -93,9 +365,11 @@ def _committed(repository: Repository, folder: str, targets: Targets, remedy: st
         or any(entry.blob in holding or targets.matches(path) for path, entry in one.files.items())
     }
     if names:
-        yield Unreachable(f"git history: {count(len(names), 'commit')} of this folder", remedy)
+        yield Unreachable(f"git history: {counted(len(names), 'commit')} of this folder", remedy)
     if unread:
-        missing = f"git history: {count(unread, 'file')} that git has not here, or too large to look through"
+        missing = (
+            f"git history: {counted(unread, 'file')} that git has not here, or too large to look through"
+        )
         yield Unreachable(missing, remedy)
 
 
@@ -115,7 +389,7 @@ def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) 
         what = f"staged in git, and not committed: {listed(names)}"
         yield Unreachable(what, f"git add {chosen}, then: git gc --prune=now")
     if unread:
-        yield Unreachable(f"staged in git: {count(unread, 'file')} too large to look through", remedy)
+        yield Unreachable(f"staged in git: {counted(unread, 'file')} too large to look through", remedy)
 
 
 def _holding(repository: Repository, blobs: Iterable[str], targets: Targets) -> tuple[set[str], int]:
@@ -133,7 +407,7 @@ def _collections(context: Context, targets: Targets) -> Iterator[Unreachable]:
     """Name the files of collections that hold it: they are not ours to change."""
     for source in context.sources[1:]:
         holding, packed = [], []
-        for state in scan([source]):
+        for state in listing.scan([source]):
             if state.path.lower().endswith(".zip"):
                 packed.append(state.path)
                 continue

@@ -80,18 +80,22 @@ def _look_up(
     # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
     # been said in another as well, and stays there.
     rest = _plain(staying.values()) if stated or spoken else ""
-    only = [sentence for sentence in (*stated, *spoken) if plain(sentence) not in rest]
-    common = [sentence for sentence in (*stated, *spoken) if sentence not in set(only)]
-    transcripts = _other_transcripts(context, targets) if spoken else ()
-    others = {path: _plain([data]) for path, data in transcripts}
-    shared = {one for one in spoken if any(plain(one) in text for text in others.values())}
-    holding = [path for path, text in others.items() if any(plain(one) in text for one in shared)]
-    sentences = tuple(one for one in only if one not in shared and (among is None or one in among))
+    common = [sentence for sentence in (*stated, *spoken) if plain(sentence) in rest]
+    shared, transcripts = _said_elsewhere(context, targets, spoken) if spoken else (set(), [])
+    kept = {*common, *shared}
+    sentences = tuple(s for s in (*stated, *spoken) if s not in kept and (among is None or s in among))
     if sentences:
         targets = replace(targets, sentences=sentences)
         composed = notes.compose(names, context.read, targets)
         staying = _staying(context, names, composed)
-    return Choice(targets, composed, staying, closed, common, short, holding)
+    return Choice(targets, composed, staying, closed, common, short, transcripts)
+
+
+def _said_elsewhere(context: Context, targets: Targets, spoken: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Which sentences the transcripts of other sessions say as well, and which of these do."""
+    others = {path: _plain([data]) for path, data in _other_transcripts(context, targets)}
+    shared = {one for one in spoken if any(plain(one) in text for text in others.values())}
+    return shared, [path for path, text in others.items() if any(plain(one) in text for one in shared)]
 
 
 def _staying(context: Context, names: Iterable[str], composed: Composed) -> dict[str, bytes]:
@@ -106,7 +110,7 @@ def _plain(files: Iterable[bytes]) -> str:
 # --- one selection --------------------------------------------------------------------------------------
 
 
-def _with(context: Context, names: Sequence[str], targets: Targets, selection: Selection) -> Targets:  # noqa: C901
+def _with(context: Context, names: Sequence[str], targets: Targets, selection: Selection) -> Targets:
     if not isinstance(selection, Selection) or selection.kind not in get_args(SelectionKind):
         raise ConfigError("forget", f"no selection of {', '.join(get_args(SelectionKind))}: {selection!r}")
     kind, value = selection.kind, selection.value.strip()
@@ -122,6 +126,14 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
         if not session or not session.isprintable() or session.startswith(".") or set(session) & set("/\\"):
             raise ConfigError("session", f"{value!r} is no id of a session")
         return replace(targets, sessions=(*targets.sessions, session))
+    return _with_reference(context, names, targets, replace(selection, value=value))
+
+
+def _with_reference(
+    context: Context, names: Sequence[str], targets: Targets, selection: Selection
+) -> Targets:
+    """Targets with a note or some of its lines; a transcript goes as its session."""
+    value = selection.value
     reference = references.parse_reference(value)
     if reference.last is None and _ONE_LINE.fullmatch(value):  # that line alone, where readers go on
         reference = replace(reference, last=reference.first)
@@ -131,7 +143,7 @@ def _with(context: Context, names: Sequence[str], targets: Targets, selection: S
             reason = f"{value} is a line of a transcript, which goes whole ({path}) or by its words (--text)"
             raise ConfigError("forget", reason)
         return replace(targets, sessions=(*targets.sessions, path[len(FOLDER) + 1 : -len(ENDING)]))
-    if kind == "note":
+    if selection.kind == "note":
         return replace(targets, notes=(*targets.notes, path))
     return replace(targets, blocks=(*targets.blocks, *_blocks(context, path, reference, selection.lines)))
 
@@ -198,26 +210,30 @@ def _sentences(
 
     At last the texts that have no sentence worth looking for.
     """
-    if not (targets.blocks or targets.notes or targets.sessions):
+    if not any((targets.blocks, targets.notes, targets.sessions)):
         return [], [], []
-    texts = [
-        statement.text
-        for path, cut in composed.cuts.items()
-        for statement in Page.read(context.read(path) or b"", path).stated
-        if statement.first in cut.lines and not targets.takes_whole(statement.text)
-    ]
-    stated = dict.fromkeys(sentence for text in texts for sentence in _worth(text))
-    spoken: dict[str, None] = {}
-    for session in targets.sessions:
-        data = context.read(f"{FOLDER}/{stem_of(session)}{ENDING}") or b""
-        turns = (ours.turn(ours.parsed(line)) for line in data.split(b"\n"))
-        spoken |= dict.fromkeys(one for turn in turns if turn for one in _worth(turn.text))
+    texts = [text for text in _going_texts(context, composed) if not targets.takes_whole(text)]
+    stated = list(dict.fromkeys(sentence for text in texts for sentence in _worth(text)))
+    said = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
     silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
-    return (
-        list(stated),
-        [one for one in spoken if one not in stated],
-        [] if targets.sessions else list(dict.fromkeys(silent)),
-    )
+    short = [] if targets.sessions else list(dict.fromkeys(silent))
+    return stated, [one for one in said if one not in stated], short
+
+
+def _going_texts(context: Context, composed: Composed) -> Iterator[str]:
+    """What the statements say that go by their place."""
+    for path, cut in composed.cuts.items():
+        for statement in Page.read(context.read(path) or b"", path).stated:
+            if statement.first in cut.lines:
+                yield statement.text
+
+
+def _spoken(context: Context, session: str) -> Iterator[str]:
+    """The sentences of the transcript of a session."""
+    data = context.read(f"{FOLDER}/{stem_of(session)}{ENDING}") or b""
+    for line in data.split(b"\n"):
+        if turn := ours.turn(ours.parsed(line)):
+            yield from _worth(turn.text)
 
 
 def _worth(text: str) -> Iterator[str]:

@@ -3,20 +3,31 @@
 A new store is one row here: a function `types.store.Sweep` beside the code that writes its files.
 `base.records.PLACES` names for each file below `.commonplace/` the row that forgets it, and a test compares
 the two. Entries point into packages above this one: they are imported only where something is forgotten.
+
+After an upgrade with other rules of redaction, the stores are cleaned once of what is redacted now. Notes are
+their owner's, and the record of changes keeps their bytes so that `undo` stays exact: both stay as they are.
+The index is made anew where it is opened.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from commonplace.base import atomic, paths, records
+from commonplace.base.errors import NoteUnreadable
 from commonplace.base.root import Root
+from commonplace.edit.forget.targets import Targets as Chosen
+from commonplace.edit.forget.words import MARK, Words
+from commonplace.index import rules
+from commonplace.redaction.redact import redact
 from commonplace.transcripts import session as transcript
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site, Targets
@@ -25,6 +36,9 @@ _TEMPORARY = re.compile(r"\..{1,40}\.[0-9a-f]{12}\.tmp")  # as `atomic` names th
 _OWN_TEMPORARY = re.compile(r"\..*\.tmp", re.DOTALL)  # as `base.root` does, where nobody else has files
 _LARGEST_LOG = 1 << 28
 _LOGS = ("server.log", "schedule.log")
+RULES = "redaction"  # a file that names the rules that the records beside it were last looked through by
+_MARKED = re.compile(r"\[REDACTED:[\w-]+\]")
+_ESCAPE = re.compile(r"\\+[nrt]")  # of JSON in a text: a token behind one would seem to begin inside a word
 
 
 class Row(NamedTuple):
@@ -112,25 +126,12 @@ def sweep_logs(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
 def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     """Name temporary files of killed writers and records that were set aside; remove them to `change`."""
     workspace, root = site.workspace, site.workspace.files
-    open_to_all = [
-        workspace.root,
-        *_below(root, workspace.memory_dir),
-        *_below(root, workspace.root / "archive"),
-    ]
-    own = [transcript.folder(workspace), *_below(root, workspace.derived)]
     erased: list[Erased] = []
     locks = [paths.lock_file(workspace, name) for name in ("notes", "sessions")]
     notes, sessions = [atomic.locked(lock) if change else nullcontext() for lock in locks]
     with notes, sessions:
-        places = [
-            folder / name
-            for folders, pattern in ((open_to_all, _TEMPORARY), (own, _OWN_TEMPORARY))
-            for folder in folders
-            for name in _names(root, folder)
-            if pattern.fullmatch(name) and root.is_file(folder / name)
-        ]
         aside = [workspace.derived / records.FOREIGN_FOLDER / name for name in records.foreign(root)]
-        for path in dict.fromkeys([*places, *aside]):
+        for path in dict.fromkeys([*_temporaries(workspace), *aside]):
             inside = [folder / name for folder in _below(root, path) for name in _names(root, folder)]
             files = [file for file in (path, *inside) if root.is_file(file)]
             if any(targets.matches(records.load(root, file).decode("utf-8", "replace")) for file in files):
@@ -139,6 +140,21 @@ def sweep_leftovers(site: Site, targets: Targets, *, change: bool) -> list[Erase
                     with records.translated(path):
                         root.remove(path)
     return erased
+
+
+def _temporaries(workspace: paths.Workspace) -> Iterator[Path]:
+    """What `atomic` and `base.root` write before it has its name."""
+    root = workspace.files
+    open_to_all = [
+        workspace.root,
+        *_below(root, workspace.memory_dir),
+        *_below(root, workspace.root / "archive"),
+    ]
+    own = [transcript.folder(workspace), *_below(root, workspace.derived)]
+    for folders, pattern in ((open_to_all, _TEMPORARY), (own, _OWN_TEMPORARY)):
+        for folder in folders:
+            names = filter(pattern.fullmatch, _names(root, folder))
+            yield from (folder / name for name in names if root.is_file(folder / name))
 
 
 def _below(root: Root, folder: Path) -> Iterator[Path]:
@@ -153,3 +169,83 @@ def _names(root: Root, folder: Path) -> list[str]:
     with suppress(OSError):
         return root.names(folder)
     return []
+
+
+# --- redacted by the rules of today ---------------------------------------------------------------------
+
+
+class Secrets(Words):
+    """What the rules redact, as the words of a forgetting."""
+
+    def __init__(self) -> None:
+        """Prepare no words of its own."""
+        super().__init__(())
+
+    def match(self, text: str) -> bool:
+        """Whether a text, or what it escapes, holds a secret."""
+        return bool(redact(text)[1] or redact(_ESCAPE.sub(" ", text))[1])
+
+    def mask(self, text: str, mark: str = MARK) -> str:
+        """Return a text with marks in the place of its secrets; they are short where `mark` is empty."""
+        text = redact(text)[0]
+        plain, kinds = redact(_ESCAPE.sub(" ", text))
+        text = plain if kinds else text
+        return text if mark else _MARKED.sub("***", text)
+
+    def clean_arguments(self, arguments: str) -> str:
+        """Return the arguments of a call without the secrets in them, as JSON if they were."""
+        try:
+            value = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return self.mask(arguments)
+        return json.dumps(Redaction().clean(value), ensure_ascii=False)
+
+
+class Redaction(Chosen):
+    """Whatever the rules of today redact, as something to be forgotten."""
+
+    @cached_property
+    def parts(self) -> Words:
+        """The secrets, which are cut out."""
+        return Secrets()
+
+
+def is_due(workspace: paths.Workspace) -> bool:
+    """Tell whether records were written by other rules than today's, as far as a mark says."""
+    try:
+        mark = _mark(workspace)
+        noted = paths.root_of(mark).read(mark, limit=1024).decode("ascii", "replace")
+        return noted != rules.VERSIONS[rules.REDACTION]
+    except OSError:
+        return True
+
+
+def renew(site: Site, *, timeout_s: float = atomic.LOCK_WAIT_S) -> list[Erased]:
+    """Redact anew what records hold, once for each set of rules; return what changed.
+
+    A process that is killed leaves no mark, and the next sync does it again. Raises NoteUnreadable.
+    """
+    derived = site.workspace.derived
+    is_foreign = derived.is_dir() and not os.access(derived, os.X_OK)  # whose user cleans it
+    if is_foreign or not is_due(site.workspace):
+        return []
+    lock = paths.lock_file(site.workspace, "erase")
+    with atomic.locked(lock, timeout_s) if derived.is_dir() else nullcontext():
+        if not is_due(site.workspace):
+            return []
+        secrets, erased = Redaction(), []
+        with hold_spool(site):
+            erased += forget(site, "spool", secrets)
+        for name, row in STORES.items():
+            if row.renewed and name != "spool":
+                erased += forget(site, name, secrets)
+        mark = _mark(site.workspace)
+        try:
+            paths.root_of(mark).exchange(mark, str(rules.VERSIONS[rules.REDACTION]).encode())
+        except OSError as error:
+            raise NoteUnreadable(paths.shown(mark), paths.reason(error)) from error
+    return erased
+
+
+def _mark(workspace: paths.Workspace) -> Path:
+    return paths.server_folder(workspace) / RULES

@@ -262,6 +262,15 @@ class Page(Document):
                 starts.append(number - len(lines) + 1)
         return starts
 
+    def find(self, block: Block) -> int:
+        """The first line of those that are meant; 0 for nowhere, as once one of its equals is gone."""
+        places = self.places(block.lines)
+        if not places or len(places) < block.times:
+            return 0
+        if block.nth and len(places) == block.times:
+            return places[block.nth - 1]
+        return min(places, key=lambda place: abs(place - block.first))
+
 
 class Gone(NamedTuple):
     """Lines of a note that go, or lose words, and what they say; `whole` where they go.
@@ -314,14 +323,8 @@ def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
     lines: set[int] = set()
     for block in targets.blocks:
-        places = page.places(block.lines) if block.path == page.path else []
-        if not places or len(places) < block.times:  # nowhere, once one of its equals is gone
-            continue
-        if block.nth and len(places) == block.times:
-            first = places[block.nth - 1]
-        else:
-            first = min(places, key=lambda place, block=block: abs(place - block.first))  # type: ignore[misc]
-        lines.update(range(first, first + len(block.lines)))
+        if block.path == page.path and (first := page.find(block)):
+            lines.update(range(first, first + len(block.lines)))
     if targets.comment_names and "session" in page.text:
         for statement in page.stated:
             if statement.said.get("session") in targets.comment_names:

@@ -146,16 +146,19 @@ class _Word:
         self._written = list(dict.fromkeys([*forms, *self._forms]))
         ways = () if word.isascii() else (_escaped, quote)
         encoded = [way(form) for form in self._written for way in ways]
-        joined = [sign.join(form.split()) for form in self._written for sign in "-._"] if names else []
-        self.forms = [*self._written, *encoded, *map(quote, self._written), *joined]
         cores = (*self._forms, *encoded)
         self.cores = {tuple(map(plain, core.split() if names else [core])) for core in cores}
-        # The longest part of each form between which nothing else may stand, and of that the longest that is
-        # written in one way only, however often escaped.
-        runs = ([part for run in form.split() for part in _SEAM.split(run)] for form in self._written)
-        pieces = [max(parts, key=len) for parts in runs]
-        spelled = [one for piece in pieces for one in (piece, *(way(piece) for way in ways))]
-        self.pieces = {max(_lower(one).split("\\"), key=len) for one in spelled}
+        pieces = [_longest(form) for form in self._written]
+        spelled = [*pieces, *(way(piece) for piece in pieces for way in ways)]
+        # Of each the longest part that is written in one way only, however often escaped.
+        self.pieces = {max(_lower(piece).split("\\"), key=len) for piece in spelled}
+
+    @property
+    def forms(self) -> list[str]:
+        """How it may stand letter by letter in a file."""
+        escaped = [] if self._word.isascii() else map(_escaped, self._written)
+        joined = [sign.join(form.split()) for form in self._written for sign in "-._" if self._names]
+        return [*self._written, *escaped, *map(quote, self._written), *joined]
 
     def places(self, folded: str, lower: str) -> Iterator[Span]:
         """Yield where it stands in a folded text, which is there in lower case as well."""
@@ -249,6 +252,11 @@ def _percent_letter(character: str) -> str:
 
 def _escaped(text: str) -> str:
     return json.dumps(text)[1:-1]
+
+
+def _longest(form: str) -> str:
+    """The longest part of a form between which nothing else may stand."""
+    return max((part for run in form.split() for part in _SEAM.split(run)), key=len)
 
 
 def _lower(text: str) -> str:
