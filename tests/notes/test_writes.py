@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -58,9 +57,9 @@ def test_an_old_buffer_is_told_once_and_put_back_by_the_command(workspace: paths
     (copy,) = copies(workspace)
     assert copy.read_text() == "- the cat's dish is blue\n"
     note(workspace).write_text(note(workspace).read_text().rstrip("\n"))  # a note may end without a newline
-    program, *words = shlex.split(told.split("`")[1])
-    assert program == "commonplace"
-    subprocess.run([sys.executable, "-m", "commonplace", "-w", workspace.root, *words], check=True)
+    assert copy.stem in told
+    command = [sys.executable, "-m", "commonplace", "-w", workspace.root, "restore", copy.stem]
+    subprocess.run(command, check=True)
     assert note(workspace).read_text().endswith("- of the owner\n- three\n- the cat's dish is blue\n")
     assert copies(workspace) == []
     assert remember(workspace, "four") == ()

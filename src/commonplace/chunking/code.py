@@ -131,31 +131,36 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
 
 def _runs(outline: _Outline, lines: Sequence[str]) -> Iterator[_Run]:
     """Set lines together that belong to the same definition, imports apart from other lines."""
-    scopes = outline.scopes
-    around: list[int] = []  # the definitions that a line is in, by number
-    coming = 0
     run: _Run | None = None
     before: object = None
-    for row, line in enumerate(lines):
-        while around and scopes[around[-1]].last < row:
-            around.pop()
-        while coming < len(scopes) and scopes[coming].first <= row:
-            if scopes[coming].last >= row:
-                around.append(coming)
-            coming += 1
+    for row, owner in enumerate(_owners(outline.scopes, len(lines))):
+        line = lines[row]
         if not line.strip():
             continue
-        owner = around[-1] if around else -1
-        key = (owner, owner < 0 and row in outline.imports)
-        opens = owner >= 0 and scopes[owner].first == row
+        key = (owner, owner is None and row in outline.imports)
+        opens = owner is not None and owner.first == row
         if run is not None and (key == before or (not opens and closes(line))):
             run.rows.append(row)
             continue
         if run is not None:
             yield run
-        run, before = _Run(scopes[owner].names if around else (), [row]), key
+        run, before = _Run(owner.names if owner else (), [row]), key
     if run is not None:
         yield run
+
+
+def _owners(scopes: Sequence[Scope], count: int) -> Iterator[Scope | None]:
+    """Yield the innermost definition of every line; None for a line in none."""
+    around: list[Scope] = []
+    coming = 0
+    for row in range(count):
+        while around and around[-1].last < row:
+            around.pop()
+        while coming < len(scopes) and scopes[coming].first <= row:
+            if scopes[coming].last >= row:
+                around.append(scopes[coming])
+            coming += 1
+        yield around[-1] if around else None
 
 
 def _cut(
@@ -313,14 +318,7 @@ class _Walk:
             self.imports.update(range(lead, last + 1))
         own = _name(child) if visit.open and child.is_named else ()
         if own and (last > first or child.type not in _TYPES) and len(visit.names) < _DEEPEST:
-            scope = Scope((*visit.names, *own), min(lead, first), last)
-            self.scopes.append(scope)
-            self._span(scope.first, scope.last, 1)
-            # What stands in a definition matters for a class, and where it must be cut.
-            value = child.child_by_field_name("value") or child.child_by_field_name("right")
-            is_class = child.type in _CLASSES or (value is not None and value.type == "class")
-            is_large = self.lines.size(scope.first, scope.last) > self.limit
-            return _Visit(child, scope.names, True, None) if is_large or is_class else None
+            return self._define(child, Scope((*visit.names, *own), min(lead, first), last))
         if last <= first:
             return None
         if "string" in child.type and child.type != "concatenated_string":
@@ -328,6 +326,15 @@ class _Walk:
             return None
         self._span(first, last, 1)
         return _Visit(child, visit.names, visit.open, lead if child.type in _WRAPPERS else None)
+
+    def _define(self, child: Node, scope: Scope) -> _Visit | None:
+        """Note a definition; what stands in it matters for a class, and where it must be cut."""
+        self.scopes.append(scope)
+        self._span(scope.first, scope.last, 1)
+        value = child.child_by_field_name("value") or child.child_by_field_name("right")
+        is_class = child.type in _CLASSES or (value is not None and value.type == "class")
+        is_large = self.lines.size(scope.first, scope.last) > self.limit
+        return _Visit(child, scope.names, True, None) if is_large or is_class else None
 
     def _span(self, first: int, last: int, cost: float) -> None:
         self.spans[first + 1] += cost

@@ -52,11 +52,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
         from commonplace.chunking import code
 
         return code.split(note, settings)
-    said: Annotations | None = None
-    if note.annotations or note.metadata:  # nearly all notes say nothing of their lines
-        from commonplace.markdown.comments import Annotations
-
-        said = Annotations(note) or None
+    said = _said(note)
     strikes = struck.of_note(note)
     standing = struck.rest(note, strikes) if strikes else note
     headings = structure.heading_lines(note) if settings.by_heading else set[int]()
@@ -65,8 +61,8 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
     passages: list[Passage] = []
     for section in around if note.lines else ():
         first, last = section.start_line, section.end_line
-        if first in headings and (first == last or (first + 1 == last and last in headings)):
-            parts = [(first, last, "\n".join(standing.lines[first - 1 : last]))]  # nothing stands below it
+        if {first, last} <= headings and last <= first + 1:  # nothing stands below the heading
+            parts = [(first, last, "\n".join(standing.lines[first - 1 : last]))]
         else:
             parts = list(_cut(standing, section, settings, said))
         if parts:
@@ -74,15 +70,36 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
             found.append(replace(section, turns=share) if share else section)
             number = len(found) - 1
             passages += [Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts]
-    # What is struck stands behind all else, in sections of its own: it is beside nothing that stands.
+    if strikes:
+        _add_former(note, strikes, settings, around, found, passages)
+    return found, passages
+
+
+def _said(note: Note) -> Annotations | None:
+    """What a note says of its lines; None where it says nothing, as nearly all do."""
+    if not (note.annotations or note.metadata):
+        return None
+    from commonplace.markdown.comments import Annotations
+
+    return Annotations(note) or None
+
+
+def _add_former(
+    note: Note,
+    strikes: Strikes,
+    settings: ChunkSettings,
+    around: Sequence[Section],
+    found: list[Section],
+    passages: list[Passage],
+) -> None:
+    """Add what is struck behind all else, in sections of its own: it is beside nothing that stands."""
     starts, before = [section.start_line for section in around], -1
-    for first, last, text, own in _former(note, strikes, settings) if strikes else ():
+    for first, last, text, own in _former(note, strikes, settings):
         place = bisect_right(starts, first) - 1
         if place != before:
             found.append(around[place])
             before = place
         passages.append(Passage(len(found) - 1, first, last, text, own))
-    return found, passages
 
 
 # --- what stands --------------------------------------------------------------------------------------------
@@ -113,11 +130,24 @@ def _runs(
     A line that is too long is a run, and a run ends where the note says of a line what it does not say of the
     one before.
     """
-    skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
-    fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
     run: list[_Unit] = []
     was_long = False
-    after = 0  # the last line of the fence that is being passed over
+    for unit in _units(note, section, settings):
+        is_long = unit.size > settings.line and unit.first == unit.last
+        if run and (is_long or was_long or (said is not None and said.differ(run[-1].last, unit.first))):
+            yield run
+            run = []
+        run.append(unit)
+        was_long = is_long
+    if run:
+        yield run
+
+
+def _units(note: Note, section: Section, settings: ChunkSettings) -> Iterator[_Unit]:
+    """Yield the non-blank lines of a section, or its heading where there are none."""
+    skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
+    fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
+    after = 0  # the last line of what was yielded
     for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
         if number <= after or not line or number in skip or line.isspace():
             continue
@@ -126,16 +156,9 @@ def _runs(
             size = len(line) if line.isascii() else breakpoints.width(line, settings.wide)
             unit = _Unit(number, number, size)
         after = unit.last
-        is_long = unit.size > settings.line and unit.first == unit.last
-        if run and (is_long or was_long or (said is not None and said.differ(run[-1].last, number))):
-            yield run
-            run = []
-        run.append(unit)
-        was_long = is_long
-    if not run and skip and not after:
-        run = [_Unit(min(skip), max(skip), 1)]
-    if run:
-        yield run
+        yield unit
+    if skip and not after:
+        yield _Unit(min(skip), max(skip), 1)
 
 
 def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit]:

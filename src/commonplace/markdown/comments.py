@@ -341,12 +341,9 @@ class _Range(NamedTuple):
 
 def _ranges(note: Note) -> Iterator[_Range]:
     """Yield the lines that each comment of a note is about."""
-    lines, total = note.lines, len(note.lines)
+    lines = note.lines
     headings = {heading.line for heading in note.headings}
-    sections = structure.extents(note.headings, total)
-    for first, lines_below in list(sections.items()):  # an underline stands for its heading
-        if set("".join(lines[first : first + 1]).strip()) in ({"="}, {"-"}):
-            sections.setdefault(first + 1, lines_below)
+    sections = _sections(note)
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     above: dict[int, int] = {}  # what stands directly above a comment on its own line
     for line in (line for line in sorted(note.annotations) if line > 1 and not lines[line - 1].strip()):
@@ -368,6 +365,15 @@ def _ranges(note: Note) -> Iterator[_Range]:
                 ends = _paragraph_ends(note, headings)
             entries[at] = _entry(note, at, headings, ends)
         yield _Range(*entries[at], False, line)
+
+
+def _sections(note: Note) -> dict[int, tuple[int, int]]:
+    """The lines under each heading, its further headings included, by its line and its underline."""
+    found = structure.extents(note.headings, len(note.lines))
+    for first, section in list(found.items()):
+        if set("".join(note.lines[first : first + 1]).strip()) in ({"="}, {"-"}):
+            found.setdefault(first + 1, section)
+    return found
 
 
 def _entry(note: Note, line: int, headings: set[int], ends: Sequence[int]) -> tuple[int, int]:

@@ -84,18 +84,14 @@ def parse(text: str, path: str, *, redacted: bool = True) -> Note:
         return note
     front = note.front_matter
     settings = metadata.read(note.lines[1 : front[1] - 1]) if front else {}
-    named = settings.get("title")
-    title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
     day = metadata.date_of(path)
-    if month := metadata.month_of(path):
+    month = metadata.month_of(path)
+    if month:
         note = _dated(note, month)
-        title = title or (
-            month if note.headings[:1] and "since" in note.annotations.get(note.headings[0].line, {}) else ""
-        )
-    title = title or next((h.text for h in note.headings if h.text), splitext(basename(path))[0])
     for key in ("date", "created") if settings and not day else ():
         match = _ISO_DAY.match(str(settings.get(key, "")))
         day = day or (metadata.date_of(match[0]) if match else None)
+    title = _title(note, settings, month or "")
     return replace(note, title=title, date=day, kind=metadata.kind_of(path), metadata=settings)
 
 
@@ -107,6 +103,15 @@ def _dated(note: Note, month: str) -> Note:
         if heading.level == 1 and day.startswith(f"{month}-") and metadata.date_of(day) == day:
             said[heading.line] = {"since": day, **said.get(heading.line, {})}
     return replace(note, annotations=said)
+
+
+def _title(note: Note, settings: Mapping[str, object], month: str) -> str:
+    """What the front matter calls a note, else its first heading, else the file's name."""
+    named = settings.get("title")
+    title = str(named).strip() if isinstance(named, str | int | float) and not isinstance(named, bool) else ""
+    if not title and month and note.headings:  # the first heading of a month is a day
+        title = month if "since" in note.annotations.get(note.headings[0].line, {}) else ""
+    return title or next((h.text for h in note.headings if h.text), splitext(basename(note.path))[0])
 
 
 def _blocks(text: str, path: str, *, is_code: bool) -> Note:

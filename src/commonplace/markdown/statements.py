@@ -65,9 +65,8 @@ def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
         if not inside and not start:
             gap = True
             continue
-        silent = code or start == "|" or (start in "-*_" and _RULE.match(line) is not None)
-        may_be_item = not silent and (start in "-*+" or start.isdigit())
-        is_item = may_be_item and structure.ITEM.match(line) is not None
+        silent = code or _is_silent(line, start)
+        is_item = not silent and _is_item(line, start)
         begins = gap or is_item or structure.speaker(line) is not None
         if not inside and (begins or silent):
             depth = structure.indent(line)
@@ -82,6 +81,16 @@ def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     for place in stack:
         place.end = before
     return found
+
+
+def _is_silent(line: str, start: str) -> bool:
+    """Whether a line that begins with this character is a row of a table, or a rule."""
+    return start == "|" or (start in "-*_" and _RULE.match(line) is not None)
+
+
+def _is_item(line: str, start: str) -> bool:
+    """Whether a line that begins with this character is a list item; most are told by it alone."""
+    return (start in "-*+" or start.isdigit()) and structure.ITEM.match(line) is not None
 
 
 def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:

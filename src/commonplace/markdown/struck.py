@@ -139,28 +139,31 @@ def of_lines(lines: Sequence[str], passed: Collection[int] = ()) -> Strikes:
     """Return what is struck in lines, by line; those that are passed over (1-based) end a paragraph."""
     found: dict[int, list[Strike]] = {}
     for number, line in enumerate(lines, 1):
-        if MARK in line and number not in passed:
-            # A line that is struck from end to end counts whatever it says: so corrections are written.
-            at = _lead(line)
-            if read([line[at:]], turn=True) is not None and (own := [*find(line, at, len(line))]):
-                found[number] = [Strike(*part.span()) for part in own]
+        if MARK in line and number not in passed and (own := _whole(line)):
+            found[number] = own
     for first, last in _paragraphs(lines, {*passed, *found}):
         block = lines[first - 1 : last]
         if sum(line.count(MARK) for line in block) < 2:
             continue
         starts = [0, *accumulate(len(line) + 1 for line in block)]
         for start, end in _pairs("\n".join(block)):
-            for place in range(bisect_right(starts, start) - 1, len(block)):
+            for place in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
                 line, offset = block[place], starts[place]
                 stop = offset + len(line)
-                if end <= offset:
-                    break
                 if start < stop:
                     margin = len(line) - len(line.lstrip(" \t>"))
                     begin = start - offset if start >= offset else margin
                     strike = Strike(begin, min(end, stop) - offset, start >= offset, end <= stop)
                     found.setdefault(first + place, []).append(strike)
     return found
+
+
+def _whole(line: str) -> list[Strike]:
+    """What is struck in a line that is struck from end to end, as corrections write it, whatever it says."""
+    at = _lead(line)
+    if read([line[at:]], turn=True) is None:
+        return []
+    return [Strike(*part.span()) for part in find(line, at, len(line))]
 
 
 def without(line: str, own: Sequence[Strike]) -> str:

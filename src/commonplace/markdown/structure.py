@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,7 +43,7 @@ _LABEL = re.compile(
     r"\s*(?:[-*+]\s+)?(?:\d\d:\d\d\s+)?"
     r"(?:\*\*|__)?(\w[\w .'\-]{0,30}?)(?:\*\*|__)?\s?(?::(?:\*\*|__)?(?:\s|$)|：)"
 )
-_NOBODY = frozenset({"tentative", "暂定", "待证"})  # what opens a guess is no name
+_NOBODY = frozenset({None, "tentative", "暂定", "待证"})  # what opens a guess is no name
 _LABEL_WITHIN = 48  # characters in which the colon of a label must stand
 _LEAST_LINES = 4  # fewer labelled lines are a list of keys and values
 _HALF = 0.5  # from this share of labelled lines on, a section counts as a conversation in part
@@ -92,16 +93,13 @@ def plain(text: str) -> str:
 # --- blocks ---------------------------------------------------------------------------------------------
 
 
-def read(  # noqa: C901 - one pass over the lines
-    lines: Sequence[str], skip: int = 0
-) -> tuple[list[Heading], list[tuple[int, int]]]:
+def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
-    from commonplace.types import Heading  # a search knows who says a line, and reads no note
-
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
-    margins: list[int] | None = None  # lines that begin at the margin, from 0; few notes need to know
+    # Lines that begin at the margin, from 0; few notes need to know.
+    margins = cache(lambda: [at for at, text in enumerate(lines) if text and not text[0].isspace()])
     for number, line in [(n, s) for n, s in enumerate(lines, 1) if s[:1] in _OPENERS and n > skip]:
         if opened:
             if closes_fence(line, mark) and line[:4] != "    ":
@@ -109,27 +107,34 @@ def read(  # noqa: C901 - one pass over the lines
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
         elif ("```" in line or "~~~" in line) and (fence := fence_mark(line)):
             opened, mark = number, fence
-        elif len(headings) < _MOST_HEADINGS:
-            if "#" in line[:4]:
-                match, first = atx(line), number
-            else:
-                match = setext(lines[number - 2], line) if number >= 2 + skip else None
-                first = number - 1
-            if match is None:
+        elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip)):
+            if line[0] == " " and _is_in_item(lines, margins(), number, skip):
                 continue
-            if line[0] == " ":
-                # An indented line belongs to a list item above it, as the further lines of an entry do.
-                if margins is None:
-                    margins = [at for at, text in enumerate(lines) if text and not text[0].isspace()]
-                above = bisect_left(margins, number - 1) - 1
-                is_near = above >= 0 and margins[above] >= max(skip, number - _LONGEST_ITEM)
-                if is_near and _MARGIN_ITEM.match(lines[margins[above]]):
-                    continue
-            headings.append(Heading(match[0], plain(match[1]), first))
+            headings.append(heading)
             skip = number
     if opened:
         fences.append((opened, len(lines)))
     return headings, fences
+
+
+def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
+    """The heading that a line is, or that it underlines."""
+    from commonplace.types import Heading  # a search knows who says a line, and reads no note
+
+    line, first = lines[number - 1], number
+    if "#" in line[:4]:
+        match = atx(line)
+    else:
+        match = setext(lines[number - 2], line) if number >= 2 + skip else None
+        first = number - 1
+    return Heading(match[0], plain(match[1]), first) if match else None
+
+
+def _is_in_item(lines: Sequence[str], margins: Sequence[int], number: int, skip: int) -> bool:
+    """Whether an indented line belongs to a list item above it, as the further lines of an entry do."""
+    above = bisect_left(margins, number - 1) - 1
+    is_near = above >= 0 and margins[above] >= max(skip, number - _LONGEST_ITEM)
+    return is_near and _MARGIN_ITEM.match(lines[margins[above]]) is not None
 
 
 def fence_mark(line: str) -> str:
@@ -157,6 +162,10 @@ class _Block(NamedTuple):
     depth: int
     quoted: bool
 
+    def holds(self, line: str, depth: int, *, quoted: bool) -> bool:
+        """Tell whether a line is still in what the fence stands in."""
+        return quoted if self.quoted else not line.strip() or depth > self.depth
+
 
 def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int]:
     """Yield the lines (1-based) of fences within items and quotations; those passed over are in none.
@@ -173,17 +182,22 @@ def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int
             continue
         depth, quote = indent(line), _QUOTED.match(line)
         text = (line[quote.end() :] if quote else line).lstrip()
-        if block and (quote if block.quoted else not line.strip() or depth > block.depth):
+        if block and block.holds(line, depth, quoted=quote is not None):
             yield number
             block = None if closes_fence(text, block.mark) else block
             continue
-        block = None
         items = [item for item in items if item < depth]
+        block = None
         if ITEM.match(line):
             items.append(depth)
-        elif (quote or (items and depth >= _DEEP)) and (mark := fence_mark(text)):
-            block = _Block(mark, -1 if quote else items[-1], quote is not None)
+        elif block := _opened(text, depth, items, quoted=quote is not None):
             yield number
+
+
+def _opened(text: str, depth: int, items: Sequence[int], *, quoted: bool) -> _Block | None:
+    """The fence that a line of an item or a quotation opens."""
+    mark = fence_mark(text) if quoted or (items and depth >= _DEEP) else ""
+    return _Block(mark, -1 if quoted else items[-1], quoted) if mark else None
 
 
 # --- sections -------------------------------------------------------------------------------------------
@@ -274,14 +288,12 @@ def share(lines: Sequence[str]) -> float:
     The share of non-blank lines whose label comes back in the section, rescaled so that half of them is 0
     and all of them 1; 0 with fewer than four such lines.
     """
-    if len(lines) < _LEAST_LINES:
-        return 0.0
     candidates = [line for line in lines if (":" in line or "：" in line) and _may_have_label(line)]
     if len(candidates) < _LEAST_LINES:
         return 0.0
     total = sum(1 for line in lines if line and not line.isspace())
     if len(candidates) <= total * _HALF:
         return 0.0
-    labels = Counter(label for label in map(speaker, candidates) if label and label not in _NOBODY)
-    recurring = sum(count for count in labels.values() if count > 1)
+    labels = Counter(map(speaker, candidates))
+    recurring = sum(count for label, count in labels.items() if count > 1 and label not in _NOBODY)
     return max(0.0, (recurring / total - _HALF) / (1 - _HALF)) if recurring >= _LEAST_LINES else 0.0

@@ -74,10 +74,7 @@ def remember(
     or a heading of the wrong kind, OutsideRoots where the note is a link that leaves the workspace,
     NoteUnreadable.
     """
-    if section and not long_term:
-        raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
-    if heading and long_term:
-        raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
+    _check_heading(section, heading, long_term)
     if not strip_private(f"{text}\nx").endswith("x"):
         told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
         raise ConfigError("text", told)
@@ -176,6 +173,13 @@ def _heading_text(text: str) -> str:
     while (bare := unclosed(text)) != text:
         text = bare
     return text
+
+
+def _check_heading(section: str | None, heading: str | None, long_term: bool) -> None:
+    if section and not long_term:
+        raise ConfigError("section", "goes with long-term memory; a daily note takes a heading")
+    if heading and long_term:
+        raise ConfigError("heading", "goes with daily notes; long-term memory takes a section")
 
 
 def _clean(text: str, redact: bool, *, personal: bool = False) -> tuple[str, tuple[str, ...]]:

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader
@@ -208,25 +208,38 @@ def _walk(
     with files.visiting() as enter:
         while pending:
             prefix = pending.pop()
-            endings, rows = wanted.endings(prefix), list[Row]()
             try:
                 # Through the descriptor the kernel looks up one name for each file, not its whole path.
                 with os.scandir(enter(f"{place}/{prefix[len(start) :]}".lstrip("/"))) as entries:
-                    for entry in entries:
-                        name = entry.name
-                        if name[0] == ".":
-                            continue
-                        right = name.endswith(endings) or wanted(prefix + name)
-                        if right and (status := _status(entry, root, prefix, links)):
-                            rows.append((name, status.st_mtime_ns, status.st_size))
-                        elif name not in IGNORED_FOLDERS and entry.is_dir(follow_symlinks=False):
-                            pending.append(f"{prefix}{name}/")
+                    rows = _rows(entries, root, prefix, wanted, links, pending)
             except OSError as error:
                 if isinstance(error, PermissionError):
                     closed.append((prefix, error.strerror or "closed"))
                 continue  # a folder that vanished, became a link or may not be read holds no notes for us
             found.append((prefix, rows))
     return found
+
+
+def _rows(
+    entries: Iterable[os.DirEntry[str]],
+    root: str,
+    prefix: str,
+    wanted: Globs,
+    links: list[str],
+    pending: list[str],
+) -> list[Row]:
+    """The wanted files among the entries of a folder; its links and its folders are added to the lists."""
+    endings, rows = wanted.endings(prefix), list[Row]()
+    for entry in entries:
+        name = entry.name
+        if name[0] == ".":
+            continue
+        right = name.endswith(endings) or wanted(prefix + name)
+        if right and (status := _status(entry, root, prefix, links)):
+            rows.append((name, status.st_mtime_ns, status.st_size))
+        elif name not in IGNORED_FOLDERS and entry.is_dir(follow_symlinks=False):
+            pending.append(f"{prefix}{name}/")
+    return rows
 
 
 def _single(root: str, path: str, links: list[str]) -> list[Folder]:

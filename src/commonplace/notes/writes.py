@@ -501,17 +501,23 @@ def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str
     if not gone or not record.sums:
         return [line.text for line in gone], []
     known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
-    if sum(not line.text.startswith((" ", "\t")) for line in gone) == 1:
-        blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
-        expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
-        del now[blank], expected[blank]
-        if now == expected:  # one entry is all that the note lacks, and nothing in it is new
-            return [], [line.text for line in gone]
+    if _is_removal(known, data, gone):
+        return [], [line.text for line in gone]
     sums = {_sum(_bytes(text)): text for text in _texts(data)}
     fresh = [text for sum_, text in sums.items() if sum_ not in known]
     likeness = {line.text: _likeness(line.text, fresh) for line in gone}
     told = [text for text, alike in likeness.items() if alike < _PERHAPS]
     return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
+
+
+def _is_removal(known: Counter[str], data: bytes, gone: Sequence[Line]) -> bool:
+    """Tell whether one entry is all that a version of a note lacks, and nothing in it is new."""
+    if sum(not line.text.startswith((" ", "\t")) for line in gone) != 1:
+        return False
+    blank, now = _sum(b""), Counter(map(_sum, data.split(b"\n")))
+    expected = known - Counter(_sum(_bytes(line.text)) for line in gone)
+    del now[blank], expected[blank]
+    return now == expected
 
 
 def _likeness(text: str, others: Sequence[str]) -> float:
