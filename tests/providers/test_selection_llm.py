@@ -46,7 +46,7 @@ def test_what_cannot_be_is_refused() -> None:
         ("openai", {}, "llm.model: openai needs one; name it as openai/MODEL"),
         ("compatible/m", {}, "llm.base_url: compatible needs one; add --base-url"),
         ("gguf", {}, "llm.path: gguf needs one; add --path"),
-        ("command", {}, "llm.command: needs a program; set it first"),
+        ("command", {}, "llm.command: needs a program; set llm.command first"),
         ("command", {"base_url": "http://h"}, "command makes no use of it"),
         ("none/x", {}, "none makes no use of it"),
         ("openai/a", {"model": "b"}, "a and b are two models"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from commonplace.types.events import Call, Turn
 from commonplace.upkeep import dialogue, prose
-from commonplace.upkeep.extract import extract
-from commonplace.upkeep.parts import compose
+from commonplace.upkeep.summaries import compose, extract
 from tests.upkeep.conversations import CHINESE, ENGLISH, turns
 
 

@@ -55,6 +55,30 @@ def test_plain_text_does_as_well(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "facts"),
+    [
+        ("These facts about the deploy of kestrel are worth keeping:\n\n" + FACTS, 2),
+        ("Facts about kestrel\n" + FACTS + "\n\nAnd of the deploy:\n1. The vendor is late.", 3),
+        ("The deploy of kestrel is on Thursday.\nThe vendor is late.", 2),
+        ("关于 kestrel：\n" + FACTS, 2),
+    ],
+)
+def test_list_items_are_kept_and_what_leads_in_to_them_is_not(memory: Memory, said: str, facts: int) -> None:
+    for completion in (said, calls(("append_today", {"text": said}))):
+        assert (
+            len(
+                flushing.wanted(
+                    completion if isinstance(completion, Completion) else Completion(said, "m")
+                ).texts
+            )
+            == facts
+        )
+    flushed(memory, model(said))
+    assert "worth keeping" not in note(memory)
+    assert note(memory).count("- 14:30 ") == facts
+
+
+@pytest.mark.parametrize(
     "said", ["NO_REPLY", " no_reply.", "**NO_REPLY**", "<think>nothing?</think>\nNO_REPLY\n"]
 )
 def test_nothing_is_nothing(memory: Memory, said: str) -> None:

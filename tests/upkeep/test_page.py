@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from commonplace.config import keys
-from commonplace.upkeep import compaction, flush, parts
+from commonplace.upkeep import compaction, flush, summaries
 from commonplace.upkeep.compaction import Window
 from tests.cli.conftest import environment
 
@@ -43,4 +43,4 @@ def test_the_numbers_are_those_of_the_settings() -> None:
     )
     assert f"at most {flush.MOST_ENTRIES} facts" in PAGE
     assert f"1, 2, 4 … {compaction.LONGEST_PAUSE} further" in PAGE
-    assert f"## {parts.HEADINGS['en']}" in PAGE
+    assert f"## {summaries.HEADINGS['en']}" in PAGE

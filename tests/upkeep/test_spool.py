@@ -21,8 +21,7 @@ from commonplace.base import paths, records
 from commonplace.base.atomic import locked
 from commonplace.base.errors import ConfigError, NoteUnreadable, OutsideRoots
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep.claims import Drained
-from commonplace.upkeep.spool import Spool, Waiting, decode, encode
+from commonplace.upkeep.spool import Drained, Spool, Waiting, decode, encode
 
 SOURCE = Path(__file__).parents[2] / "src"
 AT = datetime(2026, 2, 13, 9, 30)

@@ -10,6 +10,7 @@ from commonplace.base.errors import ConfigError
 from commonplace.config.settings import EMBEDDERS, KEYS, Key
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_TYPES = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}
 _BY_NAME = {key.name: key for key in KEYS}
 
 
@@ -33,21 +34,18 @@ def checked(key: Key, value: object, where: str = "") -> object:
         return globs(key.name, value, where)
     if key.kind == "names":
         return _names(key, value, where)
-    if key.kind == "command":
-        if not isinstance(value, list | tuple) or not all(
-            isinstance(part, str) and "\0" not in part for part in value
-        ):
-            raise _not_allowed(key, value, where)
-        return tuple(value)
-    kinds = {"integer": (int,), "number": (int, float), "boolean": (bool,), "text": (str,)}[key.kind]
-    if not isinstance(value, kinds) or (isinstance(value, bool) and key.kind != "boolean"):
-        raise _not_allowed(key, value, where)
     if not _fits(key, value):
         raise _not_allowed(key, value, where)
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _fits(key: Key, value: object) -> bool:
+    """Whether a value is of its key's kind, and inside its limits or among its choices."""
+    if key.kind == "command":
+        listed = value if isinstance(value, list | tuple) else [None]
+        return all(isinstance(part, str) and "\0" not in part for part in listed)
+    if not isinstance(value, _TYPES[key.kind]) or (isinstance(value, bool) and key.kind != "boolean"):
+        return False
     if key.low is None or key.high is None or not isinstance(value, int | float):
         return not key.choices or value in key.choices or value in _installed(key.group)
     return key.low <= value <= key.high

@@ -321,7 +321,7 @@ class Summary(NamedTuple):
     max_words: int = _key(200, "Words of a summary; two Chinese characters are one.", 30, 2000)
     writers: tuple[str, ...] = _own(
         ("*memory_write", "*remember", "*append_today", "*write_long_term"),
-        "Tools, as globs, with which an agent writes memory itself: no summary of such a stretch.",
+        "Tools, as globs, with which an agent writes memory itself: no summary says that again.",
     )
     max_tokens: int = _own(12_000, "Tokens of a conversation that are sent.", 500, 1_000_000)
     deadline_s: float = _own(60, "Seconds a language model has for it.", 0.1, 600)

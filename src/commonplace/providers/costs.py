@@ -102,18 +102,23 @@ def _read(path: Path) -> Prices:
     percents = batches.values() if isinstance(batches, dict) else [None]
     if not all(type(percent) is int and 0 <= percent <= 100 for percent in percents):
         raise ConfigError(paths.shown(path), "batches must be a table of percents, 0 to 100, by provider")
+    return Prices(frozenset(free), _prices_in(content, path), batches)
+
+
+def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str], tuple[int, int]]:
+    """The prices in the tables of a file, each `{ in = 0.4, out = 1.6 }`, by provider and model."""
     models = {}
     for provider, table in content.items():
         if not isinstance(table, Mapping):
             raise ConfigError(paths.shown(path), f"{paths.shown(provider)} must be a table of models")
-        for model, price in table.items():  # { in = 0.4, out = 1.6 }
+        for model, price in table.items():
             whole = isinstance(price, Mapping) and price.keys() == {"in", "out"}
             if not whole or not all(map(_is_price, price.values())):
                 name = paths.shown(f'{provider}."{model}"')
                 raise ConfigError(paths.shown(path), f"{name} must be {{ in = DOLLARS, out = DOLLARS }}")
             # Dollars per million tokens, times a billion: exact for any price of nine places.
             models[provider, model] = int(Decimal(price["in"]) * NANO), int(Decimal(price["out"]) * NANO)
-    return Prices(frozenset(free), models, batches)
+    return models
 
 
 def _is_price(value: object) -> bool:

@@ -299,15 +299,7 @@ class OllamaServer(Endpoint):
         lines = self.lines("api/pull", body, Deadline(_LONG_S), _MOST_BYTES, silence_s=SILENCE_S)
         with closing(lines):
             for line in filter(None, lines):
-                try:
-                    step = json.loads(line)
-                except (ValueError, RecursionError):
-                    step = None
-                if not isinstance(step, dict):
-                    raise ProviderError(PROVIDER, f"{self.origin} does not speak Ollama's language")
-                if step.get("error"):
-                    said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
-                    raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
+                step = self._step(line, name)
                 finished = step.get("status") == "success"
                 if isinstance(step.get("total"), int) and step.get("digest"):
                     sizes[str(step["digest"])] = (int(step.get("completed") or 0), int(step["total"]))
@@ -317,3 +309,15 @@ class OllamaServer(Endpoint):
             raise ProviderError(PROVIDER, f"{self.origin} broke off; run it again, it goes on from there")
         whole = name if ":" in name else f"{name}:latest"
         return next((kept for kept in self.models() if kept.name == whole), Kept(name, 0))
+
+    def _step(self, line: bytes, name: str) -> dict[str, Any]:
+        """One line of the progress of a download. Raises ProviderError for one that tells of a failure."""
+        step = None
+        with suppress(ValueError, RecursionError):
+            step = json.loads(line)
+        if not isinstance(step, dict):
+            raise ProviderError(PROVIDER, f"{self.origin} does not speak Ollama's language")
+        if step.get("error"):
+            said = screen.shorten(screen.one_line(str(step["error"])), refusals.MAX_REASON)
+            raise ProviderError(PROVIDER, f"{name} cannot be fetched ({said})", permanent=True)
+        return step

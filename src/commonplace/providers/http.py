@@ -330,15 +330,19 @@ def checked(provider: str, url: str, key: Secret = NO_KEY) -> str:
     """
     host, fault = _host_of(url)
     if not fault and key:
-        place = _address_of(host)
-        near = is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
         if not (key.reveal().isascii() and key.reveal().isprintable()):
             fault = "the key holds characters that no key has"
-        elif not near and not url.lower().startswith("https://"):
+        elif not _is_near(host) and not url.lower().startswith("https://"):
             fault = f"a key is not sent to {host} in clear: use https"
     if fault:  # the address itself is not quoted, it may hold a secret
         raise ProviderError(provider, fault, permanent=True)
     return host
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine, or has an address that no router forwards."""
+    place = _address_of(host)
+    return is_loopback(host) or (place is not None and not place.is_global and not place.is_multicast)
 
 
 def _host_of(url: str) -> tuple[str, str]:

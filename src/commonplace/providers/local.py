@@ -101,8 +101,7 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
     # Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize.
     rows = [row for row in _json(provider, folder / "modules.json", []) if isinstance(row, dict)]
     stages = {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
-    saved = _json(provider, folder / "config_sentence_transformers.json", {}).get("prompts")
-    prompts = {key: value for key, value in as_dict(saved).items() if isinstance(value, str)}
+    query_prefix, passage_prefix = _prefixes(provider, folder, family)
     return Exported(
         name=name,
         graph=graph,
@@ -111,9 +110,17 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
         dense="Dense" in stages,
         max_tokens=_max_tokens(provider, folder, config, family),
         scripts=family.scripts,
-        query_prefix=prompts.get("query", family.query),
-        passage_prefix=prompts.get("passage", prompts.get("document", family.passage)),
+        query_prefix=query_prefix,
+        passage_prefix=passage_prefix,
     )
+
+
+def _prefixes(provider: str, folder: Path, family: Family) -> tuple[str, str]:
+    """What stands before a question and a passage: as saved with the model, else as its family takes them."""
+    saved = _json(provider, folder / "config_sentence_transformers.json", {}).get("prompts")
+    prompts = {key: value for key, value in as_dict(saved).items() if isinstance(value, str)}
+    passage = prompts.get("passage", prompts.get("document", family.passage))
+    return prompts.get("query", family.query), passage
 
 
 def _name_of(folder: Path) -> str:

@@ -71,18 +71,23 @@ def choose(settings: Embedding) -> Choice:
     if settings.path:
         return Choice("gguf" if settings.path.lower().endswith(".gguf") else "onnx", settings.model)
     if settings.base_url:
-        own = False
-        with suppress(ValueError):
-            place = urlsplit(settings.base_url)
-            own = place.port == _OLLAMA_PORT and place.path.strip("/") == ""
-        return Choice("ollama" if own else "compatible", settings.model)
-    owner, _, name = settings.model.partition("/")
+        return Choice("ollama" if _is_ollama(settings.base_url) else "compatible", settings.model)
     if not settings.model:
         return Choice("builtin", "")
+    owner, _, name = settings.model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
     known = next((provider for provider, names in _OWN if settings.model.startswith(names)), "")
     return Choice(known or ("fastembed" if name else "ollama"), settings.model)
+
+
+def _is_ollama(base_url: str) -> bool:
+    """Whether an address is that of an Ollama server, by its port."""
+    try:
+        place = urlsplit(base_url)
+        return place.port == _OLLAMA_PORT and place.path.strip("/") == ""
+    except ValueError:
+        return False
 
 
 def specs(settings: Embedding) -> list[Spec]:

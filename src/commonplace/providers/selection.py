@@ -42,12 +42,7 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     for what it lacks.
     """
     provider, given = _checked(name, flags, EMBEDDERS, (AUTO, NONE))
-    active, kept = opening.choose(former), {}
-    if active.provider == provider:
-        moved = not given.keys().isdisjoint(("base_url", "path"))  # a key is for an address
-        kept = {key: getattr(former, key) for key in _PLACE if not moved and key in takes(provider)}
-        if not moved and given.get("model", active.model) == active.model:
-            kept |= {"model": active.model, "dimensions": former.dimensions}
+    kept = _kept(former, provider, given)
     values: dict[str, Any] = {
         key: given.get(key, kept.get(key, keys.find(f"embedding.{key}", "").default))
         for key in OWN["embedding"]
@@ -61,6 +56,17 @@ def select(name: str, former: Embedding, flags: Mapping[str, object] | None = No
     return chosen._replace(fallback=tuple(others))
 
 
+def _kept(former: Embedding, provider: str, given: Mapping[str, object]) -> dict[str, object]:
+    """What stays of former settings beside those that are given: a key is for an address."""
+    active = opening.choose(former)
+    if active.provider != provider or not given.keys().isdisjoint(("base_url", "path")):
+        return {}
+    kept = {key: getattr(former, key) for key in _PLACE if key in takes(provider)}
+    if given.get("model", active.model) == active.model:
+        kept |= {"model": active.model, "dimensions": former.dimensions}
+    return kept
+
+
 def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None) -> Llm:
     """Return settings with another language model, as `select` does."""
     provider, given = _checked(name, flags, LLMS, (NONE,))
@@ -70,17 +76,24 @@ def select_llm(name: str, former: Llm, flags: Mapping[str, object] | None = None
         key: given.get(key, getattr(former, key) if key in stays else "") for key in OWN["llm"]
     }
     chosen = former._replace(provider=provider, **values)
+    _check_whole(chosen)
+    return chosen
+
+
+def _check_whole(chosen: Llm) -> None:
+    """Raise ConfigError where a language model lacks what its provider needs."""
+    provider = chosen.provider
     if provider == "command" and not chosen.command:
         raise ConfigError("llm.command", f"needs a program; {remedies.say('llm.command')}")
     if provider == "gguf" and not chosen.path:
         raise ConfigError("llm.path", "gguf needs one; add --path")
     row = LLMS.rows.get(provider)
-    if row is not None and takes(provider, "llm") == _SERVER["llm"]:
-        if not (chosen.base_url or row.base_url):
-            raise ConfigError("llm.base_url", f"{provider} needs one; add --base-url")
-        if not (chosen.model or row.model):
-            raise ConfigError("llm.model", f"{provider} needs one; name it as {provider}/MODEL")
-    return chosen
+    if row is None or takes(provider, "llm") != _SERVER["llm"]:
+        return
+    if not (chosen.base_url or row.base_url):
+        raise ConfigError("llm.base_url", f"{provider} needs one; add --base-url")
+    if not (chosen.model or row.model):
+        raise ConfigError("llm.model", f"{provider} needs one; name it as {provider}/MODEL")
 
 
 def takes(provider: str, kind: str = "embedding") -> tuple[str, ...]:
@@ -131,12 +144,7 @@ def _checked(
     """The provider of a name, and the flags that are set, with the model; each checked as a setting."""
     kind = catalog.kind
     provider, _, model = name.partition("/")
-    if provider not in (*others, *catalog.rows):
-        try:
-            catalog.find(provider)  # one that another package brings
-        except ConfigError:
-            near = keys.near(provider, (*catalog.rows, *others))
-            raise ConfigError(f"{kind}.provider", f"unknown provider {keys.quoted(provider)}{near}") from None
+    _check_known(provider, catalog, others)
     given = {key: value for key, value in (flags or {}).items() if value is not None}
     if model and given.setdefault("model", model) != model:
         raise ConfigError(f"{kind}.model", f"{model} and {given['model']} are two models; name one")
@@ -152,3 +160,15 @@ def _checked(
         whole = os.path.abspath(os.path.expanduser(str(value))) if key in ("path", "key_file") else value
         given[key] = keys.checked(keys.find(f"{kind}.{key}", "as a flag"), whole, "as a flag")
     return provider, given
+
+
+def _check_known(provider: str, catalog: Catalog[Any], others: tuple[str, ...]) -> None:
+    """Raise ConfigError, with the nearest names, for a provider that neither ships nor is installed."""
+    if provider in (*others, *catalog.rows):
+        return
+    try:
+        catalog.find(provider)  # one that another package brings
+    except ConfigError:
+        near = keys.near(provider, (*catalog.rows, *others))
+        message = f"unknown provider {keys.quoted(provider)}{near}"
+        raise ConfigError(f"{catalog.kind}.provider", message) from None

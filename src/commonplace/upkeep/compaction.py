@@ -17,10 +17,8 @@ from commonplace.providers.llm import prompting
 from commonplace.redaction.redact import redact, strip_private
 from commonplace.types.events import Turn
 from commonplace.upkeep import dialogue, prose
-from commonplace.upkeep.drafts import NAMES
-from commonplace.upkeep.extract import extract
 from commonplace.upkeep.flush import Flushed, flush
-from commonplace.upkeep.parts import compose
+from commonplace.upkeep.summaries import NAMES, compose, extract
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Compaction as Settings

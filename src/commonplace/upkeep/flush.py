@@ -12,18 +12,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import ConfigError
 from commonplace.base.tokens import about
 from commonplace.language import compare
+from commonplace.markdown.structure import ITEM
 from commonplace.providers.llm import prompting
 from commonplace.providers.llm.base import Completion, Message, ToolSpec
 from commonplace.redaction.redact import redact
 from commonplace.types.changes import Entry, Provenance
 from commonplace.types.events import Turn
-from commonplace.upkeep import dialogue, entries, prose
-from commonplace.upkeep.drafts import NAMES
+from commonplace.upkeep import dialogue, prose
+from commonplace.upkeep.summaries import NAMES, day_note
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -83,7 +85,7 @@ def flush(
     now = now or datetime.now()
     clean = dialogue.clean(turns)
     language = prose.language(turn.text for turn in clean if turn.role == "user")
-    note = entries.text(memory, now.date())
+    note = day_note(memory, now.date())
     conversation = dialogue.written(clean, max_tokens, results=400)
     messages = prompting.load("flush").messages(
         conversation=conversation, note=_shown(note), date=f"{now:%Y-%m-%d}", language=NAMES[language]
@@ -130,12 +132,17 @@ def _argument(arguments: str) -> str:
 
 
 def _facts(text: str) -> tuple[str, ...]:
-    """The facts of a text, one a line: without marks, headings, fences, and what says that there are none."""
+    """The facts of a text, one a line: without marks, headings, fences, and what says that there are none.
+
+    A line that leads in to a list ("These facts are worth keeping:") is none.
+    """
+    lines = [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("```", "~~~"))
+    ]
     found: list[str] = []
-    for line in text.splitlines():
-        if len(found) == MOST_ENTRIES:
-            break
-        if not line.strip() or line.lstrip().startswith(("#", "```", "~~~")) or _NOTHING.fullmatch(line):
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        leads = ITEM.match(after) and not ITEM.match(line)
+        if len(found) == MOST_ENTRIES or leads or line.lstrip().startswith("#") or _NOTHING.fullmatch(line):
             continue
         if fact := re.sub(_CLOCK, "", prose.plain(line)):
             found.append(prose.within(fact, ENTRY_WORDS))

@@ -1,24 +1,31 @@
 """Entries on their way into notes, on disk: any process appends some in no time, one at a time writes them.
 
 `.commonplace/spool/entries.jsonl` is appended to under a lock, a line an entry. Whoever drains it renames it
-first, so that nobody appends to what is being read, and removes it when all of it stands in notes. Each line
-is signed: one that is not ours gets into no note. Nothing here imports the engine: a hook process is gone
-before that would be loaded.
+first (a claim), so that nobody appends to what is being read, and removes it when all of it stands in notes.
+A small file beside a claim says how far it is. Of a claim one batch at most is written twice, by whoever
+takes up what a killed process left; notes are written in a way that makes a repetition nothing
+(`Memory.capture`).
+
+Each line is signed: one that is not ours gets into no note. Nothing here imports the engine: a hook process
+is gone before that would be loaded.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from commonplace.base import paths, records
-from commonplace.base.locks import LOCK_WAIT_S, locked
+from commonplace.base import paths, records, remedies
+from commonplace.base.errors import CommonplaceError, ConfigError
+from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import Root
 from commonplace.types import Entry, Provenance
 from commonplace.types.changes import Writer
@@ -26,11 +33,14 @@ from commonplace.types.changes import Writer
 if TYPE_CHECKING:
     from commonplace.types.changes import Erased
     from commonplace.types.store import Site, Targets
-    from commonplace.upkeep.claims import Drained
 
 MAX_BYTES = 64_000_000  # of everything in the folder; some 60,000 entries
+MOST_CLAIMS = 16  # that no note takes; beyond them what waits stays where it is
 KIND = "spool"
+MARK_KIND = "claim"
+_LARGEST_MARK = 1000  # bytes
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
+Write = Callable[[Sequence[Entry]], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,20 @@ class Waiting:
     damaged: int
     refused: int
     oversized: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What a drain did: entries written, lines set aside, entries refused before, and why no more was done.
+
+    `busy` says that another process drains.
+    """
+
+    written: int = 0
+    damaged: int = 0
+    refused: int = 0
+    trouble: str = ""
+    busy: bool = False
 
 
 class Spool:
@@ -76,17 +100,22 @@ class Spool:
         """
         lines = [encode(clean(entry)) for entry in entries]
         self.prepare()
+        files, taken = self.workspace.files, 0
         with locked(paths.lock_file(self.workspace, "spool"), timeout_s):
-            taken = self._fitting(lines)
+            room = self.max_bytes - sum(size for _, size in self._files())
+            for line in lines:
+                room -= len(line)
+                if room < 0:
+                    break
+                taken += 1
             with records.translated(self.path):
                 if taken:
-                    append(self.workspace.files, self.path, b"".join(taken))
-                self._refuse(len(lines) - len(taken))
-        return len(taken)
+                    append(files, self.path, b"".join(lines[:taken]))
+                if refused := len(lines) - taken:
+                    append(files, self.refusals, b"." * refused, whole_lines=False)
+        return taken
 
-    def drain(
-        self, write: Callable[[Sequence[Entry]], object], *, wait_s: float = 0.0, batch: int = 200
-    ) -> Drained:
+    def drain(self, write: Write, *, wait_s: float = 0.0, batch: int = 200) -> Drained:
         """Hand what waits over to `write`, entries of one day at a time, and remove it when that comes back.
 
         `write` is given a batch again where a process was killed before it could say that it was written, so
@@ -94,22 +123,45 @@ class Spool:
         does; the other waits `wait_s` for it. What `write` raises of ours ends the work and is in the
         report, and the rest waits on; but an entry that raises ConfigError is set aside.
         """
-        from commonplace.upkeep import claims
-
-        return claims.drain(self, write, wait_s, batch)
+        if self.empty and not self.workspace.files.is_file(self.refusals):
+            return Drained()
+        work = _Drain(self, write, batch)
+        try:
+            self.prepare()
+            with locked(paths.lock_file(self.workspace, "drain"), wait_s):
+                return work.run()
+        except LockTimeout:
+            return work.report(busy=True)
+        except CommonplaceError as error:
+            return work.report(str(error))
+        except OSError as error:
+            return work.report(f"{paths.shown(self.workspace.spool)}: {records.trouble(error)}")
 
     def waiting(self) -> Waiting:
         """Count what is here, without changing it."""
-        from commonplace.upkeep import claims
-
-        refused = 0
-        files = self.workspace.files
+        files, refused = self.workspace.files, 0
         with suppress(OSError):
             refused = files.stat(self.refusals).st_size
-        every = [self.path, *claims.claimed(self)]
-        sane = [path for path in every if not claims.oversized(self, path)]
-        entries = sum(claims.lines(files, p) if p == self.path else claims.left(files, p) for p in sane)
-        return Waiting(entries, claims.lines(files, self.aside), refused, len(every) - len(sane))
+        every = [self.path, *self.claims()]
+        sane = [path for path in every if not self.oversized(path)]
+        entries = sum(_count(files, path) if path == self.path else _left(files, path) for path in sane)
+        return Waiting(entries, _count(files, self.aside), refused, len(every) - len(sane))
+
+    def claims(self) -> list[Path]:
+        """Return the claims there are, oldest first."""
+        folder = self.workspace.spool
+        try:
+            names = self.workspace.files.names(folder)
+        except OSError:
+            return []
+        return [folder / name for name in names if name.startswith("claimed-") and name.endswith(".jsonl")]
+
+    def oversized(self, path: Path) -> bool:
+        """Whether a file is larger than a spool may be, so that it is none of ours; a missing one is not."""
+        try:
+            return self.workspace.files.stat(path).st_size > max(MAX_BYTES, self.max_bytes)
+        except OSError:
+            return False  # missing, or to be told of by who opens it
 
     @property
     def empty(self) -> bool:
@@ -139,20 +191,6 @@ class Spool:
             for entry in entries:
                 with suppress(OSError):
                     yield entry.name, entry.stat(follow_symlinks=False).st_size
-
-    def _fitting(self, lines: Sequence[bytes]) -> list[bytes]:
-        room = self.max_bytes - sum(size for _, size in self._files())
-        taken: list[bytes] = []
-        for line in lines:
-            room -= len(line)
-            if room < 0:
-                break
-            taken.append(line)
-        return taken
-
-    def _refuse(self, count: int) -> None:
-        if count:
-            append(self.workspace.files, self.refusals, b"." * count, whole_lines=False)
 
 
 def hold(workspace: paths.Workspace) -> AbstractContextManager[None]:
@@ -280,3 +318,194 @@ def append(root: Root, path: Path, data: bytes, *, whole_lines: bool = True) -> 
             raise
     finally:
         os.close(descriptor)
+
+
+# --- draining ---------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A line of a claim, where it ends in the file, and its entry: None for a damaged or foreign one."""
+
+    raw: bytes
+    end: int
+    entry: Entry | None
+    foreign: bool = False
+
+    @property
+    def day(self) -> str:
+        """The day whose note takes it; none for a line that no note takes, and why."""
+        return self.entry.at.date().isoformat() if self.entry else "foreign" if self.foreign else ""
+
+
+class Stopped(Exception):
+    """A batch that the note of its day did not take, and why; empty where earlier ones wait for that note."""
+
+    def __init__(self, day: str, reason: str = "") -> None:
+        super().__init__(reason)
+        self.day = day
+
+
+class _Drain:
+    """One drain, under its lock."""
+
+    def __init__(self, spool: Spool, write: Write, batch: int) -> None:
+        self._spool, self._write, self._batch = spool, write, batch
+        self._files = spool.workspace.files
+        self._written = self._damaged = self._refused = 0
+
+    def report(self, trouble: str = "", *, busy: bool = False) -> Drained:
+        """Say what was done up to now."""
+        return Drained(self._written, self._damaged, self._refused, trouble, busy)
+
+    def run(self) -> Drained:
+        self._tidy()
+        trouble, blocked = "", set[str]()
+        for path in self._claims():
+            try:
+                self._settle(Claim(self._files, path), blocked)
+            except Stopped as stopped:
+                trouble = trouble or str(stopped)
+                blocked.add(stopped.day)
+            except OSError as error:
+                trouble = trouble or f"{paths.shown(path)}: {records.trouble(error)}"
+        return self.report(trouble)
+
+    def _claims(self) -> list[Path]:
+        """The claims there are, with a new one of all that waits; what can be none is set aside."""
+        spool = self._spool
+        claims = [path for path in spool.claims() if self._is_claim(path)]
+        if len(claims) < MOST_CLAIMS and self._files.is_file(spool.path):
+            new = spool.workspace.spool / f"claimed-{time.time_ns():020d}-{os.getpid()}.jsonl"
+            with locked(paths.lock_file(spool.workspace, "spool")):
+                self._files.rename(spool.path, new)
+            claims += [new] if self._is_claim(new) else []
+        return claims
+
+    def _is_claim(self, path: Path) -> bool:
+        """Whether a file can be a claim of ours; a link, and what is too large for a spool, is set aside."""
+        why = "" if self._files.is_file(path) else "is no regular file"
+        if not why and self._spool.oversized(path):
+            why = "is larger than a spool may be"
+        if why:
+            records.set_aside(self._files, path, why)
+        return not why
+
+    def _settle(self, claim: Claim, blocked: set[str]) -> None:
+        """Write what of a claim is not in notes yet, a day at a time, then remove it. Raises Stopped."""
+        batches = [*claim.batches(self._batch)]
+        while batches:
+            run = batches.pop(0)
+            if run[0].day in blocked:
+                raise Stopped(run[0].day)
+            entries = [line.entry for line in run if line.entry is not None]
+            try:
+                if run[0].foreign:
+                    self._set_foreign_aside(claim, run)
+                elif entries:
+                    self._write(entries)
+                    self._written += len(entries)
+                else:
+                    self._set_aside(run)
+            except ConfigError:  # nothing that time mends: which of them is it?
+                if len(run) > 1:
+                    batches[:0] = [[line] for line in run]
+                    continue
+                self._set_aside(run)
+            except CommonplaceError as error:
+                raise Stopped(run[0].day, str(error)) from error
+            claim.advance(run[-1].end)
+        claim.remove()
+
+    def _set_aside(self, run: Sequence[Line]) -> None:
+        append(self._files, self._spool.aside, _joined(run))
+        self._damaged += len(run)
+
+    def _set_foreign_aside(self, claim: Claim, run: Sequence[Line]) -> None:
+        place = f"{paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}/{KIND}/{claim.path.name}"
+        self._files.make_folder(os.path.dirname(place))
+        append(self._files, Path(self._files.absolute(place)), _joined(run))
+        told = f"a part of {paths.DERIVED_FOLDER}/{KIND} {records.UNSIGNED}"
+        aside = f"set aside below {paths.DERIVED_FOLDER}/{records.FOREIGN_FOLDER}, {remedies.say('trust')}"
+        records.say(f"{told}; {aside}; {records.SHARE}", self._files)
+
+    def _tidy(self) -> None:
+        """Take up how many entries were refused, to count anew, and remove marks whose claims are gone."""
+        folder, files = self._spool.workspace.spool, self._files
+        for name in files.names(folder):
+            claim = f"{name.removesuffix('.done')}.jsonl"
+            if name.endswith(".tmp") or (name.endswith(".done") and not files.is_file(folder / claim)):
+                files.remove(folder / name)
+        with suppress(OSError):
+            self._refused = files.stat(self._spool.refusals).st_size
+            files.unlink(self._spool.refusals)
+
+
+class Claim:
+    """A file of entries that is being written down, and a small one beside it that says how far that is."""
+
+    def __init__(self, files: Root, path: Path) -> None:
+        """Name a claim; how far it is is read now, from the beginning where nothing of ours says so."""
+        self.path, self.mark = path, path.with_suffix(".done")
+        self._files, self.done = files, 0
+        with suppress(OSError, ValueError, records.Foreign):
+            told = records.read(files, self.mark, MARK_KIND, limit=_LARGEST_MARK)
+            if told.get("claim") == path.name and isinstance(told.get("done"), int):
+                self.done = told["done"]
+
+    def advance(self, done: int) -> None:
+        """Note that all before this byte stands in notes."""
+        told = {"claim": self.path.name, "done": done}
+        self._files.exchange(self.mark, records.seal(MARK_KIND, told), durable=False, alone=True)
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines that are not known to be in notes."""
+        with self._files.open(self.path) as file:
+            end = file.seek(max(0, self.done))
+            for raw in file:
+                end += len(raw)
+                if raw.strip():
+                    entry, foreign = None, False
+                    try:
+                        entry = decode(raw)
+                    except records.Unsigned:
+                        foreign = True
+                    except ValueError:
+                        pass  # damaged
+                    yield Line(raw, end, entry if entry and entry.text.strip() else None, foreign)
+
+    def batches(self, most: int) -> Iterator[list[Line]]:
+        """Yield runs of entries of one day, and runs of damaged lines."""
+        run: list[Line] = []
+        for line in self.lines():
+            if run and (len(run) >= most or run[0].day != line.day):
+                yield run
+                run = []
+            run.append(line)
+        if run:
+            yield run
+
+    def remove(self) -> None:
+        """Remove what is written down; a mark that is left says nothing of another claim, as names differ."""
+        self._files.unlink(self.path)
+        self._files.unlink(self.mark, missing_ok=True)
+
+
+def _left(files: Root, path: Path) -> int:
+    """Count the entries of a claim that are not known to be in notes."""
+    try:
+        return sum(1 for _ in Claim(files, path).lines())
+    except OSError:
+        return 0  # written down meanwhile
+
+
+def _count(files: Root, path: Path) -> int:
+    """Count the lines in the first `MAX_BYTES` of a file; there are none in one that is missing."""
+    try:
+        with files.open(path) as file:
+            return sum(1 for line in BytesIO(file.read(MAX_BYTES)) if line.strip())
+    except OSError:
+        return 0
+
+
+def _joined(run: Sequence[Line]) -> bytes:
+    return b"".join(line.raw.rstrip(b"\n") + b"\n" for line in run)

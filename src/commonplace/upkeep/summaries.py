@@ -1,21 +1,33 @@
-"""Sessions summed up in the daily notes: once for each stretch of new messages, by a model or without one."""
+"""Sessions summed up in the daily notes: once for each stretch of new messages, by a model or without one.
+
+A model answers with the parts of a summary (what was asked, done, decided, learned, left open). Without one
+the first request, the calls of tools and the last answer are taken. What the agent wrote into the notes
+itself is shown to the model as written already, and is not said again.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from commonplace.base.errors import CommonplaceError
+from commonplace.base import paths
+from commonplace.base.errors import BudgetExceeded, CommonplaceError, NoteNotFound, ProviderError
+from commonplace.base.tokens import about
+from commonplace.language import compare
+from commonplace.markdown import comments, structure
+from commonplace.providers.llm import prompting
 from commonplace.transcripts.session import Transcript
 from commonplace.types.changes import Provenance
-from commonplace.types.events import Call, Turn
-from commonplace.upkeep import drafts, entries
-from commonplace.upkeep.parts import HEADINGS
+from commonplace.types.events import Turn
+from commonplace.upkeep import dialogue, prose
+from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
 from commonplace.upkeep.watermarks import InUse, Mark, Pending
 
 if TYPE_CHECKING:
@@ -24,14 +36,51 @@ if TYPE_CHECKING:
     from commonplace.providers.llm.base import Llm
     from commonplace.types import Written
 
+PURPOSE = "summary"
+HEADINGS: dict[Language, str] = {"en": "Session summaries", "zh": "会话小结"}
+NAMES: Mapping[Language, str] = {
+    "en": "the language that the user writes in (English, if that is not clear)",
+    "zh": "Chinese",
+}
+# A colon would read as somebody speaking (`chunking.turns`), so a dash stands between label and text.
+DASH = " – "
+_LABELS: dict[Language, tuple[str, ...]] = {
+    "en": ("Asked", "Done", "Decided", "Learned", "Open", "Last answer"),
+    "zh": ("请求", "完成", "决定", "了解", "待办", "最后的回答"),
+}
+_MARKED: dict[Language, str] = {
+    "en": "Extract of a session, put together without a language model",
+    "zh": "会话摘录，未经语言模型整理",
+}
+_MORE: dict[Language, str] = {"en": "{} more", "zh": "另有 {} 项"}
+_BETWEEN: dict[Language, str] = {"en": "; ", "zh": "；"}
+_WEIGHTS = ("request", "decisions", "open", "done", "learned", "answer")  # what matters most comes first
+REQUEST_WORDS, ANSWER_WORDS, MOST_ACTIONS = 50, 70, 8  # of an extract
+_LOOKED_AT = 20_000  # characters of a turn, or of a part of it between code: far more than is shown
+_ROOM = 6  # tokens that a word may take in any script, JSON and the model's thoughts included
+_TEXT = {"type": "string"}
+_LIST = {"type": "array", "items": _TEXT}
+_PARTS = ("request", "done", "decisions", "learned", "open")
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "worth_keeping": {"type": "boolean"},
+        "request": _TEXT,
+        **dict.fromkeys(_PARTS[1:], _LIST),
+    },
+    "required": ["worth_keeping", *_PARTS],
+    "additionalProperties": False,
+}
+WRITTEN = "[already in the notes]"
+_WRITTEN_TOKENS = 2000  # of what the agent wrote itself, the newest
 # Tools that write any file, and so memory where they are given a file of it.
 _EDITORS = ("*write*", "*edit*", "*append*", "*create*", "*replace*", "*insert*")
 _FILE = ("file_path", "path", "filename", "file")  # arguments that name it
+_CONTENT = ("text", "content", "file_text", "new_string", "new_str", "new_text", "insert_text", "fact")
+_MEMORY = re.compile(r"(?:.*[/\\])?(?:MEMORY\.md|memory[/\\].*\.md)", re.IGNORECASE | re.DOTALL)
 # How answers begin that say a call did nothing; ours may also begin with the tool's name and a colon.
 _FAILED = ("error", "failed", "not run", "no result", "unknown tool", "失败", "错误")
 logger = logging.getLogger("commonplace.summaries")
-
-Verdict = Literal["due", "short", "kept", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +110,12 @@ class Summarizer:
         with self.pending.claim(session):
             return self._summarize(session, agent, by_hand=by_hand)
 
-    def draft(self, session: str) -> drafts.Draft | None:
+    def draft(self, session: str) -> Draft | None:
         """Compose what `summarize` by hand would write, and write nothing; None where nothing is new."""
         turns = self._load(session)
         mark = self.pending.read(session) or self._recovered(session, turns)
         stretch = turns[min(mark.done, len(turns)) :]
-        return drafts.draft(stretch, self.llm, self.settings) if _user_turns(stretch) else None
+        return draft(stretch, self.llm, self.settings) if _user_turns(stretch) else None
 
     def run_pending(self, stop: Callable[[], bool] = lambda: False) -> list[Outcome]:
         """Sum up what sessions that nobody has open any more left behind; return those with an outcome.
@@ -113,12 +162,14 @@ class Summarizer:
         mark = self._settled(session, turns)
         agent = agent or mark.agent
         stretch = turns[mark.done :]
-        verdict = "due" if by_hand and _user_turns(stretch) else self._verdict(stretch)
-        if verdict in ("short", "nothing"):
+        said = _user_turns(stretch)
+        if not said or (said < self.settings.min_user_turns and not by_hand):
             self.pending.update(session, lambda known: replace(known, size=size))
             return None
-        draft = self._draft(session, stretch) if verdict == "due" else None
-        done = self._write(session, agent, draft, turns) if draft and draft.text else None
+        drafted = draft(stretch, self.llm, self.settings)
+        if drafted.trouble:
+            logger.warning("session %s: summed up without a language model (%s)", session, drafted.trouble)
+        done = self._write(session, agent, drafted, turns) if drafted.text else None
         self.pending.update(
             session, lambda known: replace(known, agent=agent, done=len(turns), writing=0, at="", size=size)
         )
@@ -129,7 +180,7 @@ class Summarizer:
         mark = self.pending.read(session)
         if mark is None:
             done = self._recovered(session, turns).done
-        elif mark.writing and mark.at in entries.moments(self.memory, session, [mark.at]):
+        elif mark.writing and mark.at in moments(self.memory, session, [mark.at]):
             done = mark.writing
         else:
             done = mark.done
@@ -139,27 +190,19 @@ class Summarizer:
 
     def _recovered(self, session: str, turns: Sequence[Turn]) -> Mark:
         """Read from the notes how far a session without a mark is summed up."""
-        moments = entries.moments(self.memory, session, [turn.at for turn in turns])
-        done = [place for place, turn in enumerate(turns, 1) if entries.moment(turn.at) in moments]
+        summed_up = moments(self.memory, session, [turn.at for turn in turns])
+        done = [place for place, turn in enumerate(turns, 1) if moment(turn.at) in summed_up]
         return Mark(session, done=max(done, default=0))
 
-    def _verdict(self, stretch: Sequence[Turn]) -> Verdict:
-        """Decide whether a stretch is to be summed up, as settings say."""
-        if not _user_turns(stretch):
-            return "nothing"
-        if _user_turns(stretch) < self.settings.min_user_turns:
-            return "short"
-        return "kept" if wrote_memory(stretch, self.settings.writers) else "due"
-
-    def _write(self, session: str, agent: str, draft: drafts.Draft, turns: Sequence[Turn]) -> Written:
+    def _write(self, session: str, agent: str, draft: Draft, turns: Sequence[Turn]) -> Written:
         """Write down what is about to be written, then the entry; the mark is moved on afterwards."""
-        at = entries.moment(turns[-1].at) or datetime.now().astimezone().isoformat(timespec="seconds")
+        at = moment(turns[-1].at) or datetime.now().astimezone().isoformat(timespec="seconds")
         self.pending.update(session, lambda known: replace(known, agent=agent, writing=len(turns), at=at))
         return self.memory.remember(
             draft.text,
             heading=HEADINGS[draft.language],
             redact=True,
-            now=entries.local(at),
+            now=local(at),
             provenance=Provenance("agent", agent, session, at),
         )
 
@@ -175,45 +218,274 @@ class Summarizer:
         except OSError:
             return -1
 
-    def _draft(self, session: str, stretch: Sequence[Turn]) -> drafts.Draft:
-        draft = drafts.draft(stretch, self.llm, self.settings)
-        if draft.trouble:
-            logger.warning("session %s: summed up without a language model (%s)", session, draft.trouble)
-        return draft
-
 
 def _user_turns(turns: Sequence[Turn]) -> int:
     return sum(turn.role == "user" for turn in turns)
 
 
-def wrote_memory(turns: Sequence[Turn], writers: Sequence[str]) -> bool:
-    """Whether the agent itself wrote to memory in these turns, and did not fail to.
+# --- what stands in the notes already ---------------------------------------------------------------------
+
+
+def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
+    """Return the lines that the agent itself wrote to memory in these turns, and did not fail to.
 
     `writers` are globs of tools that write memory; other tools that write files count where they are given
-    a file of it.
+    a file of it. No line holds a secret or a private part.
     """
     answers = {turn.answers: turn.text.lstrip().lower() for turn in turns if turn.role == "tool"}
-    calls = (call for turn in turns for call in turn.calls)
-    return any(_writes(call, writers) and not _failed(call, answers.get(call.id, "")) for call in calls)
+    lines: list[str] = []
+    for call in (call for turn in turns for call in turn.calls):
+        name, answer = call.name.lower(), answers.get(call.id, "")
+        if answer.startswith((*_FAILED, f"{name}: ", f"{name} failed")):
+            continue
+        try:
+            arguments = json.loads(call.arguments or "{}")
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(arguments, dict) and _is_memory(name, arguments, writers):
+            texts = (arguments.get(key) for key in _CONTENT)
+            lines += [
+                line for text in texts if isinstance(text, str) for line in map(plain, text.splitlines())
+            ]
+    return [line for line in lines if line]
 
 
-def _failed(call: Call, answer: str) -> bool:
-    name = call.name.lower()
-    return answer.startswith((*_FAILED, f"{name}: ", f"{name} failed"))
-
-
-def _writes(call: Call, writers: Sequence[str]) -> bool:
-    if _fits(call.name, writers):
+def _is_memory(tool: str, arguments: Mapping[str, object], writers: Sequence[str]) -> bool:
+    if any(fnmatchcase(tool, glob.lower()) for glob in writers):
         return True
-    if not _fits(call.name, _EDITORS):
-        return False
+    paths_given = (arguments.get(name) for name in _FILE)
+    names = any(isinstance(path, str) and _MEMORY.fullmatch(path) for path in paths_given)
+    return names and any(fnmatchcase(tool, glob) for glob in _EDITORS)
+
+
+def moment(at: str) -> str:
+    """Return when something was said, to the second; empty where that is no time."""
     try:
-        arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        return False
-    named = [arguments.get(name) for name in _FILE] if isinstance(arguments, dict) else []
-    return any(isinstance(path, str) and entries.is_memory(path) for path in named)
+        return datetime.fromisoformat(at).isoformat(timespec="seconds")
+    except ValueError:
+        return ""
 
 
-def _fits(name: str, globs: Sequence[str]) -> bool:
-    return any(fnmatchcase(name.lower(), glob.lower()) for glob in globs)
+def local(at: str) -> datetime:
+    """Return a moment by the clock of this machine, which says whose day it belongs to."""
+    told = datetime.fromisoformat(at)
+    return told.astimezone().replace(tzinfo=None) if told.tzinfo else told
+
+
+def day_note(memory: Memory, day: date) -> str:
+    """Return the note of a day as it stands, empty where there is none. Raises as `paths` does."""
+    from commonplace.markdown.document import decode
+
+    try:
+        return decode(paths.read_contained(memory.workspace.daily(day), [memory.workspace.root]))
+    except NoteNotFound:
+        return ""
+
+
+def moments(memory: Memory, session: str, ats: Iterable[str]) -> Collection[str]:
+    """Return up to when a session is summed up in the notes of the days of these times."""
+    days = {local(told).date() for told in map(moment, ats) if told}
+    wanted = comments.take([comments.of_provenance(Provenance("agent", session=session))])[1].get("session")
+    found = set()
+    for day in sorted(days):
+        lines = list(_summaries(day_note(memory, day).splitlines()))
+        found |= {
+            said.get("at", "") for said in comments.take(lines).values() if said.get("session") == wanted
+        }
+    return found - {""}
+
+
+def _summaries(lines: Iterable[str]) -> Iterator[str]:
+    """The lines under the headings of summaries."""
+    inside = 0
+    for line in lines:
+        if found := structure.atx(line):
+            level, title = found
+            if title in HEADINGS.values():
+                inside = level
+            elif level <= inside:
+                inside = 0
+        elif inside:
+            yield line
+
+
+# --- the parts of a summary -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a summary says; each part is a text of one line, empty where there is nothing to say.
+
+    `answer` is the last answer, which only an extract has; `extractive` says that no model wrote it.
+    """
+
+    request: str = ""
+    done: str = ""
+    decisions: str = ""
+    learned: str = ""
+    open: str = ""
+    answer: str = ""
+    extractive: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to say."""
+        return any(self.texts())
+
+    def texts(self) -> tuple[str, ...]:
+        """The parts in their order."""
+        return tuple(getattr(self, name) for name in _NAMES)
+
+
+_NAMES = tuple(field.name for field in fields(Parts) if field.name != "extractive")
+
+
+def compose(parts: Parts, language: Language, most_words: int) -> str:
+    """Write the parts as an entry of a note, each on a line with its label, in so many words at most.
+
+    Last sentences are cut off the longest part until all fit; then what matters least is left out.
+    """
+    while words(text := _labelled(parts, language)) > most_words:
+        texts = dict(zip(_NAMES, parts.texts(), strict=True))
+        longest = max(_NAMES, key=lambda name: words(texts[name]) if len(sentences(texts[name])) > 1 else 0)
+        present = [name for name in _WEIGHTS if texts[name]]
+        share = max(1, most_words // (2 * len(present)))
+        shorter = joined(sentences(texts[longest])[:-1])
+        if not shorter:
+            longest = max(present, key=lambda name: words(texts[name]))
+            if words(texts[longest]) > share:
+                shorter = within(texts[longest], share)
+            elif len(present) > 1:
+                longest = present[-1]
+            else:
+                break
+        parts = replace(parts, **{longest: shorter})  # type: ignore[arg-type]  # all these are texts
+    return text
+
+
+def _labelled(parts: Parts, language: Language) -> str:
+    told = zip(_LABELS[language], parts.texts(), strict=True)
+    lines = [f"{label}{DASH}{text}" for label, text in told if text]
+    return "\n- ".join([_MARKED[language], *lines] if parts.extractive else lines)
+
+
+# --- by a model, or without one ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The summary of a stretch: the entry as it would be written, none where nothing is worth keeping.
+
+    `trouble` is why no model wrote it, empty where one did or none is set.
+    """
+
+    text: str
+    language: Language
+    extractive: bool = False
+    trouble: str = ""
+
+
+def draft(turns: Sequence[Turn], llm: Llm | None, settings: Settings) -> Draft:
+    """Sum up turns by the model, or by an extract where there is none or it fails."""
+    clean = dialogue.clean(turns)
+    language = prose.language(turn.text for turn in clean if turn.role == "user")
+    parts, trouble = None, ""
+    if llm is not None:
+        parts, trouble = _ask(clean, written(turns, settings.writers), language, llm, settings)
+    if parts is None:
+        parts = extract(clean, language)
+    text = compose(parts, language, settings.max_words) if parts else ""
+    return Draft(text, language, parts.extractive, trouble)
+
+
+def _ask(
+    clean: Sequence[Turn], already: Sequence[str], language: Language, llm: Llm, settings: Settings
+) -> tuple[Parts | None, str]:
+    """Let the model say the parts; None, and why, where it cannot."""
+    text = dialogue.written(clean, settings.max_tokens)
+    left, lines = _WRITTEN_TOKENS, list[str]()
+    for line in reversed(already):
+        lines.insert(0, f"{WRITTEN} {dialogue.unframed(line)}")
+        if (left := left - about(lines[0])) < 0:
+            break
+    try:
+        messages = prompting.load("summary").messages(
+            conversation="\n".join([text, *lines]), language=NAMES[language], words=str(settings.max_words)
+        )
+        completion = llm.complete(
+            messages,
+            SCHEMA,
+            max_tokens=512 + _ROOM * settings.max_words,
+            deadline_s=settings.deadline_s,
+            purpose=PURPOSE,
+        )
+    except (ProviderError, BudgetExceeded) as error:
+        return None, str(error)
+    known = prose.terms("\n".join([text, *(call.arguments for turn in clean for call in turn.calls)]))
+    return read(completion.data, known, language, already)
+
+
+def read(
+    data: object, known: frozenset[str], language: Language, already: Sequence[str] = ()
+) -> tuple[Parts | None, str]:
+    """Make parts of what a model answered; None, and why, where nothing of it can be used.
+
+    A sentence that shares next to nothing with the conversation is left out: it is not about it. So is one
+    that says what stands in the notes `already`.
+    """
+    if not isinstance(data, dict):
+        return None, "the language model called a tool instead of answering"
+    if not data["worth_keeping"]:
+        return Parts(), ""
+    lists = {name: data[name] if isinstance(data[name], list) else [data[name]] for name in _PARTS}
+    said = {name: [text for text in map(plain, texts) if text] for name, texts in lists.items()}
+    texts = [text for part in said.values() for text in part]
+    if texts and not prose.is_in(" ".join(texts), language):
+        return None, "the language model answered in another language"
+    standing = [compare.read(line) for line in already]
+    parts = {name: [text for text in part if prose.is_about(text, known)] for name, part in said.items()}
+    news = {
+        name: [text for text in part if not any(compare.same(compare.read(text), one) for one in standing)]
+        for name, part in parts.items()
+    }
+    if not any(parts.values()):
+        return None, "the language model said nothing about the conversation"
+    if parts != news and not any(news[name] for name in _PARTS[1:]):
+        return Parts(), ""  # all beside the request stands there already
+    texts_of = {name: joined(map(ended, part)) for name, part in news.items()}
+    return Parts(**texts_of), ""  # type: ignore[arg-type]  # all these are texts
+
+
+def extract(turns: Sequence[Turn], language: Language) -> Parts:
+    """Take parts out of clean turns: their own words, cut at the ends of sentences."""
+    asked = next(filter(None, (_said(turn) for turn in turns if turn.role == "user")), "")
+    answers = (_said(turn) for turn in reversed(turns) if turn.role == "assistant")
+    return Parts(
+        request=within(asked, REQUEST_WORDS),
+        done=_actions(turns, language),
+        answer=_opening(next(filter(None, answers), ""), ANSWER_WORDS),
+        extractive=True,
+    )
+
+
+def _said(turn: Turn) -> str:
+    """What a turn says, without code; a line that ends without a mark is a sentence."""
+    kept = turn.text.split("```")[::2]
+    lines = (line for part in kept for line in part[:_LOOKED_AT].splitlines() if line.strip())
+    return joined(ended(plain(line)) for line in lines)
+
+
+def _opening(text: str, most: int) -> str:
+    """The beginning of an answer, which says what came of it, without a mere "Done." before it."""
+    found = sentences(text)
+    if len(found) > 2 and len(found[0]) < 12:  # "Done." "Sure!" "好的。"
+        text = " ".join(found[1:]) if found[0].isascii() else "".join(found[1:])
+    return within(text, most)
+
+
+def _actions(turns: Sequence[Turn], language: Language) -> str:
+    """The calls of tools in short, each once with how often it was made, the most recent ones last."""
+    calls = [plain(dialogue.action(call)) for turn in turns for call in turn.calls]
+    told = [f"{call} ×{n}" if n > 1 else call for call, n in Counter(calls).items()]
+    if (left := len(told) - MOST_ACTIONS) > 0:
+        told = [_MORE[language].format(left), *told[-MOST_ACTIONS:]]
+    return _BETWEEN[language].join(told)

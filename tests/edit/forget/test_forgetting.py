@@ -31,8 +31,7 @@ from commonplace.transcripts.session import Transcript
 from commonplace.types import Entry, Erasure, Provenance, Selection
 from commonplace.types.changes import About, Change
 from commonplace.types.events import Call, Turn
-from commonplace.upkeep.claims import Claim
-from commonplace.upkeep.spool import Spool
+from commonplace.upkeep.spool import Claim, Spool
 from commonplace.upkeep.watermarks import Pending
 from tests.edit.forget.test_people import holding, write
 

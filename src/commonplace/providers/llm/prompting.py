@@ -69,20 +69,10 @@ def load(name: str, environ: Mapping[str, str] | None = None) -> Prompt:
 
 
 def _read(name: str, path: Path) -> Prompt:
-    try:
-        data = paths.read_contained(path, [Path(path.resolve()).parent])
-    except CommonplaceError as error:
-        raise ConfigError(f"prompt {name}", str(error)) from error
-    if len(data) > MAX_BYTES:
-        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
-    try:
-        text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        raise ConfigError(paths.shown(path), "not UTF-8") from error
-    head, end, rest = text.removeprefix("---\n").partition("\n---\n")
-    if not text.startswith("---\n") or not end:
+    head, end, rest = _text(name, path).partition("\n---\n")
+    if not head.startswith("---\n") or not end:
         _refuse(path, "must begin with a header between two lines of ---")
-    lines = [line.partition(":") for line in head.splitlines() if line.strip()]
+    lines = [line.partition(":") for line in head.splitlines()[1:] if line.strip()]
     header = {name.strip(): value.strip() for name, _, value in lines}
     if tuple(sorted(header)) != _HEADER:
         _refuse(path, f"the header must hold {_listed(_HEADER)}, not {_listed(header)}")
@@ -94,6 +84,19 @@ def _read(name: str, path: Path) -> Prompt:
     if used != variables:
         _refuse(path, f"declares {_listed(variables)} and uses {_listed(used)}")
     return Prompt(name, path, header["purpose"], variables, parts)
+
+
+def _text(name: str, path: Path) -> str:
+    try:
+        data = paths.read_contained(path, [Path(path.resolve()).parent])
+    except CommonplaceError as error:
+        raise ConfigError(f"prompt {name}", str(error)) from error
+    if len(data) > MAX_BYTES:
+        _refuse(path, f"larger than {MAX_BYTES:,} bytes")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(paths.shown(path), "not UTF-8") from error
 
 
 def _parts(text: str) -> tuple[tuple[Role, str], ...]:

@@ -139,15 +139,15 @@ class LlmReranker:
             return self._graded(question, first, deadline) + self._graded(question, second, deadline)
         rows = completion.data["grades"] if isinstance(completion.data, dict) else []
         grades = {row["number"]: row["grade"] / BEST for row in rows}
-        missing = [number for number in range(1, count + 1) if number not in grades]
-        fault = f"leaves out {len(missing)} of {count} texts" if missing else ""
-        if not fault and len(grades) > count:
-            fault = "grades texts that were not sent"
+        known = [grades[number] for number in range(1, count + 1) if number in grades]
+        if len(rows) == len(grades) == len(known) == count:
+            return known
+        fault = "grades texts that were not sent"
         if len(grades) != len(rows):
             fault = "grades a text twice"
-        if fault:
-            raise ProviderError(self._provider, f"the answer {fault}")
-        return [grades[number] for number in range(1, count + 1)]
+        elif len(known) < count:
+            fault = f"leaves out {count - len(known)} of {count} texts"
+        raise ProviderError(self._provider, f"the answer {fault}")
 
     def _left_s(self, deadline: Deadline) -> float:
         left = deadline.left_s()

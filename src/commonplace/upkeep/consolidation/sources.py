@@ -21,7 +21,7 @@ from commonplace.markdown.document import decode, parse
 from commonplace.markdown.structure import atx
 from commonplace.notes import layout
 from commonplace.types.notes import Statement
-from commonplace.upkeep import parts
+from commonplace.upkeep import summaries
 from commonplace.upkeep.consolidation import grounding
 from commonplace.upkeep.consolidation.grounding import Said
 from commonplace.upkeep.consolidation.page import Entry
@@ -35,7 +35,7 @@ Lines = Sequence[tuple[int, int, int]]  # first line, last line, how many differ
 
 OFTEN = 3  # different questions that led to a line
 OBSERVATIONS = frozenset({"observations", "观察", "观察记录", "tool observations"})
-_SUMMARIES = frozenset(parts.HEADINGS.values())
+_SUMMARIES = frozenset(summaries.HEADINGS.values())
 # Of a summary, what was decided and learned; the rest is what happened.
 _KEPT_LABELS = re.compile(r"(?:Decided|Learned|决定|了解) – ")
 _LABELS = re.compile(r"(?:Asked|Done|Open|Last answer|请求|完成|待办|最后的回答) – ")
