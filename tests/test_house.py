@@ -214,7 +214,6 @@ EXCEPTIONS = {
     "bench.evaluation": ({"shutil.rmtree"}, "indexes of the measurement in the user's cache"),
     "bench.gold": ({"open"}, "a question set that is named on the command line"),
     "cli.measurements": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
-    "cli.demo": ({"tempfile.TemporaryDirectory"}, "a temporary workspace of its own"),
     "cli.failures": ({"os.open"}, "the null device"),
     "cli.main": ({"open"}, "the null device"),
     "diagnosis.snapshot": (

@@ -151,10 +151,10 @@ def test_what_the_commands_write_can_be_read(root: Path, monkeypatch: pytest.Mon
 
 
 def test_the_doctor_names_what_is_left_out(root: Path) -> None:
-    from commonplace.diagnosis import case, settings
+    from commonplace.diagnosis import examination, settings
 
     (root / "commonplace.toml").write_text("[index]\ninclude = ['.env']\n")
-    ground = case.Case(root, paths.Workspace(root), dict(os.environ))
+    ground = examination.Case(root, paths.Workspace(root), dict(os.environ))
     (finding,) = [one for one in settings.origins(ground) if one.check == "settings.left-out"]
     assert finding.remedy == "set index.include in your own config.toml"
 

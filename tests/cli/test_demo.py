@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.base.errors import ConfigError
-from commonplace.cli import demo as drawing
+from commonplace.cli import measurements as drawing
 from commonplace.demo import questions
 from tests.cli.conftest import called
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.diagnosis import machine
-from commonplace.diagnosis.case import Case, present
+from commonplace.diagnosis.examination import Case, present
 from commonplace.memory import Memory
 from commonplace.types import Finding
 

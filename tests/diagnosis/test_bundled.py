@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.diagnosis import bundled
+from commonplace.diagnosis import machine
 from commonplace.providers.embedding import builtin
 from tests.diagnosis.conftest import Present, by_check, states
 
@@ -16,13 +16,13 @@ FINE = {"model.model": "ok", "model.tokenizer": "ok"}
 
 
 def test_the_files_that_ship(case: Present) -> None:
-    found = by_check(bundled.files(case()))
+    found = by_check(machine.model_files(case()))
     assert states(found.values()) == FINE
     assert builtin.MODEL_SHA256[:12] in found["model.model"].told
 
 
 def test_it_tells_near_from_far(case: Present) -> None:
-    assert states(bundled.vectors(case())) == {"model.vectors": "ok"}
+    assert states(machine.model_vectors(case())) == {"model.vectors": "ok"}
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def change(path: Path) -> None:
 @pytest.mark.parametrize("name", [builtin.MODEL, builtin.TOKENIZER])
 def test_a_file_that_is_not_what_ships(case: Present, copy: Path, name: str, hurt: object) -> None:
     hurt(copy / name)  # type: ignore[operator]
-    found = by_check(bundled.files(replace(case(), model_folder=copy)))
+    found = by_check(machine.model_files(replace(case(), model_folder=copy)))
     check = f"model.{Path(name).stem}"
     assert states(found.values()) == {**FINE, check: "wrong"}
     assert str(copy / name) in found[check].told
     assert "reinstall" in found[check].remedy
-    (vectors,) = bundled.vectors(replace(case(), model_folder=copy))
+    (vectors,) = machine.model_vectors(replace(case(), model_folder=copy))
     assert vectors.state == "wrong"
     assert name in vectors.told

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.config import user_file
-from commonplace.diagnosis.case import present
+from commonplace.diagnosis.examination import present
 
 
 def test_a_workspace_that_is_there(workspace: Path) -> None:

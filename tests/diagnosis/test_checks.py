@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from commonplace.base.root import Unsafe
-from commonplace.diagnosis import case
+from commonplace.diagnosis import examination
 from commonplace.types import Finding
 
 
@@ -16,7 +16,7 @@ def test_what_was_found_before_an_error_stays() -> None:
         yield Finding("a.first", "ok", "fine")
         raise ZeroDivisionError("division\nby \x1b[31mzero")
 
-    first, second = case.guarded("a.check", check)
+    first, second = examination.guarded("a.check", check)
     assert first == Finding("a.first", "ok", "fine")
     assert (second.check, second.state, second.group) == ("a.check", "wrong", "a")
     assert second.told == "the check itself failed (ZeroDivisionError: division by \ufffd[31mzero)"
@@ -28,7 +28,7 @@ def test_a_long_error_is_cut() -> None:
         raise ValueError("x" * 5000)
         yield
 
-    assert len(case.guarded("a.check", check)[0].told) < 400
+    assert len(examination.guarded("a.check", check)[0].told) < 400
 
 
 def test_an_interrupt_ends_an_examination() -> None:
@@ -37,13 +37,13 @@ def test_an_interrupt_ends_an_examination() -> None:
         yield
 
     with pytest.raises(KeyboardInterrupt):
-        case.guarded("a.check", check)
+        examination.guarded("a.check", check)
 
 
 def test_listed() -> None:
-    assert case.listed(["a", "b"]) == "a, b"
-    assert case.listed([str(n) for n in range(1005)]) == "0, 1, 2, 3, 4 and 1,000 more"
-    assert case.listed(["a\x1b[2J"]) == "a\ufffd[2J"
+    assert examination.listed(["a", "b"]) == "a, b"
+    assert examination.listed([str(n) for n in range(1005)]) == "0, 1, 2, 3, 4 and 1,000 more"
+    assert examination.listed(["a\x1b[2J"]) == "a\ufffd[2J"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_listed() -> None:
     ],
 )
 def test_size(count: float, told: str) -> None:
-    assert case.size(count) == told
+    assert examination.size(count) == told
 
 
 def test_a_link_in_the_way_is_a_finding_with_its_remedy() -> None:
@@ -66,7 +66,7 @@ def test_a_link_in_the_way_is_a_finding_with_its_remedy() -> None:
         raise Unsafe("a symlink, which is not followed here", "/notes/.commonplace")
         yield
 
-    (finding,) = case.guarded("stores.spool", check)
+    (finding,) = examination.guarded("stores.spool", check)
     assert finding.state == "wrong"
     assert finding.told == "/notes/.commonplace is a symlink, which is not followed here"
     assert finding.remedy == "delete /notes/.commonplace: nothing is read or written through it"

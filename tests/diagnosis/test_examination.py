@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from commonplace.diagnosis import examination
-from commonplace.diagnosis.case import Case, present
+from commonplace.diagnosis.examination import Case, present
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present
 

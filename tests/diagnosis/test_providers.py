@@ -12,7 +12,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.base.paths import Workspace
 from commonplace.config import user_file
 from commonplace.diagnosis import providers
-from commonplace.diagnosis.case import Case, present
+from commonplace.diagnosis.examination import Case, present
 from commonplace.providers import opening, probe
 from commonplace.providers.costs import Ledger
 from commonplace.types import Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.diagnosis import remedies
+from commonplace.diagnosis import providers
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ from commonplace.diagnosis import remedies
     ],
 )
 def test_by_what_was_told(trouble: str, remedy: str) -> None:
-    assert remedies.find(trouble, "A_KEY").startswith(remedy)
+    assert providers.remedy_of(trouble, "A_KEY").startswith(remedy)
 
 
 def test_a_key_whose_place_is_not_known() -> None:
-    assert remedies.find("p: HTTP 401", "", ("A_KEY", "B_KEY")) == "put a valid key into A_KEY or B_KEY"
-    assert remedies.find("p: HTTP 403") == "put a valid key into a file, and name that in the settings"
+    assert providers.remedy_of("p: HTTP 401", "", ("A_KEY", "B_KEY")) == "put a valid key into A_KEY or B_KEY"
+    assert providers.remedy_of("p: HTTP 403") == "put a valid key into a file, and name that in the settings"

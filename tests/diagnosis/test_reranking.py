@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.base.paths import Workspace
 from commonplace.diagnosis import providers
-from commonplace.diagnosis.case import present
+from commonplace.diagnosis.examination import present
 from commonplace.providers.costs import Ledger
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present

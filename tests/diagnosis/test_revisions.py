@@ -7,12 +7,12 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.changes import runs, transaction
-from commonplace.diagnosis import case, stores
+from commonplace.diagnosis import examination, stores
 from commonplace.types.changes import About, Change
 
 
 def told(root: Path) -> dict[str, tuple[str, str, str]]:
-    found = stores.history(case.present(str(root)))
+    found = stores.history(examination.present(str(root)))
     return {one.check: (one.state, one.told, one.remedy) for one in found}
 
 

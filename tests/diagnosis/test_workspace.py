@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.diagnosis import workspace as checks
-from commonplace.diagnosis.case import present
+from commonplace.diagnosis.examination import present
 from tests.diagnosis.conftest import Present, by_check, states
 
 AS_ROOT = os.name != "posix" or os.geteuid() == 0

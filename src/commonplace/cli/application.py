@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "search": ("asking:search", "Find the passages that answer a question, best first."),
         "recall": ("asking:recall", "Compose a cited block for a prompt, inside a token budget."),
         "prompt": (
-            "prompting:prompt",
+            "asking:prompt",
             "Compose all that goes into a prompt, nothing twice.",
         ),
         "get": ("asking:get", "Show lines of a note."),
@@ -57,7 +57,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "serve": ("serving:serve", "Serve many clients over HTTP on this machine (MCP)."),
     },
     "Keep up": {
-        "sessions": ("sessions:sessions", "Follow, list and show transcripts of conversations."),
+        "sessions": ("chat:sessions", "Follow, list and show transcripts of conversations."),
         "sync": ("index:sync", "Bring the index up to the files."),
         "watch": ("index:watch", "Sync whenever a note changes, until Ctrl-C."),
         "status": ("index:status", "Show what the index holds and whether it is fresh."),
@@ -71,12 +71,12 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Models": {
         "models": ("models:models", "List, fetch, choose and try models."),
-        "cache": ("caches:cache", "Show and clear what is kept of models' answers."),
+        "cache": ("costs:cache", "Show and clear what is kept of models' answers."),
     },
     "Try and measure": {
         "costs": ("costs:costs", "Show what calls to models took and cost."),
         "usage": ("index:usage", "Show what was asked, found and opened, and what is never found."),
-        "demo": ("demo:demo", "Index a small bilingual workspace and ask it eight questions."),
+        "demo": ("measurements:demo", "Index a small bilingual workspace and ask it eight questions."),
         "eval": ("measurements:evaluations", "Score the search against questions with known evidence."),
         "bench": ("measurements:bench", "Measure speed, size and memory on your own notes."),
     },

@@ -1,8 +1,12 @@
-"""`costs`: what calls to models took and cost, from the workspace's ledger."""
+"""`costs` and `cache …`: what calls to models took, and what is kept of their answers."""
 
 from __future__ import annotations
 
 import re
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +15,11 @@ import click
 
 from commonplace import render
 from commonplace.cli import session
-from commonplace.cli.options import command, format_option, option
+from commonplace.cli.options import Group, command, format_option, option
 from commonplace.render import screen
 
 if TYPE_CHECKING:
+    from commonplace.providers.cache import VectorCache
     from commonplace.providers.costs import By, Costs
 
 _UNITS = {"d": 1, "w": 7}
@@ -89,3 +94,127 @@ def _total(found: tuple[Costs, ...]) -> tuple[str, ...]:
 def _cost(dollars: float, unpriced: int) -> str:
     """Dollars, and how many calls are not in them because nobody knows their price."""
     return f"${dollars:.4f}" + (f" + {unpriced} unpriced" if unpriced else "")
+
+
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A cache as it is told: its name, its file, how many entries and bytes, what bounds it, by model.
+
+    `limit` is in words; `oldest` a date, empty where nothing is kept.
+    """
+
+    cache: str
+    path: str
+    entries: int
+    bytes: int
+    limit: str
+    oldest: str
+    models: Mapping[str, int]
+
+
+def _which(vectors: bool, answers: bool) -> tuple[bool, bool]:
+    return (vectors, answers) if vectors or answers else (True, True)
+
+
+@command("stats")
+@option("--vectors", is_flag=True, help="The vectors of models behind a server alone.")
+@option("--answers", is_flag=True, help="The answers of language models alone.")
+@format_option(("text", "json"))
+@click.pass_context
+def stats(ctx: click.Context, vectors: bool, answers: bool, form: str) -> None:
+    """Show what is kept of models' answers: how much, what bounds it, from which models.
+
+    Both are kept for all workspaces of yours, by a hash of what was asked, which is not in them.
+    """
+    wanted = _which(vectors, answers)
+    found = [told for told, take in zip((_vectors, _answers), wanted, strict=True) if take]
+    kept = [tell(ctx) for tell in found]
+    if form == "json":
+        session.write(render.to_json([asdict(one) for one in kept]))
+    else:
+        session.write("\n\n".join(map(_shown, kept)))
+
+
+@command("clear")
+@option("--vectors", is_flag=True, help="The vectors of models behind a server alone.")
+@option("--answers", is_flag=True, help="The answers of language models alone.")
+@option("--yes", is_flag=True, help="Do not ask, which happens on a terminal alone.")
+@format_option(("text", "json"))
+@click.pass_context
+def clear(ctx: click.Context, vectors: bool, answers: bool, yes: bool, form: str) -> None:
+    """Forget what is kept of models' answers; what is needed again is asked, and paid for, again.
+
+    Indexes keep the vectors that they have. A program that uses a cache meanwhile goes on with it.
+    """
+    from commonplace.providers.cache import AnswerCache
+
+    of_vectors, of_answers = _which(vectors, answers)
+    if session.is_terminal(sys.stdin) and not yes:
+        kept = [tell(ctx) for tell, take in ((_vectors, of_vectors), (_answers, of_answers)) if take]
+        told = " and ".join(render.count(one.entries, one.cache.removesuffix("s")) for one in kept)
+        click.confirm(f"Forget {told}?", abort=True, err=True)
+    gone = {}
+    if of_vectors:
+        gone["vectors"] = _vector_cache(ctx).clear()
+    if of_answers:
+        gone["answers"] = AnswerCache().clear()
+    if form == "json":
+        session.write(render.to_json(gone))
+    else:
+        went = " and ".join(render.count(count, name.removesuffix("s")) for name, count in gone.items())
+        session.write(f"forgot {went}")
+
+
+def _vectors(ctx: click.Context) -> Kept:
+    from commonplace.providers.embedding.remote import model_of
+
+    cache = _vector_cache(ctx)
+    stats = cache.stats()
+    cache.close()
+    limit = f"at most {render.count(stats.limit, 'entry')}".replace("entrys", "entries")
+    models: dict[str, int] = {}
+    for fingerprint, count in stats.models.items():
+        name = model_of(fingerprint)
+        models[name] = models.get(name, 0) + count
+    oldest = _date(stats.oldest_s)
+    return Kept("vectors", str(cache.path), stats.entries, stats.bytes, limit, oldest, models)
+
+
+def _answers(ctx: click.Context) -> Kept:
+    from commonplace.providers.cache import AnswerCache
+
+    cache = AnswerCache()
+    stats = cache.stats()
+    cache.close()
+    limit = f"at most {screen.size(stats.limit)} and {stats.max_age_s / _DAY_S:.0f} days"
+    oldest = _date(stats.oldest_s)
+    return Kept("answers", str(cache.path), stats.entries, stats.bytes, limit, oldest, stats.models)
+
+
+def _vector_cache(ctx: click.Context) -> VectorCache:
+    from commonplace import config
+    from commonplace.providers.cache import VectorCache
+
+    settings = config.load(session.root_for_settings(ctx), agent=session.agent(ctx))
+    return VectorCache(limit=settings.embedding.cache_entries)
+
+
+def _date(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(moment)) if moment else ""
+
+
+def _shown(kept: Kept) -> str:
+    size = screen.size(kept.bytes)
+    rows = [(kept.cache, f"{kept.entries:,} in {size}, {kept.limit}"), ("file", screen.one_line(kept.path))]
+    if kept.oldest:
+        rows.append(("oldest", kept.oldest))
+    ordered = sorted(kept.models.items(), key=lambda pair: (-pair[1], pair[0]))
+    models = screen.table([(screen.one_line(n) or "-", f"{count:,}") for n, count in ordered], right=(1,))
+    rows += [("model" if not n else "", line) for n, line in enumerate(models)]
+    return "\n".join(screen.table(rows))
+
+
+cache = Group("cache", commands=(stats, clear), help="Show and clear what is kept of models' answers.")

@@ -41,11 +41,11 @@ def doctor(ctx: click.Context, offline: bool, verbose: bool, as_json: bool, form
     fine comes with its remedy. Ends with 1 when something is wrong, with 0 when there are warnings at most.
     """
     from commonplace.config.loading import AGENT_VARIABLE
-    from commonplace.diagnosis import case, examination
+    from commonplace.diagnosis import examination
 
     agent = session.agent(ctx)
     environ = {**os.environ, AGENT_VARIABLE: agent} if agent is not None else os.environ
-    examined = case.present(session.workspace(ctx), environ, offline=offline)
+    examined = examination.present(session.workspace(ctx), environ, offline=offline)
     findings: list[Finding] = []
     look = session.look(examined.settings)
     for group, found in examination.examine(examined):

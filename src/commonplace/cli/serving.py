@@ -11,7 +11,7 @@ import click
 from commonplace import config
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.cli import connecting, failures, session
+from commonplace.cli import failures, session, shortcut
 from commonplace.cli.options import Group, Option, command, option
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def mcp(ctx: click.Context) -> None:
 
     Clients start this themselves; docs/agents.md shows what they want to be told.
     """
-    ctx.exit(connecting.connect(session.workspace(ctx), session.agent(ctx)))
+    ctx.exit(shortcut.connect(session.workspace(ctx), session.agent(ctx)))
 
 
 @command("stop")
@@ -112,7 +112,7 @@ def _serve(
         raise click.UsageError("--no-token goes with no other option about tokens", ctx)
     if new_token and token_file:
         raise click.UsageError("--new-token makes one of our own; --token-file names yours", ctx)
-    service = connecting.service(session.workspace(ctx), session.agent(ctx))
+    service = shortcut.service(session.workspace(ctx), session.agent(ctx))
     workspace = session.workspace_of(ctx)
     defaults = config.load(workspace.root, agent=session.agent(ctx)).server
     named = token_file or defaults.token_file

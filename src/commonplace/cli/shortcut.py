@@ -6,11 +6,17 @@ Whatever is not understood here to the letter (help, mistakes, rarer spellings) 
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from commonplace.base import remedies
 from commonplace.cli import failures
 from commonplace.cli.remedies import WORDS
+
+if TYPE_CHECKING:
+    from commonplace.memory import Memory
+    from commonplace.servers.methods import Service
 
 
 def _day(text: str) -> object:
@@ -73,10 +79,8 @@ def parse_mcp(arguments: Sequence[str]) -> dict[str, object] | None:
 def _connect(chosen: dict[str, object]) -> int:
     debug = bool(chosen.pop("debug", False))
     try:
-        from commonplace.cli import connecting
-
         with remedies.spoken(WORDS):
-            return connecting.connect(**chosen)  # type: ignore[arg-type]
+            return connect(**chosen)  # type: ignore[arg-type]
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
         return failures.end(error, debug=debug)
 
@@ -121,3 +125,32 @@ def _take_option(word: str, left: list[str], found: dict[str, object]) -> bool:
 
 def _several(value: object) -> tuple[object, ...]:
     return value if isinstance(value, tuple) else ()
+
+
+def connect(workspace: str | None = None, agent: str | None = None) -> int:
+    """Serve the client at the other end of standard input; return the exit code."""
+    from commonplace.servers import stdio
+
+    return stdio.run(service(workspace, agent))
+
+
+def service(workspace: str | None, agent: str | None) -> Service:
+    """Make what serves a workspace, which is opened when it is first needed.
+
+    Raises WorkspaceNotFound and ConfigError at once: a client shows best what fails at the start.
+    """
+    from commonplace import config
+    from commonplace.base import paths
+    from commonplace.servers.methods import Service
+    from commonplace.servers.stdio import tell
+
+    root = paths.resolve_workspace(workspace, os.environ)
+    name = os.environ.get(config.AGENT_VARIABLE, "") if agent is None else agent
+    settings = config.load(root, agent=name)
+
+    def open_memory() -> Memory:
+        from commonplace.memory import Memory
+
+        return Memory(root, settings, agent=name)
+
+    return Service(open_memory, name, tell)

@@ -1,14 +1,144 @@
-"""The table of checks by group, and running them: side by side, told in the order of the table."""
+"""What is examined, as far as it can be had; the table of checks, and how they are run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from commonplace.diagnosis.case import Case, guarded
+from commonplace import config
+from commonplace.base import paths
+from commonplace.base.errors import CommonplaceError, WorkspaceNotFound
+from commonplace.base.root import Unsafe
+from commonplace.providers.embedding import builtin
+from commonplace.render import screen
 from commonplace.types import Finding
+
+if TYPE_CHECKING:
+    from commonplace.config import Settings
+
+# A folder that cannot exist: settings read from there are those that nobody set.
+NOWHERE = Path(os.devnull)
+_PLACES = ("HOME", "USERPROFILE", "APPDATA", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A workspace to examine. Where there is none `root` is None, and `missing` says where it was sought.
+
+    `named` says that the owner named the place. `settings` are those in force or, where they cannot be
+    read, as many of them as can. `offline` keeps everything on this machine; `now_s` is the time, in seconds
+    of the epoch.
+    """
+
+    root: Path | None
+    settings: Settings
+    environ: Mapping[str, str]
+    missing: str = ""
+    named: bool = False
+    offline: bool = False
+    now_s: float = 0.0
+    model_folder: Path = builtin.FOLDER
+
+    @property
+    def workspace(self) -> paths.Workspace | None:
+        """Where everything of the workspace lies."""
+        return paths.Workspace(self.root) if self.root is not None else None
+
+    @property
+    def place(self) -> Path:
+        """The root of the workspace, or a folder that cannot exist."""
+        return NOWHERE if self.root is None else self.root
+
+
+def present(folder: str | None, environ: Mapping[str, str] | None = None, *, offline: bool = False) -> Case:
+    """Find what is to be examined; never raises for what may be wrong with it."""
+    environ = dict(os.environ if environ is None else environ)
+    named = bool(folder or environ.get(paths.WORKSPACE_VARIABLE))
+    root, missing = None, ""
+    try:
+        root = paths.resolve_workspace(folder, environ)
+    except WorkspaceNotFound as error:
+        missing = error.start
+    settings = settings_as_can_be(NOWHERE if root is None else root, environ)
+    return Case(root, settings, environ, missing, named, offline, time.time())
+
+
+def settings_as_can_be(root: Path, environ: Mapping[str, str]) -> Settings:
+    """Read the settings, without the workspace's own, then without any, where they cannot be read."""
+    for place, variables in ((root, environ), (NOWHERE, environ), (NOWHERE, only_places(environ))):
+        try:
+            return config.load(place, variables)
+        except (CommonplaceError, OSError, ValueError):
+            continue
+    return config.load(NOWHERE, nowhere())
+
+
+def trouble(root: Path, environ: Mapping[str, str]) -> str:
+    """Say what is wrong with settings; an empty text when they load."""
+    try:
+        config.load(root, environ)
+    except (CommonplaceError, OSError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def only_places(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that say where files lie, and none that set a value."""
+    return {name: environ[name] for name in _PLACES if name in environ}
+
+
+def nowhere() -> dict[str, str]:
+    """Return variables by which no file of the user's is found."""
+    return dict.fromkeys(("HOME", "USERPROFILE", "APPDATA"), os.devnull)
+
+
+# --- how a check is run -------------------------------------------------------------------------------
+
+Check = Callable[[], Iterable[Finding]]
+LONGEST = 300  # characters of an error that nobody foresaw
+LISTED = 5  # places that a finding names; of more the number is told
+
+
+def guarded(name: str, check: Check) -> list[Finding]:
+    """Run a check, and add what it stumbled over to what it had found before."""
+    found: list[Finding] = []
+    try:
+        found.extend(check())
+    except Unsafe as error:
+        place = screen.one_line(os.fspath(error.filename))
+        told = f"{place} is {screen.one_line(str(error.strerror))}"
+        found.append(Finding(name, "wrong", told, f"delete {place}: nothing is read or written through it"))
+    except Exception as error:  # noqa: BLE001 - an examination must not end at what it is there to find
+        told = screen.shorten(screen.one_line(f"{type(error).__name__}: {error}"), LONGEST)
+        remedy = "report it, with this line and the output of `commonplace doctor --json`"
+        found.append(Finding(name, "wrong", f"the check itself failed ({told})", remedy))
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return a few of some names, and how many more there are."""
+    from commonplace.base import paths
+
+    shown = ", ".join(paths.shown(name) for name in names[:LISTED])
+    more = len(names) - LISTED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def size(count: float) -> str:
+    """Return bytes as people write them."""
+    units = ["bytes", "KB", "MB", "GB", "TB"]
+    while count >= 1000 and len(units) > 1:
+        count /= 1000
+        units.pop(0)
+    return f"{count:.0f} {units[0]}" if units[0] == "bytes" or count >= 100 else f"{count:.1f} {units[0]}"
+
 
 # Group → (check, module:function). A module is imported when its check runs, so that one which cannot be
 # imported is a finding like any other.
@@ -23,7 +153,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "sqlite.extension": "machine:extension",
         "sqlite.files": "machine:file_system",
     },
-    "model": {"model.files": "bundled:files", "model.vectors": "bundled:vectors"},
+    "model": {"model.files": "machine:model_files", "model.vectors": "machine:model_vectors"},
     "settings": {
         "settings.files": "settings:files",
         "settings.variables": "settings:variables",

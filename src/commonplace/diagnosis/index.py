@@ -16,8 +16,8 @@ from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.signature import KEY_FILE
 from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis import snapshot
-from commonplace.diagnosis.case import Case, guarded, listed
-from commonplace.diagnosis.case import size as as_size
+from commonplace.diagnosis.examination import Case, guarded, listed
+from commonplace.diagnosis.examination import size as as_size
 from commonplace.index import changes, schema
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of

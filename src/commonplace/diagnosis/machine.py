@@ -1,7 +1,8 @@
-"""This machine: Python, libraries and programs, what SQLite can do, room on the disks."""
+"""This machine: Python, libraries and programs, what SQLite can do, room on the disks, the bundled model."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import re
@@ -20,10 +21,13 @@ import apsw
 import commonplace
 from commonplace.base import installation, paths
 from commonplace.base.database import memory
-from commonplace.diagnosis.case import Case, listed, size
+from commonplace.base.errors import CommonplaceError
+from commonplace.base.root import open_named
+from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.diagnosis.snapshot import written_as
 from commonplace.index import vectors
 from commonplace.language import lexicon
+from commonplace.providers.embedding import builtin
 from commonplace.providers.runtime import NO_TELEMETRY
 from commonplace.render import screen
 from commonplace.types import Finding, State
@@ -378,3 +382,53 @@ def files_left(folder: Path, free: int) -> Finding:
     if free < FEW_FILES:
         return Finding("disk.files", "warning", told, "delete files that are not needed: inodes run out")
     return Finding("disk.files", "ok", told)
+
+
+DIGESTS = {builtin.MODEL: builtin.MODEL_SHA256, builtin.TOKENIZER: builtin.TOKENIZER_SHA256}
+_QUESTION = "where is my passport"
+_NEAR = "The passport lies in the top drawer of the desk."
+_FAR = "The deploy moved to Thursday."
+
+
+def model_files(case: Case) -> Iterator[Finding]:
+    """See that every file of the model is there, whole and unchanged."""
+    for name, digest in DIGESTS.items():
+        yield _file(case.model_folder / name, digest)
+
+
+def _file(path: Path, expected: str) -> Finding:
+    check = f"model.{path.stem}"
+    try:
+        with open_named(path) as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        told = f"{paths.shown(path)} cannot be read ({paths.reason(error)})"
+        return Finding(check, "wrong", told, installation.reinstall())
+    if found != expected:
+        told = f"{paths.shown(path)} is not the file that ships (SHA-256 {found[:12]}…, not {expected[:12]}…)"
+        return Finding(check, "wrong", told, installation.reinstall())
+    return Finding(check, "ok", f"{path.name} is the file that ships (SHA-256 {found[:12]}…)")
+
+
+def model_vectors(case: Case) -> Iterator[Finding]:
+    """Embed a question and two sentences: unit vectors, the right sentence nearer."""
+    import numpy as np
+
+    try:
+        rows = builtin.BuiltinEmbedder(case.model_folder).embed((_QUESTION, _NEAR, _FAR), "passage")
+    except CommonplaceError as error:
+        yield Finding("model.vectors", "wrong", str(error), installation.reinstall())
+        return
+    lengths = np.linalg.norm(rows, axis=1)
+    near, far = (float(rows[0] @ rows[place]) for place in (1, 2))
+    if abs(lengths - 1).max() > 1e-3 or rows.shape[1] != builtin.DIMENSIONS:
+        told = (
+            f"its vectors are no unit vectors of {builtin.DIMENSIONS} dimensions (lengths {lengths.round(3)})"
+        )
+        yield Finding("model.vectors", "wrong", told, installation.reinstall())
+    elif near < far + 0.2:
+        told = f"it finds an unrelated sentence as near as a related one ({far:.2f}, {near:.2f})"
+        yield Finding("model.vectors", "wrong", told, installation.reinstall())
+    else:
+        told = f"a question is nearer to its answer ({near:.2f}) than to another sentence ({far:.2f})"
+        yield Finding("model.vectors", "ok", told)

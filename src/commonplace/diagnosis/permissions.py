@@ -13,7 +13,7 @@ from pathlib import Path
 
 from commonplace import config
 from commonplace.base import paths
-from commonplace.diagnosis.case import Case, listed
+from commonplace.diagnosis.examination import Case, listed
 from commonplace.diagnosis.stores import CACHES
 from commonplace.render import count
 from commonplace.types import Finding

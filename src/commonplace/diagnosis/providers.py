@@ -7,7 +7,7 @@ that was kept of an earlier one answers it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
 from commonplace.config.settings import Embedding, Llm
-from commonplace.diagnosis import remedies
-from commonplace.diagnosis.case import Case
+from commonplace.diagnosis.examination import Case
 from commonplace.providers import http, opening, probe
 from commonplace.providers.breaker import Opened
 from commonplace.providers.catalog import EMBEDDERS, LLM_KEY, LLMS, RERANKERS
@@ -44,7 +43,7 @@ def embedding(case: Case) -> Iterator[Finding]:
     try:
         specs = opening.specs(chosen)
     except CommonplaceError as error:
-        yield Finding("providers.embedding", "wrong", str(error), remedies.find(str(error)))
+        yield Finding("providers.embedding", "wrong", str(error), remedy_of(str(error)))
         return
     for place, spec in enumerate(specs):
         yield _embedder(spec, chosen, case, first=place == 0)
@@ -79,7 +78,7 @@ def language(case: Case) -> Iterator[Finding]:
     try:
         row = LLMS.find(chosen.provider)
     except CommonplaceError as error:
-        yield Finding(check, "wrong", str(error), remedies.find(str(error)))
+        yield Finding(check, "wrong", str(error), remedy_of(str(error)))
         return
     name = "/".join(filter(None, (row.name, chosen.model or row.model)))
     opened = next((o for o in opening.breaker().opened() if o.name.partition("#")[0] == name), None)
@@ -130,7 +129,7 @@ def reranker(case: Case) -> Iterator[Finding]:
         if tried.answered:
             yield Finding(check, "ok", f"{name} scores three texts in {tried.seconds:.1f} s")
         else:
-            remedy = tried.remedy or remedies.find(tried.trouble)
+            remedy = tried.remedy or remedy_of(tried.trouble)
             yield Finding(check, "wrong", f"{name} does not answer ({tried.trouble})", remedy)
 
 
@@ -147,7 +146,7 @@ def _tried(
         return Finding(check, "ok", f"{name} answers in {tried.seconds:.1f} s{about}{key}")
     state: State = "wrong" if first else "warning"
     own = "" if origin and _KEY_REFUSED.search(tried.trouble) else tried.remedy
-    remedy = own or remedies.find(tried.trouble, origin, row.keys)
+    remedy = own or remedy_of(tried.trouble, origin, row.keys)
     return Finding(check, state, f"{name} does not answer ({tried.trouble})", remedy)
 
 
@@ -180,3 +179,33 @@ def _key_origin(row: Provider, base_url: str, named: str, case: Case) -> str:
         return named
     own = base_url.rstrip("/") in ("", row.base_url)
     return next((name for name in row.keys if own and case.environ.get(name, "").strip()), "")
+
+
+# The first row whose expression is found counts; a group in it stands in the place of `{}`.
+_REMEDIES = (
+    (r"no key: set (.+?)$", "set {}, or name a file that holds the key"),
+    (r"HTTP 40[13]\b", "put a valid key into {}"),
+    (r"HTTP 402\b", "add credit at the provider"),
+    (r"HTTP 404\b", "check the model's name and the address (model, base_url)"),
+    (r"HTTP 4(?:00|22)\b", "check the model's name and its settings"),
+    (r"HTTP 429\b", "wait, or raise the quota at the provider"),
+    (r"HTTP 5\d\d\b", "wait: the provider itself is in trouble"),
+    (r"cannot be reached|did not answer|no answer within", "see whether its server runs and can be reached"),
+    (r"^((?:embedding|llm)\.\w+): ", "mend {}: `commonplace config` shows what is set"),
+)
+_ANY = "mend what it says, or choose another with `commonplace models use`"
+
+
+def remedy_of(trouble: str, key_origin: str = "", variables: Sequence[str] = ()) -> str:
+    """Return what mends some trouble.
+
+    `key_origin` says where the key of the provider comes from, `variables` from where it could.
+    """
+    for pattern, remedy in _REMEDIES:
+        if found := re.search(pattern, trouble):
+            return remedy.format(found[1] if found.re.groups else key_origin or _places(variables))
+    return _ANY
+
+
+def _places(variables: Sequence[str]) -> str:
+    return " or ".join(variables) or "a file, and name that in the settings"

@@ -15,7 +15,7 @@ from commonplace.base.root import read_named
 from commonplace.config import Loaded
 from commonplace.config.loading import AGENT_VARIABLE
 from commonplace.config.settings import Key
-from commonplace.diagnosis.case import NOWHERE, Case, nowhere, only_places, trouble
+from commonplace.diagnosis.examination import NOWHERE, Case, nowhere, only_places, trouble
 from commonplace.providers import costs
 from commonplace.providers.catalog import LLM_KEY
 from commonplace.providers.llm import prompting

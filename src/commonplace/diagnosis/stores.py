@@ -15,7 +15,7 @@ from commonplace.base.root import Root
 from commonplace.base.signature import KEY_FILE
 from commonplace.changes import runs
 from commonplace.diagnosis import snapshot
-from commonplace.diagnosis.case import Case, listed, size
+from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.index import schema
 from commonplace.providers import costs
 from commonplace.render import count

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace.base import paths
-from commonplace.diagnosis.case import Case, listed
+from commonplace.diagnosis.examination import Case, listed
 from commonplace.markdown.document import decode
 from commonplace.notes import writes
 from commonplace.notes.scan import IGNORED_FOLDERS, FileState, scan, sources
