@@ -307,7 +307,7 @@ def compose(
     for daily in dailies:
         note, section = _section(daily)
         days = list(_days(path, lines))
-        if standing := _standing(lines, days, daily.day):
+        if standing := _standing(path, lines, days, daily.day):
             number = _news(note, section, standing)
             again |= {o: standing[text] for text, o in section[1:number] if o and text in standing}
             if number == len(section):
@@ -339,12 +339,12 @@ class _Day(NamedTuple):
     day: str
 
 
-def _standing(lines: Sequence[Line], days: Sequence[_Day], day: str) -> dict[str, Origin]:
-    """What stands below the headings of a day, as it is and as the daily note had it."""
+def _standing(path: str, lines: Sequence[Line], days: Sequence[_Day], day: str) -> dict[str, Origin]:
+    """What the month held already below the headings of a day, as it is and as the daily note had it."""
     standing: dict[str, Origin] = {}
     for section in (section for section in days if section.day == day):
         for text, origin in lines[section.first + 1 : section.end]:
-            if origin and text.strip():
+            if origin and origin[0] == path and text.strip():
                 standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
     return standing
 
