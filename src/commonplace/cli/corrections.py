@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -200,24 +200,19 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
     from commonplace.types.data import to_data
 
     workspace = session.workspace_of(ctx)
-    told = transaction.warnings(workspace, looking=True)
-    listed = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
-    damaged = ((name, runs.trouble(workspace, name)) for name in runs.damaged(workspace))
-    told += [f"the record of {name} {trouble} and cannot be shown" for name, trouble in damaged]
-    unreadable = closed(workspace)
-    for message in filter(None, (*told, unreadable)):
+    for message in transaction.warnings(workspace, looking=True):
         failures.warn(message)
+    listed = [undoing.find(workspace, run)] if run else [*islice(runs.newest_first(workspace), limit)]
+    for name in runs.damaged(workspace):
+        failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
+    if unreadable := closed(workspace):
+        failures.warn(unreadable)
     diffs = [runs.diff(workspace, one) for one in listed] if diff or run else []
     if form == "json":
-        data = [to_data(one) for one in listed]
-        if diffs:
-            data = [one | {"diff": text} for one, text in zip(data, diffs, strict=True)]
-        session.write(to_json(data))
+        added = ({"diff": text} for text in diffs) if diffs else repeat({}, len(listed))
+        session.write(to_json([to_data(one) | more for one, more in zip(listed, added, strict=True)]))
     elif diffs:
-        look = session.look()
-        pairs = zip(listed, diffs, strict=True)
-        blocks = (f"{reports.run_text(one, look)}\n\n{reports.diff_text(text, look)}" for one, text in pairs)
-        session.write("\n\n\n".join(block.rstrip() for block in blocks))
+        session.write(_with_diffs(listed, diffs, session.look()))
     else:
         session.write(reports.log_text(listed, session.look()))
     if not listed:
@@ -225,6 +220,13 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
             more = " that can be read" if unreadable else ""
             session.note(f"no generated change is kept here{more}")
         ctx.exit(failures.NOTHING_FOUND)
+
+
+def _with_diffs(listed: Sequence[Run], diffs: Sequence[str], look: screen.Look) -> str:
+    """Each change with its diff."""
+    pairs = zip(listed, diffs, strict=True)
+    blocks = (f"{reports.run_text(one, look)}\n\n{reports.diff_text(text, look)}" for one, text in pairs)
+    return "\n\n\n".join(block.rstrip() for block in blocks)
 
 
 @command("undo")

@@ -197,9 +197,8 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
         }
         session.write(render.to_json(data))
     else:
-        look = session.look(settings)
-        shown = [_table(tried, asked, look), _ranked(ranked, look) if ranked else ""]
-        session.write("\n".join(filter(None, shown)) or "no model is set, and nothing needs one")
+        text = _trials_text(tried, asked, ranked, session.look(settings))
+        session.write(text or "no model is set, and nothing needs one")
     if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
         ctx.exit(ERROR)
 
@@ -243,6 +242,11 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
     if kind == "reranking":
         data["scores"] = [round(score, 4) for score in one.scores]
     return data
+
+
+def _trials_text(tried: Sequence[Trial], asked: Trial | None, ranked: Trial | None, look: Look) -> str:
+    """A table of embedding and language models, then what the reranker did."""
+    return "\n".join(filter(None, (_table(tried, asked, look), ranked and _ranked(ranked, look))))
 
 
 def _table(tried: Sequence[Trial], asked: Trial | None, look: Look) -> str:
