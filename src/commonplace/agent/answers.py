@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +11,7 @@ from commonplace.base import remedies
 from commonplace.base import tokens as estimates
 
 if TYPE_CHECKING:
-    from commonplace.types import Excerpt, Hit, Provenance, SearchResult, Status, Timeline, Written
+    from commonplace.types import Excerpt, Hit, Moment, Provenance, SearchResult, Status, Timeline, Written
     from commonplace.types.changes import Corrected, Erased, Erasure, Selection
     from commonplace.types.notes import Cited
 
@@ -166,17 +166,7 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
     most = min(MOST_LINES, lines or asked or MOST_LINES)
     name = f"#{reference.docid}" if reference.docid else reference.path
     excerpt = get(f"{name}:{start}:{max(1, most)}")
-    # The lines that fit one answer; a first one that does not is cut.
-    shown: list[str] = []
-    room = MOST_CHARACTERS
-    for line in excerpt.lines:
-        room -= len(line) + 1
-        if room < 0:
-            break
-        shown.append(line)
-    cut = bool(excerpt.lines) and not shown
-    if cut:
-        shown = [excerpt.lines[0][:MOST_CHARACTERS]]
+    shown, cut = _bounded(excerpt.lines)
     end = excerpt.start_line + len(shown) - 1
     following = end + 1 if end < excerpt.total_lines else None
     data = {
@@ -194,16 +184,23 @@ def read(get: Callable[[str], Excerpt], path: str, first: int | None, lines: int
     return Answer("\n".join([head, framed("\n".join(numbered)), *more]), data)
 
 
+def _bounded(lines: tuple[str, ...]) -> tuple[list[str], bool]:
+    """The lines that fit one answer; a first one that does not is cut."""
+    shown: list[str] = []
+    room = MOST_CHARACTERS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return (shown, False) if shown else ([line[:MOST_CHARACTERS]], True)
+        shown.append(line)
+    return shown, False
+
+
 def around(timeline: Timeline) -> Answer:
     """Show what surrounds an anchor in time; what is furthest away is left out of too much."""
     from commonplace.render import reports
 
-    moments = list(timeline.moments)
-    size = sum(len(moment.text) for moment in moments)
-    while size > MOST_CHARACTERS and len(moments) > 1:
-        anchors = [place for place, moment in enumerate(moments) if moment.is_anchor] or [len(moments) // 2]
-        behind, ahead = anchors[0], len(moments) - 1 - anchors[-1]
-        size -= len(moments.pop(0 if behind > ahead else -1).text)
+    moments = _nearest(timeline.moments)
     left_out = len(timeline.moments) - len(moments)
     text = reports.timeline_text(replace(timeline, moments=tuple(moments)))
     told = [framed(text) if moments else f"Nothing stands around {timeline.anchor}."]
@@ -222,6 +219,17 @@ def around(timeline: Timeline) -> Answer:
     ]
     about = {"anchor": timeline.anchor, "moments": data, "left_out": left_out, "stale": timeline.stale}
     return Answer("\n".join(told), {**about, "note": NOTE})
+
+
+def _nearest(moments: Sequence[Moment]) -> list[Moment]:
+    """The moments that fit one answer, in order: those furthest from the anchor go first."""
+    near = list(moments)
+    size = sum(len(moment.text) for moment in near)
+    while size > MOST_CHARACTERS and len(near) > 1:
+        anchors = [place for place, moment in enumerate(near) if moment.is_anchor] or [len(near) // 2]
+        behind, ahead = anchors[0], len(near) - 1 - anchors[-1]
+        size -= len(near.pop(0 if behind > ahead else -1).text)
+    return near
 
 
 def state(status: Status) -> Answer:

@@ -174,15 +174,19 @@ class _Reader:
                 docid="",
                 labels=labels,
             )
-            why = next((label for label in labels if label in OUTDATED), "")
-            if not why and "tentative" in labels and not self._tentative:
-                why = "tentative"
+            why = self._why_not(labels)
             if why:
                 yield Piece((hit,), newness, why)
             else:
                 told.append(hit)
         if told:
             yield Piece(tuple(told), newness, gap=lines[-1] - told[-1].end_line)
+
+    def _why_not(self, labels: Sequence[str]) -> str:
+        """Why what has these labels is not told; empty where it is."""
+        if outdated := next((label for label in labels if label in OUTDATED), ""):
+            return outdated
+        return "tentative" if "tentative" in labels and not self._tentative else ""
 
     def _labels(self, number: int) -> tuple[str, ...]:
         return factors.labels(self._said.still(number, number) or {}, lambda: self._today)
@@ -196,18 +200,21 @@ def _newest_day(lines: Sequence[str], today: date) -> str:
 
 
 def _entries(note: Note, lines: Sequence[int]) -> Iterator[list[int]]:
-    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows.
-
-    An entry begins with a list item, or with a line behind a blank one, that is not indented.
-    """
+    """Lines in entries: a fence stays whole, an item keeps what is indented, a table its rows."""
     inside = {n for start, end in note.fences for n in range(start + 1, end + 1)}
     entry: list[int] = []
     for number in lines:
-        line = note.lines[number - 1]
-        at_margin = entry and number not in inside and line.strip() and line[0] not in " \t"
-        if at_margin and (ITEM.match(line) or not note.lines[number - 2].strip()):
+        if entry and number not in inside and _begins(note, number):
             yield entry
             entry = []
         entry.append(number)
     if any(note.lines[number - 1].strip() for number in entry):
         yield entry
+
+
+def _begins(note: Note, number: int) -> bool:
+    """Whether an entry may begin with a line: a list item, or a line behind a blank one, not indented."""
+    line = note.lines[number - 1]
+    if not line.strip() or line[0] in " \t":
+        return False
+    return ITEM.match(line) is not None or not note.lines[number - 2].strip()

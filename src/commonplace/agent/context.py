@@ -127,13 +127,7 @@ class ContextBuilder:
 
         path = workspace.memory_file.relative_to(workspace.root).as_posix()
         block.take(LONG_TERM, read(path, chunks.of_sections), int(settings.long_term * share))
-        entries: list[Piece] = []
-        try:
-            days = [today - timedelta(days=back) for back in range(settings.days)]
-            for note in [path for day in days for path in chunks.daily_notes(self.memory, day)]:
-                entries += read(note, chunks.of_entries)
-        except NoteUnreadable as error:
-            block.left_out.append(LeftOut(DAILY, str(error)))
+        entries = [piece for path in self._daily(block, today) for piece in read(path, chunks.of_entries)]
         newest_first = sorted(entries, key=lambda piece: piece.newness, reverse=True)
         block.take(DAILY, newest_first, int(settings.daily * share))
         if with_files:
@@ -153,6 +147,15 @@ class ContextBuilder:
     def forget(self, session: str) -> None:
         """Let a session be given everything again, as after its conversation was shortened."""
         self.injected.forget(session)
+
+    def _daily(self, block: Block, today: date) -> list[str]:
+        """The paths of the notes of the last days, newest day first."""
+        days = [today - timedelta(days=back) for back in range(self.settings.days)]
+        try:
+            return [path for day in days for path in chunks.daily_notes(self.memory, day)]
+        except NoteUnreadable as error:
+            block.left_out.append(LeftOut(DAILY, str(error)))
+            return []
 
     def _read(
         self,

@@ -92,10 +92,7 @@ class MemoryStore:
             masked = masks.mask(_unix(before))
             with self._lock:
                 just_read = self._read == _hash(before)
-            # All lines that are not blank still stand there, in their order.
-            rest = iter(text.split("\n"))
-            lines = [line for line in masked.text.split("\n") if line.strip()]
-            if not just_read and not all(any(line == other for other in rest) for line in lines):
+            if not just_read and not _keeps(masked.text, text):
                 wrong = "has lines that were not read and would be lost; read it again, then write"
                 raise TextLost(paths.shown(path), wrong)
             try:
@@ -209,3 +206,9 @@ def _hash(text: str) -> bytes:
 
 def _unix(text: str) -> str:
     return text.replace("\r\n", "\n")
+
+
+def _keeps(before: str, after: str) -> bool:
+    """Whether all lines of a text that are not blank stand in another one, in their order."""
+    rest = iter(after.split("\n"))
+    return all(any(line == other for other in rest) for line in before.split("\n") if line.strip())

@@ -97,10 +97,8 @@ def denied(access: Access, headers: Mapping[str, str], *, open_to_all: bool = Fa
     if not _is_known(host, access) and not (access.anywhere and _address(host)):
         return Denied(421, "the Host header names another machine; server.hosts can allow it")
     origin = headers.get("origin")
-    if origin is not None:
-        scheme, mark, page = origin.partition("://")
-        if not (mark and scheme in ("http", "https") and _is_known(host_of(page), access)):
-            return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
+    if origin is not None and not _is_known(_origin_host(origin), access):
+        return Denied(403, "pages of this origin may not ask; server.hosts can allow it")
     if access.token and not open_to_all:
         kind, _, given = headers.get("authorization", "").partition(" ")
         same = hmac.compare_digest(given.strip().encode(), access.token.reveal().encode())
@@ -124,6 +122,11 @@ def host_of(text: str) -> str:
     if found is None or int(found["port"] or 0) > 65_535:
         return ""
     return (found["name"] or found["ipv6"]).lower()
+
+
+def _origin_host(origin: str) -> str:
+    scheme, mark, host = origin.partition("://")
+    return host_of(host) if mark and scheme in ("http", "https") else ""
 
 
 def _is_known(host: str, access: Access) -> bool:

@@ -126,12 +126,8 @@ class Guard:
 async def _serve(service: Service, request: Request, questions: Questions) -> Response:
     """Answer one message of the protocol, or a batch."""
     headers = request.headers
-    # What a form of a foreign page can send is of another type.
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        return JSONResponse({"error": "the content type must be application/json"}, 415)
-    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
-    if not accepted & {"", "*/*", "application/*", "application/json"}:
-        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
+    if refused := _media_refused(headers):
+        return refused
     try:
         body = await _body(request)
     except ClientDisconnect:
@@ -165,6 +161,16 @@ def _status(answer: object, version: str) -> int:
     code = answer.get("error", {}).get("code", 0) if isinstance(answer, dict) else 0
     told = version in MODERN or code in (protocol.PARSE, protocol.INVALID)
     return _STATUS.get(code, 200) if told else 200
+
+
+def _media_refused(headers: Mapping[str, str]) -> Response | None:
+    # What a form of a foreign page can send is of another type.
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return JSONResponse({"error": "the content type must be application/json"}, 415)
+    accepted = {part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")}
+    if not accepted & {"", "*/*", "application/*", "application/json"}:
+        return JSONResponse({"error": "answers are application/json; accept it"}, 406)
+    return None
 
 
 def _response(answer: object, status: int, headers: Mapping[str, str] | None = None) -> Response:
@@ -246,18 +252,20 @@ def _check_headers(message: object, version: str, headers: Mapping[str, str]) ->
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
-    told = meta.get(protocol.VERSION_KEY) if isinstance(meta, dict) else None
-    if told is None:
+    spoken = meta.get(protocol.VERSION_KEY) if isinstance(meta, dict) else None
+    if spoken is None:
         if version in MODERN:
             raise Refusal(protocol.PARAMS, f"params._meta lacks {protocol.VERSION_KEY}")
         return
-    if told != version:
-        raise Refusal(protocol.HEADERS, "MCP-Protocol-Version and the body differ")
-    if headers.get("mcp-method") != message.get("method"):
-        raise Refusal(protocol.HEADERS, "Mcp-Method and the body differ")
     name = params.get(_NAMED.get(str(message.get("method")), ""))
-    if name is not None and _decoded(headers.get("mcp-name", "")) != name:
-        raise Refusal(protocol.HEADERS, "Mcp-Name and the body differ")
+    said = {
+        "MCP-Protocol-Version": (version, spoken),
+        "Mcp-Method": (headers.get("mcp-method"), message.get("method")),
+        "Mcp-Name": (_decoded(headers.get("mcp-name", "")) if name is not None else None, name),
+    }
+    for header, (value, own) in said.items():
+        if value != own:
+            raise Refusal(protocol.HEADERS, f"{header} and the body differ")
 
 
 def _decoded(value: str) -> str:

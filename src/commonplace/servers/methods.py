@@ -133,20 +133,7 @@ def _answer(
     """Answer one message; nothing answers a notification. Whatever goes wrong is an answer, too."""
     try:
         request = read(message, connection, ask)
-        if request is None or request.id is None:
-            return None
-        method = METHODS.get(request.method)
-        if method is None or not (method.modern if request.modern else method.handshake):
-            raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
-        try:
-            result = method.run(service, request)
-        except InputRequired as question:
-            result = question.result
-        if request.modern:
-            # As 2026-07-28 has it: complete, by whom, and how long it holds.
-            holds = {} if method.holds_ms is None else {"ttlMs": method.holds_ms, "cacheScope": "private"}
-            result = {"resultType": "complete", **holds, **result, "_meta": {SERVER_KEY: service.info}}
-        return {"jsonrpc": "2.0", "id": request.id, "result": result}
+        return None if request is None or request.id is None else _result(request, service)
     except Refusal as error:
         refusal = error
     except CommonplaceError as error:
@@ -155,6 +142,22 @@ def _answer(
         service.tell(f"{type(error).__name__} while answering a request")
         refusal = Refusal(INTERNAL, "internal error")
     return failure(id_of(message), refusal)
+
+
+def _result(request: Request, service: Service) -> Result:
+    """Answer a request by its row of the table. Raises Refusal."""
+    method = METHODS.get(request.method)
+    if method is None or not (method.modern if request.modern else method.handshake):
+        raise Refusal(NO_METHOD, f"method not found: {request.method[:64]}")
+    try:
+        result = method.run(service, request)
+    except InputRequired as question:
+        result = question.result
+    if request.modern:
+        # As 2026-07-28 has it: complete, by whom, and how long it holds.
+        holds = {} if method.holds_ms is None else {"ttlMs": method.holds_ms, "cacheScope": "private"}
+        result = {"resultType": "complete", **holds, **result, "_meta": {SERVER_KEY: service.info}}
+    return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
 def _initialize(service: Service, request: Request) -> Result:

@@ -124,19 +124,17 @@ def read(message: object, connection: Connection, ask: Ask | None = None) -> Req
         raise Refusal(INVALID, 'a message is an object with "jsonrpc": "2.0"')
     if "method" not in message and ("result" in message or "error" in message):
         return None
-    method, params = message.get("method"), message.get("params", {})
+    method, params, given = message.get("method"), message.get("params", {}), id_of(message)
     if not isinstance(method, str):
         raise Refusal(INVALID, "the method is missing")
-    given = id_of(message)
     if given is None and "id" in message:
         raise Refusal(INVALID, "an id is a text or an integer")
     if not isinstance(params, dict):
         raise Refusal(PARAMS, "params must be an object")
+    about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
     meta = params.get("_meta")
-    if not isinstance(meta, dict) or VERSION_KEY not in meta or method == "initialize":
-        about = connection.version or HANDSHAKE[-1], connection.client, connection.elicits
-        return Request(method, params, connection, given, *about, ask)
-    about = _spoken(meta), client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
+    if isinstance(meta, dict) and VERSION_KEY in meta and method != "initialize":
+        about = _spoken(meta), client_name(meta.get(CLIENT_KEY)), elicits(meta[CAPABILITIES_KEY])
     return Request(method, params, connection, given, *about, ask)
 
 

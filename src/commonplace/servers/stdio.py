@@ -117,8 +117,7 @@ class Server:
         if self._questions.hear(message):
             return
         method = message.get("method") if isinstance(message, dict) else None
-        asked = isinstance(message, dict) and "id" in message and isinstance(method, str)
-        if isinstance(message, list) or (asked and method in METHODS and method not in QUICK):
+        if isinstance(message, list) or _takes_time(message):
             self._put_off(message)
             return
         if isinstance(message, dict) and method == "notifications/cancelled":
@@ -199,6 +198,14 @@ class Server:
             except OSError:  # the client went away; its input will end, too
                 with suppress(OSError):
                     self._sink.close()
+
+
+def _takes_time(message: object) -> bool:
+    """Whether a message is a request that needs the memory."""
+    if not isinstance(message, dict) or "id" not in message:
+        return False
+    method = message.get("method")
+    return isinstance(method, str) and method in METHODS and method not in QUICK
 
 
 def tell(message: str) -> None:

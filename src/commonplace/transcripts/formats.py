@@ -110,33 +110,43 @@ def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note
     What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note. Raises
     NoteUnreadable for an archive that is damaged, and for what would fill the memory.
     """
-    pen, rendered, headings = Pen(), list[str](), list[Heading]()
-    if _by_lines(file, path):
-        values = map(ours.parsed, content.forwards(file, size))
-        rendered = [pen.line(turn) for turn in _turns(values, name)]
-        days = {pen.first_day}
-    else:
-        days = set()
+    if not _by_lines(file, path):
         with _unpacked(file, path) as files:
-            for conversation in _conversations(files, name):
-                pen = Pen()
-                spoken = list(filter(None, map(pen.line, conversation.turns)))
-                if not spoken:
-                    continue
-                day = content.day(conversation.at) or pen.first_day
-                days.add(day)
-                if conversation.title or conversation.at:
-                    title = f"{day} {clean(conversation.title) or pen.title}".strip()
-                    headings.append(Heading(2, title, len(rendered) + 1))
-                    rendered += [f"## {title}", ""]
-                rendered += [*spoken, ""]
-        if headings:
-            pen = Pen()  # an archive of years is of no day; its sections say theirs
-    # Redacted once more as a whole: folding may have made a secret's shape.
+            return _archive(_conversations(files, name), path)
+    pen = Pen()
+    values = map(ours.parsed, content.forwards(file, size))
+    rendered = [pen.line(turn) for turn in _turns(values, name)]
+    return _note(path, pen.title, rendered, pen.first_day)
+
+
+def _archive(conversations: Iterable[Conversation], path: str) -> Note:
+    """A note with a section for each conversation of a file that is one value."""
+    rendered: list[str] = []
+    headings: list[Heading] = []
+    days: set[str] = set()
+    title = ""
+    for conversation in conversations:
+        pen = Pen()
+        spoken = list(filter(None, map(pen.line, conversation.turns)))
+        if not spoken:
+            continue
+        day, title = content.day(conversation.at) or pen.first_day, pen.title
+        days.add(day)
+        if conversation.title or conversation.at:
+            heading = f"{day} {clean(conversation.title) or pen.title}".strip()
+            headings.append(Heading(2, heading, len(rendered) + 1))
+            rendered += [f"## {heading}", ""]
+        rendered += [*spoken, ""]
+    # An archive of years has no title and is of no day; its sections say theirs.
+    day = days.pop() if len(days) == 1 else ""
+    return _note(path, "" if headings else title, rendered, day, headings)
+
+
+def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequence[Heading] = ()) -> Note:
+    """Put lines together, redacted once more as a whole: folding may have made a secret's shape."""
     lines = tuple(redact("\n".join(rendered))[0].split("\n")) if rendered else ()
-    date = days.pop() if len(days) == 1 else ""
-    title = pen.title or splitext(basename(path))[0]
-    return Note(path, title, date or date_of(path), "session", lines, tuple(headings))
+    title = title or splitext(basename(path))[0]
+    return Note(path, title, day or date_of(path), "session", lines, tuple(headings))
 
 
 def turns(file: IO[bytes], path: str, name: str) -> Iterator[Place]:

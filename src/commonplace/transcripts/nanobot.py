@@ -6,9 +6,7 @@ so that it can be taken off exactly.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from commonplace.transcripts import openai
+from commonplace.transcripts import content, openai
 from commonplace.transcripts.content import Value
 from commonplace.types.events import Turn
 
@@ -22,13 +20,19 @@ def turn(value: Value) -> Turn | None:
     """Return the message of a line, if it holds one; those of automations were said by nobody."""
     if "_type" in value or value.get("_automation_turn"):
         return None
-    text = value.get("content")
-    for mark in value.values():
-        if not isinstance(mark, Mapping) or mark.get("version") != 1:
-            continue
-        suffix, blocks = mark.get("suffix"), mark.get("blocks")
-        if isinstance(text, str) and isinstance(suffix, str) and suffix:
-            text = text.removesuffix(suffix).rstrip("\n")
-        elif isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
-            text = text[: len(text) - len(blocks)]
-    return openai.turn({**value, "content": text} if "content" in value else value)
+    if "content" not in value:
+        return openai.turn(value)
+    text = value["content"]
+    for mark in content.mappings(list(value.values())):
+        if mark.get("version") == 1:
+            text = _without(text, mark.get("suffix"), mark.get("blocks"))
+    return openai.turn({**value, "content": text})
+
+
+def _without(text: object, suffix: object, blocks: object) -> object:
+    """Return a content without what its host appended to it."""
+    if isinstance(text, str) and isinstance(suffix, str) and suffix:
+        return text.removesuffix(suffix).rstrip("\n")
+    if isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
+        return text[: len(text) - len(blocks)]
+    return text

@@ -76,14 +76,10 @@ class Pen:
     def line(self, turn: Turn | None) -> str:
         """Return the line of a message: empty for what nobody said to anybody, such as a tool's result.
 
-        Its text comes first, then its calls in a few words each. The first message of a further day has that
-        day before its text.
+        The first message of a further day has that day before its text.
         """
-        if turn is None or turn.role not in LABELS:
-            return ""
-        calls = "; ".join(filter(None, map(_call, turn.calls)))
-        text = " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
-        if not text:
+        text = said(turn) if turn is not None and turn.role in LABELS else ""
+        if turn is None or not text:
             return ""
         if turn.role == "user" and not self.title:
             self.title = shortened(text, _TITLE_CHARACTERS)
@@ -92,6 +88,12 @@ class Pen:
         self.day = day or self.day
         self.first_day = self.first_day or day
         return f"**{LABELS[turn.role]}:** {f'({day}) ' if new else ''}{text}"
+
+
+def said(turn: Turn) -> str:
+    """Return what a message says, on one line, clean: its text, then its calls in a few words each."""
+    calls = "; ".join(filter(None, map(_call, turn.calls)))
+    return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
 
 
 def _call(call: Call) -> str:

@@ -78,15 +78,8 @@ class Transcript:
         with locked(self._lock), _translated(self.path):
             descriptor = self._root.descriptor(self.path, _APPEND, make=True)
             try:
-                size = os.fstat(descriptor).st_size
-                self._made |= not size
-                if size:
-                    os.lseek(descriptor, size - 1, os.SEEK_SET)
-                    if os.read(descriptor, 1) != b"\n":
-                        data = b"\n" + data
-                view = memoryview(data)
-                while view:  # one that a full disk cuts short is told by the next write, which fails
-                    view = view[os.write(descriptor, view) :]
+                self._made |= not os.fstat(descriptor).st_size
+                _append(descriptor, data)
             finally:
                 os.close(descriptor)
         self._unsynced = self._fsync != "never"
@@ -216,6 +209,17 @@ def without(raw: bytes, targets: Targets) -> bytes:
     except (ValueError, RecursionError):
         return b"{}" + end
     return ours.encoded(targets.clean(value)) + end
+
+
+def _append(descriptor: int, data: bytes) -> None:
+    """Write at the end of a file, on a line of its own."""
+    if size := os.fstat(descriptor).st_size:
+        os.lseek(descriptor, size - 1, os.SEEK_SET)
+        if os.read(descriptor, 1) != b"\n":
+            data = b"\n" + data
+    view = memoryview(data)
+    while view:  # one that a full disk cuts short is told by the next write, which fails
+        view = view[os.write(descriptor, view) :]
 
 
 def tokens(turn: Turn) -> int:

@@ -250,23 +250,29 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     # An entry that is said twice says itself, whoever proposes to join the two.
     literal = grounding.is_literal(item.text, said) or item.text in {target.text for target in targets}
     texts = [item.text, *(_completed(item, said, literal=literal) if op != "merge" else ())]
-    day = max((source.day for source in item.sources), default=None)
     short = len(texts) > 1 and grounding.weight(item.text) < SHORT
     accepted: list[Accepted] = []
     reasons: list[str] = []
     for text in texts:
         question = Question(text, said, replaced, "replaced" if replaced else "")
         verdict = _verdict(question, ground, asked)
-        dated = grounding.on_next_day(text, day) if day else text
-        if reason := _refusal(verdict, item, said, literal=literal, leans=short or dated != text):
+        done = _dated(replace(item, text=text), verdict)
+        if reason := _refusal(verdict, item, said, literal=literal, leans=short or done.text != text):
             reasons.append(reason)
-        elif day is None or (verdict is not None and not verdict.ends):
-            accepted.append(replace(item, text=text))
-        else:  # what is over with its day names the day: "on Monday" is read in a year
-            accepted.append(replace(item, text=dated, until=grounding.last_day(dated, day)))
+        else:
+            accepted.append(done)
     if not accepted:
         raise _Refused(reasons[-1])
     return accepted[0]
+
+
+def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
+    """What is over with its day, with that day's date ("on Monday" is read in a year) and its last day."""
+    if not item.sources or (verdict is not None and not verdict.ends):
+        return item
+    day = max(source.day for source in item.sources)
+    text = grounding.on_next_day(item.text, day)
+    return replace(item, text=text, until=grounding.last_day(text, day))
 
 
 def _check_replaced(item: Accepted) -> None:
@@ -376,22 +382,18 @@ def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> Non
         raise _Refused("was struck in MEMORY.md")
     if any(map(is_gone, ground.archived)):
         raise _Refused("stands in the archive")
-    if op != "add":
-        return
-    # The same words with another number or day: one of the two would be wrong.
-    for entry in others:
-        mine, theirs = grounding.measured(text), grounding.measured(entry.text)
-        if (
-            entry.label
-            and mine
-            and theirs
-            and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs
-        ):
-            raise _Refused(
-                f"contradicts {entry.label}, which {entry.kept}"
-                if entry.kept
-                else f"takes the place of {entry.label}: supersede it"
-            )
+    if op == "add":
+        _check_values(text, [entry for entry in others if entry.label])
+
+
+def _check_values(text: str, entries: Iterable[Entry]) -> None:
+    """Refuse to add the same words with another number or day: one of the two would be wrong."""
+    mine = grounding.measured(text)
+    for entry in entries if mine else ():
+        theirs = grounding.measured(entry.text)
+        if theirs and grounding.keys(text) - mine == grounding.keys(entry.text) - theirs:
+            by_hand = f"contradicts {entry.label}, which {entry.kept}"
+            raise _Refused(by_hand if entry.kept else f"takes the place of {entry.label}: supersede it")
 
 
 # --- the words ----------------------------------------------------------------------------------------------

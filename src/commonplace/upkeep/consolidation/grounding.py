@@ -76,15 +76,8 @@ class Sentence:
 
 def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) -> str:
     """Return why no source can say what a statement says; empty where each sentence has one that can."""
-    known = set("".join("".join((one.text, *one.headings, one.speaker)) for one in sources))
-    for character in statement:
-        if character.isascii() and character.isprintable():
-            continue
-        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"):
-            return "holds hidden characters"
-        wide = re.fullmatch(lexicon.CJK_RUN, character) is not None
-        if character not in known and character not in _PUNCTUATION and not wide:
-            return f"holds a character that no source has: {character}"
+    if strange := _strange_character(statement, sources):
+        return strange
     readings = [(read(statement, source.day), _ground(source)) for source in sources]
     count = max((len(sentences) for sentences, _ in readings), default=0)
     for at in range(count):
@@ -92,6 +85,17 @@ def missing(statement: str, sources: Sequence[Said], *, share: float = SHARE) ->
         if all(reasons):
             return min(reasons, key=len)
     return "" if count else "says nothing that could be supported"
+
+
+def _strange_character(statement: str, sources: Sequence[Said]) -> str:
+    """What is wrong with the characters of a statement: hidden ones, and letters of no source."""
+    known = set("".join("".join((one.text, *one.headings, one.speaker)) for one in sources)) | _PUNCTUATION
+    for character in statement:
+        if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"):
+            return "holds hidden characters"
+        if character not in known and not (character.isascii() or re.fullmatch(lexicon.CJK_RUN, character)):
+            return f"holds a character that no source has: {character}"
+    return ""
 
 
 def is_literal(statement: str, sources: Sequence[Said]) -> bool:
@@ -193,18 +197,24 @@ def _ground(source: Said) -> _Ground:
         base = tokens[-1].clause + 1 if tokens else 0
         tokens += [token._replace(clause=token.clause + base) for token in sentence.tokens]
         places += [number] * len(sentence.tokens)
-    timed = [token.kind == "date" for token, number in zip(tokens, places, strict=True) if number >= 0]
+    context = places.count(-1)
+    timed = [token.kind == "date" for token in tokens[context:]]
     groups = sum(now and not before for before, now in zip([False, *timed], timed, strict=False))
-    times = {token.key for token in tokens if token.kind == "date"}
-    if source.day:
-        times |= {source.day.isoformat()}
-        for key in [key for key in times if key.startswith("weekday ")]:
-            ahead = (int(key[8:]) - source.day.weekday()) % 7
-            times |= {f"{source.day + timedelta(ahead + more)}" for more in (-7, 0, 7)}
     return _Ground(
-        tuple(tokens[:_MOST_TOKENS]), places.count(-1), tuple(places), sentences, frozenset(times),
+        tuple(tokens[:_MOST_TOKENS]), context, tuple(places), sentences, _times(tokens, source.day),
         groups <= 1, stem(only_name(source).casefold()),
     )  # fmt: skip
+
+
+def _times(tokens: Sequence[Token], day: date | None) -> frozenset[str]:
+    """The dates that a source says, with its own; a day of the week may be one of three."""
+    times = {token.key for token in tokens if token.kind == "date"}
+    if day:
+        times |= {day.isoformat()}
+        for key in [key for key in times if key.startswith("weekday ")]:
+            ahead = (int(key[8:]) - day.weekday()) % 7
+            times |= {f"{day + timedelta(ahead + more)}" for more in (-7, 0, 7)}
+    return frozenset(times)
 
 
 def only_name(source: Said) -> str:
@@ -223,14 +233,18 @@ def _unsupported(sentence: Sentence, at: int, ground: _Ground, share: float) -> 
     for token in sentence.tokens:
         if token.kind == "date" and not _is_within(token.key, ground.times):
             return f"says {token.key}, which the source does not"
-    # A day that the source names alone may stand anywhere.
+    laid = _laid(sentence, ground)
+    return laid.reordered() or laid.unknown(share) or laid.stitched() or laid.turned()
+
+
+def _laid(sentence: Sentence, ground: _Ground) -> _Laid:
+    """Lay a sentence beside a source; a day that the source names alone may stand anywhere."""
     free = ("date",) if ground.is_timed_once else ()
     words = [n for n, t in enumerate(sentence.tokens) if t.counts and t.kind not in free]
     said = [n for n, t in enumerate(ground.tokens) if t.counts and t.kind not in free]
     aligned = _aligned([sentence.tokens[n] for n in words], [ground.tokens[n] for n in said])
     strand = {words[n]: said[other] for n, other in aligned.items()}
-    laid = _Laid(sentence, words, ground, strand, dict(strand))
-    return laid.reordered() or laid.unknown(share) or laid.stitched() or laid.turned()
+    return _Laid(sentence, words, ground, strand, dict(strand))
 
 
 @dataclass(slots=True)
@@ -250,13 +264,8 @@ class _Laid:
         for place, token in enumerate(ground.tokens):
             where.setdefault(token.key, []).append(place)
         known = _pairs(ground.tokens)
-        for number in [n for n in self.words if n not in self.places]:
+        for number in [n for n in self.words if n not in self.places and self._may_be_moved(n, known)]:
             token = tokens[number]
-            if token.kind == "wide":  # one character stands in many words
-                around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
-                wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
-                if wide and not any({one + token.key, token.key + one} & known for one in wide):
-                    continue
             free = [place for place in where.get(token.key, ()) if place not in self.places.values()]
             place = next((p for p in free[:_MOST_TRIED] if not self._is_swapped(number, p, where)), -1)
             if place >= 0 and len(self.places) - len(self.strand) < _MOST_MOVED:
@@ -264,6 +273,14 @@ class _Laid:
             elif free or (token.key in where and token.kind in _HARD):
                 return f"turns the order of the source: {token.key}"
         return ""
+
+    def _may_be_moved(self, number: int, known: set[str]) -> bool:
+        """Whether a word may be one of the source; a CJK character is one with its neighbour."""
+        tokens, token = self.sentence.tokens, self.sentence.tokens[number]
+        around = (*tokens[max(0, number - 1) : number], *tokens[number + 1 : number + 2])
+        wide = [t.key for t in around if t.kind == "wide" and t.clause == token.clause]
+        pairs = {pair for one in wide for pair in (one + token.key, token.key + one)}
+        return token.kind != "wide" or not wide or not pairs.isdisjoint(known)
 
     def _is_swapped(self, number: int, place: int, where: Mapping[str, list[int]]) -> bool:
         """Whether two words change places around what stays between them: Mira pays Lin, mail to calls."""
@@ -352,12 +369,15 @@ class _Laid:
             if reason:
                 return reason
             before = place
-        # A heading is used whole, or its only name: of "Marta and Lin" nobody knows who is meant.
-        used = {place for place in self.places.values() if place < first}
-        above = {tokens[place].clause for place in used}
-        left = any(t.clause in above and n not in used and t.counts for n, t in enumerate(tokens[:first]))
-        named = {tokens[place].key for place in used}
-        return "takes a part of a heading" if left and named != {self.ground.named} else ""
+        return "takes a part of a heading" if self._is_in_part() else ""
+
+    def _is_in_part(self) -> bool:
+        """Whether a heading is used, and neither whole nor by its only name: who of "Marta and Lin"?"""
+        above = self.ground.tokens[: self.ground.context]
+        used = {place for place in self.places.values() if place < len(above)}
+        clauses = {above[place].clause for place in used}
+        left = any(t.clause in clauses and n not in used and t.counts for n, t in enumerate(above))
+        return left and {above[place].key for place in used} != {self.ground.named}
 
     def _begins(self, number: int, place: int) -> str:
         """Why a sentence may not begin where it does in the source."""
@@ -393,29 +413,25 @@ class _Laid:
         Where a sentence `starts`, CJK characters and numbers may: when it was, for whom.
         """
         tokens, leads, used = self.ground.tokens, _leads(), set(self.places.values())
-        before = [n for n in range(self.ground.context, place) if n not in used]
-        early = [tokens[n] for n in before if tokens[n].clause == tokens[place].clause]
+        before = (tokens[n] for n in range(self.ground.context, place) if n not in used)
+        early = [token for token in before if token.clause == tokens[place].clause]
         kinds = ("wide", "date", "number") if starts else ("wide", "date")
         for token in early:
             if token.counts and token.kind not in kinds and token.key not in leads:
                 return token.key
         written = "" if starts else "".join(token.key for token in early if token.kind == "wide")
         for word in sorted(leads, key=len, reverse=True):
-            written = written if word.isascii() else written.replace(word, "")
-        return "".join(c for c in written if c not in stopwords.CHINESE_CHARACTERS)
+            written = written.replace(word, "")
+        return written.translate(dict.fromkeys(map(ord, stopwords.CHINESE_CHARACTERS)))
 
     def turned(self) -> str:
         """Why a sentence is denied, certain, conditional or asked where its source is not."""
-        ground, places = self.ground, self.places.values()
-        used = {ground.sentence[place] for place in places}
-        said = [ground.sentences[n] for n in used if n >= 0]
+        used = {self.ground.sentence[place] for place in self.places.values()}
+        said = [self.ground.sentences[n] for n in used if n >= 0]
         if any(one.asks for one in said) and not self.sentence.asks:
             return "is only asked"
-        clauses = {ground.tokens[place].clause for place in places}
         own = [t.key for t in self.sentence.tokens if t.kind == "turn"]
-        turns = [(n, t) for n, t in enumerate(ground.tokens) if t.kind == "turn"]
-        near = [t.key for _, t in turns if t.clause in clauses]
-        around = {*near, *(t.key for n, t in turns if ground.sentence[n] in used and t.key in _FAR)}
+        near, around = self._turns(used)
         if more := own.count("not") - near.count("not"):
             return "denies what the source says" if more > 0 else "leaves out a denial"
         if lost := sorted(around - set(own)):
@@ -425,6 +441,18 @@ class _Laid:
         forms, present = frozenset[str]().union(*(one.forms for one in said)), rules.words("present")
         is_past = bool(forms & rules.words("past")) and not forms & present
         return "makes what was into what is" if is_past and self.sentence.forms & present else ""
+
+    def _turns(self, used: set[int]) -> tuple[list[str], set[str]]:
+        """What turns the clauses that are used, and with it what turns their sentences from afar."""
+        clauses = {self.ground.tokens[place].clause for place in self.places.values()}
+        near: list[str] = []
+        far: set[str] = set()
+        for token, sentence in zip(self.ground.tokens, self.ground.sentence, strict=False):
+            if token.kind == "turn" and token.clause in clauses:
+                near.append(token.key)
+            elif token.kind == "turn" and sentence in used and token.key in _FAR:
+                far.add(token.key)
+        return near, far | set(near)
 
 
 @cache
@@ -462,15 +490,8 @@ def _aligned(wanted: Sequence[Token], said: Sequence[Token]) -> dict[int, int]:
 
 def _is_whole(sentence: Sentence, said: Sentence, source: Said) -> bool:
     """Whether a sentence is one of a source's, from its beginning up to its end or to a pause."""
-    own, text = [t.key for t in sentence.tokens], [t.key for t in said.tokens]
-    for heading in source.headings:
-        above = [t.key for s in read(heading, source.day) for t in s.tokens]
-        if above and own[: len(above)] == above and len(own) > len(above):
-            own = own[len(above) :]
-            break
-    dated = source.day.isoformat() if source.day else ""
-    while own[:1] == [dated] != text[:1]:
-        own = own[1:]
+    text = [token.key for token in said.tokens]
+    own = _without_context([token.key for token in sentence.tokens], text, source)
     start = 0
     while start < len(text) and text[start : start + len(own)] != own:
         if said.tokens[start].kind != "date" and text[start] not in _lead_keys():
@@ -481,6 +502,19 @@ def _is_whole(sentence: Sentence, said: Sentence, source: Said) -> bool:
     if not own or start == len(text) or not at_pause:
         return False
     return sentence.asks >= said.asks and all(token.kind != "turn" for token in rest)
+
+
+def _without_context(own: list[str], text: list[str], source: Said) -> list[str]:
+    """The keys of a sentence without the heading and the day that code put before it."""
+    for heading in source.headings:
+        above = [token.key for one in read(heading, source.day) for token in one.tokens]
+        if above and own[: len(above)] == above and len(own) > len(above):
+            own = own[len(above) :]
+            break
+    dated = source.day.isoformat() if source.day else ""
+    while own[:1] == [dated] != text[:1]:
+        own = own[1:]
+    return own
 
 
 @cache
@@ -686,29 +720,30 @@ def resolved(text: str, sources: Sequence[Said]) -> str:
         own = (span for span in dates.spans(folded, source.day or seen.first) if span.text == seen.text)
         span = next(own, seen)
         said = span.text.rstrip(".")
-        key, start = _key(span, source.day), folded.find(said, at)
-        if not key or start < 0 or not span.relative:
-            continue
-        first, _, last = key.partition("/")
-        after = date.fromisoformat(last) + timedelta(1) if last else None
-        if after and first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
-            first, last = first[:7], ""  # a month
-        elif last and not _NAMED.search(said) and not any(c.isdigit() for c in said):
-            continue  # a quarter stays one
-        joint = " 至 " if re.search(lexicon.CJK_RUN, said) else " to "
-        done += text[at:start] + first + (joint + last if last else "")
-        at = start + len(said)
+        full, start = _in_full(span, source.day), folded.find(said, at)
+        if full and start >= 0:
+            done += text[at:start] + full
+            at = start + len(said)
     return done + text[at:]
+
+
+def _in_full(span: dates.Span, day: date | None) -> str:
+    """A relative date by its days; empty for what is said by words, and for a quarter."""
+    said = span.text.rstrip(".")
+    first, _, last = (_key(span, day) if span.relative else "").partition("/")
+    if not last:
+        return first
+    after = date.fromisoformat(last) + timedelta(1)
+    if first[:7] == last[:7] and first.endswith("-01") and after.day == 1:
+        return first[:7]  # a month
+    if not _NAMED.search(said) and not any(c.isdigit() for c in said):
+        return ""
+    return first + (" 至 " if re.search(lexicon.CJK_RUN, said) else " to ") + last
 
 
 def on_next_day(text: str, day: date) -> str:
     """Return a text in which a day of the week is the next one after `day`, where no date stands by it."""
-    bare: set[int] = set()
-    for sentence in read(text, day):
-        timed = [token for token in sentence.tokens if token.kind == "date" and ":" not in token.key]
-        dated = [token.clause for token in timed if token.key[0].isdigit()]
-        alone = (t for t in timed if t.key[:1] == "w" and all(abs(t.clause - clause) > 1 for clause in dated))
-        bare |= {int(token.key[8:]) for token in alone}
+    bare = {weekday for sentence in read(text, day) for weekday in _bare_days(sentence)}
     done, at = "", 0
     for span in dates.spans(language.fold_width(text), day):
         start = text.find(span.text, at)
@@ -718,6 +753,15 @@ def on_next_day(text: str, day: date) -> str:
             done += f"{text[at:start]}{day + timedelta(ahead)}"
             at = start + len(span.text)
     return done + text[at:]
+
+
+def _bare_days(sentence: Sentence) -> Iterator[int]:
+    """Yield the days of the week that no date stands by: not Wednesday 3 June."""
+    timed = [token for token in sentence.tokens if token.kind == "date" and ":" not in token.key]
+    dated = [token.clause for token in timed if token.key[0].isdigit()]
+    for token in timed:
+        if token.key.startswith("weekday ") and all(abs(token.clause - clause) > 1 for clause in dated):
+            yield int(token.key[8:])
 
 
 def named(text: str, sources: Sequence[Said]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -95,12 +95,7 @@ def read(text: str, path: str) -> Page:
             number += 1
             label = f"M{number}"
         below = statement.end > statement.last
-        leads = False
-        if below:  # lines that belong to it, but for what is struck
-            under = (one for one in statements.under(stated, at) if one.struck)
-            struck = set[int]().union(*(range(one.first, one.last + 1) for one in under))
-            rest = range(statement.last + 1, statement.end + 1)
-            leads = any(raw[n - 1].strip() for n in rest if n not in struck)
+        leads = below and _leads(statement, statements.under(stated, at), raw)
         own = "\n".join(raw[statement.first - 1 : statement.end]).lower() if odd or private else ""
         hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
         fixed = "holds bytes that are no text" if _UNDECODED.search(own) else ""
@@ -111,6 +106,13 @@ def read(text: str, path: str) -> Page:
         pinned = statements.is_pinned(statement.said)
         entries.append(Entry(label, statement, words, section, pinned, fixed, leads, nested))
     return Page(tuple(entries), *_sections(note, raw))
+
+
+def _leads(statement: Statement, under: Iterable[Statement], raw: Sequence[str]) -> bool:
+    """Whether a line below a statement's own belongs to it, but for what is struck."""
+    struck = set[int]().union(*(range(one.first, one.last + 1) for one in under if one.struck))
+    rest = range(statement.last + 1, statement.end + 1)
+    return any(raw[number - 1].strip() for number in rest if number not in struck)
 
 
 def _legible(text: str) -> str:

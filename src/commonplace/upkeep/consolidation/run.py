@@ -237,18 +237,29 @@ def _ask(memory: Memory, llm: Llm, question: plan.Question, planned: _Plan, toda
     generated = {entry.label for entry in planned.page.labelled if entry.generated}
     planned.operations += [one for one in over if one.targets[0] in generated]
     refused = _verify(memory, llm, planned, today)
-    if not refused or planned.warnings:
-        return
-    told = [(one.operation, one.reason) for one in refused[:MOST_REPAIRED]]
+    if refused and not planned.warnings:
+        _repair(memory, llm, question, planned, refused[:MOST_REPAIRED], today)
+
+
+def _repair(
+    memory: Memory,
+    llm: Llm,
+    question: plan.Question,
+    planned: _Plan,
+    refused: Sequence[Rejection],
+    today: date,
+) -> None:
+    """Ask once more for what is refused, and leave out of the plan what was put right."""
+    told = [(one.operation, one.reason) for one in refused]
+    messages = plan.again(question, planned.operations, told)
     try:
-        repaired = plan.ask(llm, plan.again(question, planned.operations, told), settings)
+        answered = plan.ask(llm, messages, memory.settings.consolidate)
     except CommonplaceError as error:
         planned.warnings.append(f"what was refused was not asked for again ({error})")
         return
-    repaired = [one for one in repaired if one not in planned.operations][:MOST_REPAIRED]
+    repaired = [one for one in answered if one not in planned.operations][:MOST_REPAIRED]
     planned.operations += repaired
     rejected = [one.operation for one in _verify(memory, llm, planned, today)]
-    # What was put right is not reported as refused.
     right = {(one.targets, one.sources) for one in repaired if one not in rejected}
     planned.operations = [
         one for one in planned.operations if one not in rejected or (one.targets, one.sources) not in right
