@@ -6,7 +6,7 @@ import os
 import sys
 from datetime import datetime
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -209,17 +209,20 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(unreadable)
     diffs = [runs.diff(workspace, one) for one in listed] if diff or run else []
     if form == "json":
-        added = ({"diff": text} for text in diffs) if diffs else repeat({}, len(listed))
+        added = ({"diff": text} for text in diffs) if diffs else repeat(dict[str, str](), len(listed))
         session.write(to_json([to_data(one) | more for one, more in zip(listed, added, strict=True)]))
     elif diffs:
         session.write(_with_diffs(listed, diffs, session.look()))
     else:
         session.write(reports.log_text(listed, session.look()))
     if not listed:
-        if form == "text":
-            more = " that can be read" if unreadable else ""
-            session.note(f"no generated change is kept here{more}")
-        ctx.exit(failures.NOTHING_FOUND)
+        _end_without_changes(ctx, form, " that can be read" if unreadable else "")
+
+
+def _end_without_changes(ctx: click.Context, form: str, more: str) -> NoReturn:
+    if form == "text":
+        session.note(f"no generated change is kept here{more}")
+    ctx.exit(failures.NOTHING_FOUND)
 
 
 def _with_diffs(listed: Sequence[Run], diffs: Sequence[str], look: screen.Look) -> str:

@@ -246,7 +246,7 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
 
 def _trials_text(tried: Sequence[Trial], asked: Trial | None, ranked: Trial | None, look: Look) -> str:
     """A table of embedding and language models, then what the reranker did."""
-    return "\n".join(filter(None, (_table(tried, asked, look), ranked and _ranked(ranked, look))))
+    return "\n".join(filter(None, (_table(tried, asked, look), _ranked(ranked, look) if ranked else "")))
 
 
 def _table(tried: Sequence[Trial], asked: Trial | None, look: Look) -> str:
