@@ -17,7 +17,7 @@ from commonplace.language import lexicon
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
     REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
-    "markdown": 3,  # markdown.document, markdown.structure, index.rows: title, headings, day, kind, front matter
+    "markdown": 3,  # markdown.document, .structure, index.rows: title, headings, day, kind, front matter
     "comments": 1,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 1,  # markdown.structure.share: how much of a section is conversation
 }
