@@ -13,7 +13,7 @@ from commonplace.transcripts import content
 from commonplace.types.events import Call, Turn
 
 VERSION = "1"  # of what lines look like; another one has all transcripts read again
-LABELS = {"user": "User", "assistant": "Assistant"}  # `chunking.turns` knows these for speakers
+LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # What says most about a call, of the arguments that tools take.
 _TELLING = ("file_path", "path", "command", "cmd", "pattern", "query", "url", "description", "code", "prompt")
 _CALL_CHARACTERS = 80
