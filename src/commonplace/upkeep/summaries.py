@@ -42,7 +42,7 @@ NAMES: Mapping[Language, str] = {
     "en": "the language that the user writes in (English, if that is not clear)",
     "zh": "Chinese",
 }
-# A colon would read as somebody speaking (`chunking.turns`), so a dash stands between label and text.
+# A colon would read as somebody speaking (`markdown.structure`), so a dash stands between label and text.
 DASH = " – "
 _LABELS: dict[Language, tuple[str, ...]] = {
     "en": ("Asked", "Done", "Decided", "Learned", "Open", "Last answer"),
