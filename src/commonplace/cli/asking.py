@@ -54,7 +54,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(hits.FORMS)
 @click.pass_context
-def search(ctx: click.Context, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - fields of Search
+def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - fields of Search
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
@@ -88,6 +88,7 @@ def search(ctx: click.Context, query: tuple[str, ...], **options: Any) -> None: 
 @click.pass_context
 def recall(
     ctx: click.Context,
+    /,
     query: tuple[str, ...],
     now: date | None,
     as_of: str | None,
