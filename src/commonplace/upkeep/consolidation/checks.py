@@ -246,10 +246,7 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     else:
         text = grounding.named(item.text, said)
         item = replace(item, text=grounding.resolved(text, said))
-    if fault := faults(item.text, said):
-        raise _Refused(fault)
-    if reason := grounding.missing(item.text, said):
-        raise _Refused(f"not supported: {reason}")
+    _check_text(item, said)
     _check_witnessed(item, ground)
     _check_new(item, ground, standing)
     # An entry that is said twice says itself, whoever proposes to join the two.
@@ -269,6 +266,14 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     if not accepted:
         raise _Refused(reasons[-1])
     return accepted[0]
+
+
+def _check_text(item: Accepted, said: Sequence[Said]) -> None:
+    """Refuse a text that may not stand in MEMORY.md, or that no source can say."""
+    if fault := faults(item.text, said):
+        raise _Refused(fault)
+    if reason := grounding.missing(item.text, said):
+        raise _Refused(f"not supported: {reason}")
 
 
 def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
@@ -367,24 +372,32 @@ def _are_two(exposed: Sequence[Source]) -> bool:
 
 def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> None:
     """Refuse what an entry, another operation, or what was struck or archived says already."""
-    text, op = item.text, item.operation.op
+    text = item.text
     own = {target.statement.first for target in item.targets}
-    others = [e for e in standing if not (e.label and e.statement.first in own)]
+    others = [e for e in standing if not e.label or e.statement.first not in own]
     for entry in others:
         if grounding.says(entry.text, text):
-            raise _Refused(
-                f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
-            )
-    newest = max((source.day.isoformat() for source in item.sources), default="")
-    gone = (e for e in ground.page.entries if e.statement.struck and e.statement.first not in own)
-    for entries, reason in ((gone, "was struck in MEMORY.md"), (ground.archived, "stands in the archive")):
-        for entry in entries:
-            # People change their mind twice: what was struck holds again by a source of a later day.
-            until = entry.statement.said.get("until", "") if entry.statement.struck else ""
-            if not "" < until < newest and grounding.says(entry.text, text):
-                raise _Refused(reason)
-    if op == "add":
+            raise _Refused(f"is said already by {entry.label or 'another operation'}")
+    _check_gone(item, ground, own)
+    if item.operation.op == "add":
         _check_values(text, [entry for entry in others if entry.label])
+
+
+def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
+    """Refuse what was struck or archived, but for the entries that are touched themselves."""
+    newest = max((source.day.isoformat() for source in item.sources), default="")
+    for entry in ground.page.entries:
+        is_other = entry.statement.struck and entry.statement.first not in own
+        if is_other and _is_gone(entry, item.text, newest):
+            raise _Refused("was struck in MEMORY.md")
+    if any(_is_gone(entry, item.text, newest) for entry in ground.archived):
+        raise _Refused("stands in the archive")
+
+
+def _is_gone(entry: Entry, text: str, newest: str) -> bool:
+    """Whether a struck or archived entry says a text; people change their mind, so a later source counts."""
+    until = entry.statement.said.get("until", "") if entry.statement.struck else ""
+    return not "" < until < newest and grounding.says(entry.text, text)
 
 
 def _check_values(text: str, entries: Iterable[Entry]) -> None:

@@ -343,15 +343,14 @@ class _Laid:
         for number, (one, other) in enumerate(pairwise(tokens)):
             idle |= {number, number + 1} if one.key + other.key in stopwords.CHINESE else set()
         put, before = "", -1
-        for number in [*(n for n in self.words if n not in idle or n in self.places), -1]:
-            place = self.places.get(number, len(said))
-            if number >= 0 and place == len(said):
-                put += tokens[number].key if tokens[number].kind == "wide" else ""
+        for number in [*self.words, -1]:
+            if number >= 0 and number not in self.places:
+                put += tokens[number].key if tokens[number].kind == "wide" and number not in idle else ""
                 continue
-            gap = [t for t in said[before + 1 : place] if t.clause == said[before].clause]
-            if put and before >= 0 and any(t.kind == "wide" and not t.light for t in gap):
+            gap = said[before + 1 : self.places.get(number, len(said))] if put and before >= 0 else ()
+            if any(t.kind == "wide" and not t.light and t.clause == said[before].clause for t in gap):
                 return put
-            put, before = "", place if number >= 0 else -1
+            put, before = "", self.places.get(number, -1)
         return ""
 
     def stitched(self) -> str:
