@@ -151,7 +151,7 @@ def test_importing_costs_nothing_heavy() -> None:
 # a server, the starters of a schedule, measurements.
 STARTERS = {
     "diagnosis/machine.py", "providers/downloads.py", "changes/git.py",
-    "upkeep/schedule/programs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
+    "upkeep/schedule/jobs.py", "providers/llm/command.py", "notes/updates.py", "servers/daemon.py",
 }  # fmt: skip
 _STARTING = {"subprocess", "multiprocessing", "pty", "webbrowser"}
 _STARTS = ("exec", "spawn", "posix_spawn", "popen", "system", "startfile")

@@ -57,11 +57,12 @@ class Flooding:
     """Hands over a thousand entries at every message."""
 
     def __init__(self, worker: IndexWorker) -> None:
-        self.worker = worker
+        self.worker, self.messages = worker, 0
 
     def on_message_received(self, event: object) -> None:
+        self.messages += 1  # so that no two entries are the same, which is written once
         for number in range(1000):
-            self.worker.submit(Entry(f"flood {number} of {id(event)}", datetime.now(), "Flood"))
+            self.worker.submit(Entry(f"flood {number} of {self.messages}", datetime.now(), "Flood"))
 
 
 def test_hooks_that_raise_hang_and_flood_hold_nothing_up(begin: Begin, model: Model, root: Path) -> None:

@@ -54,12 +54,10 @@ from commonplace.types import Hit, Note, SearchResult
 from commonplace.types.changes import Change, Entry, Provenance
 from commonplace.types.events import Call, ToolExecution, Turn
 from commonplace.upkeep import (
-    actions,
     compaction,
     dialogue,
     enrichment,
     excerpts,
-    failures,
     flush,
     moves,
     observations,
@@ -517,11 +515,11 @@ PARSERS: dict[str, Parser] = {
     "lifecycle.dialogue.subject": lambda text: dialogue.subject(Call("1", "bash", text)),
     "lifecycle.excerpts.public": excerpts.public,
     "lifecycle.excerpts.lines_of": lambda text: excerpts.lines_of(text, 2000),
-    "lifecycle.failures.teaches": lambda text: (failures.teaches(text), failures.kind(text), failures.reason("", text)),
+    "lifecycle.failures.teaches": lambda text: (observations.teaches(text), observations.failure_kind(text), observations.failure("", text)),
     "lifecycle.flush.wanted": lambda text: flush.wanted(Completion(text, "model")),
     "lifecycle.flush.news": lambda text: flush.news(text.split("\n")[:12], text),
     "upkeep.summaries.read": lambda text: summaries.read(dict.fromkeys(summaries._PARTS, text) | {"worth_keeping": True}, prose.terms("tea"), "en"),
-    "lifecycle.actions.without_folder": lambda text: (actions.without_folder(text), actions.bare(text), actions.is_own(text)),
+    "lifecycle.actions.without_folder": lambda text: (observations.without_folder(text), observations.bare(text), observations.is_own(text)),
     "lifecycle.compaction.is_summary": lambda text: compaction.is_summary(_turn(text)),
     "lifecycle.enrichment.title": enrichment._title,
     "lifecycle.observations.Observer": _observed,

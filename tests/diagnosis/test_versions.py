@@ -144,3 +144,37 @@ def test_programs_on_path(case: Present, tmp_path: Path, monkeypatch: pytest.Mon
     found = by_check(machine.programs(case()))["versions.programs"]
     assert found.state == "warning"
     assert f"{second}/commonplace, {first}/commonplace" in found.told
+
+
+@pytest.mark.parametrize(
+    ("requires", "state", "told"),
+    [
+        ((), "ok", "plain 2.0 (extra plain)"),
+        (("apsw>=3",), "ok", "plain 2.0 (extra plain)"),
+        (("nowhere-to-be-found>=1", "more ; extra == 'x'"), "warning", "nowhere-to-be-found is missing"),
+    ],
+)
+def test_an_extra_in_python_alone_is_not_imported(
+    requires: tuple[str, ...], state: str, told: str,
+    case: Present, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Nothing compiled can end a process here: it is enough that all it requires is there."""
+    (tmp_path / "plain.py").write_text("raise SystemExit('imported')\n")
+    folder = tmp_path / "plain-2.0.dist-info"
+    folder.mkdir()
+    lines = [
+        "Metadata-Version: 2.1",
+        "Name: plain",
+        "Version: 2.0",
+        *(f"Requires-Dist: {r}" for r in requires),
+    ]
+    (folder / "METADATA").write_text("\n".join([*lines, ""]))
+    (folder / "RECORD").write_text("plain.py,,\nplain-2.0.dist-info/METADATA,,\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(machine, "EXTRAS", {"plain": Library("plain", "plain", "1")})
+    found = by_check(machine.extras(case()))["versions.plain"]
+    assert (found.state, told in found.told) == (state, True), found
+    (tmp_path / "plain.py").unlink()
+    if state == "ok":
+        (found,) = machine.extras(case())
+        assert "cannot be imported: plain is missing" in found.told

@@ -15,9 +15,11 @@ import pytest
 import uvicorn
 
 from commonplace import Memory
+from commonplace.base import remedies
 from commonplace.servers import http
 from commonplace.servers.access import Access
 from commonplace.servers.methods import Service
+from commonplace.servers.remedies import WORDS
 from commonplace.servers.running import Address, _Server, listening
 from tests.cli.conftest import command, environment
 from tests.cli.conftest import workspace as workspace
@@ -121,6 +123,7 @@ def serve(service: Service) -> Iterator[Callable[..., Served]]:
         started.append(Served(service, allowed))
         return started[-1]
 
-    yield start
-    for one in started:
-        one.end()
+    with remedies.spoken(WORDS):  # as `running.serve` does
+        yield start
+        for one in started:
+            one.end()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.upkeep import actions
-from commonplace.upkeep.actions import Action
+from commonplace.upkeep import observations
+from commonplace.upkeep.observations import Action
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from commonplace.upkeep.actions import Action
     ],
 )  # fmt: skip
 def test_what_a_tool_did(tool: str, arguments: dict[str, object], action: Action) -> None:
-    assert actions.of(tool, arguments) == action
+    assert observations.action_of(tool, arguments) == action
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_a_tool_did(tool: str, arguments: dict[str, object], action: Action
     ],
 )  # fmt: skip
 def test_commands_that_only_look_are_reads(command: str) -> None:
-    assert actions.of("Bash", {"command": command}).kind == "read"
+    assert observations.action_of("Bash", {"command": command}).kind == "read"
 
 
 @pytest.mark.parametrize(
@@ -60,33 +60,33 @@ def test_commands_that_only_look_are_reads(command: str) -> None:
     ],
 )  # fmt: skip
 def test_commands_that_do_something_are_not(command: str) -> None:
-    assert actions.of("Bash", {"command": command}).kind == "run"
+    assert observations.action_of("Bash", {"command": command}).kind == "run"
 
 
 def test_files_of_a_patch() -> None:
     patch = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** Delete File: c.py\n"
-    assert actions.of("apply_patch", {"input": patch}).modified == ("src/a.py", "b.py", "c.py")
+    assert observations.action_of("apply_patch", {"input": patch}).modified == ("src/a.py", "b.py", "c.py")
     diff = "--- a/src/a.py\t2026\n+++ b/src/a.py\t2026\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/n.py\n"
-    assert actions.of("patch", {"diff": diff}).modified == ("src/a.py", "n.py")
+    assert observations.action_of("patch", {"diff": diff}).modified == ("src/a.py", "n.py")
 
 
 @pytest.mark.parametrize(
     "tool", ["memory_search", "memory_write", "mcp__commonplace__memory_get", "mcp__commonplace__anything", "memory", "commonplace.x"]
 )  # fmt: skip
 def test_our_own_tools(tool: str) -> None:
-    assert actions.is_own(tool)
+    assert observations.is_own(tool)
 
 
 @pytest.mark.parametrize("tool", ["Bash", "remember_me", "my_memory_profiler", "mcp__other__read"])
 def test_tools_of_others(tool: str) -> None:
-    assert not actions.is_own(tool)
+    assert not observations.is_own(tool)
 
 
 def test_paths_are_shown_from_the_workspace(tmp_path: Path) -> None:
-    assert actions.shown(str(tmp_path / "src" / "a.py"), tmp_path) == "src/a.py"
-    assert actions.shown(str(tmp_path.parent / "b.py"), tmp_path) == str(tmp_path.parent / "b.py")
-    assert actions.shown("./src/a.py", tmp_path) == "src/a.py"
-    assert actions.shown("/x/../y", None) == "/x/../y"
+    assert observations.shown(str(tmp_path / "src" / "a.py"), tmp_path) == "src/a.py"
+    assert observations.shown(str(tmp_path.parent / "b.py"), tmp_path) == str(tmp_path.parent / "b.py")
+    assert observations.shown("./src/a.py", tmp_path) == "src/a.py"
+    assert observations.shown("/x/../y", None) == "/x/../y"
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_paths_are_shown_from_the_workspace(tmp_path: Path) -> None:
     [("cd /a/b && make", "make"), ("  cd /a; make", "make"), ("cd /a", "cd /a"), ("make", "make")],
 )
 def test_a_change_of_folder_says_nothing(command: str, short: str) -> None:
-    assert actions.without_folder(command) == short
+    assert observations.without_folder(command) == short

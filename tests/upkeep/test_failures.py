@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.upkeep import failures
+from commonplace.upkeep import observations
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from commonplace.upkeep import failures
     ],
 )
 def test_what_a_tool_failed_with(error: str, result: str, told: str) -> None:
-    assert failures.reason(error, result) == told
+    assert observations.failure(error, result) == told
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_a_tool_failed_with(error: str, result: str, told: str) -> None:
     ],
 )  # fmt: skip
 def test_what_teaches(told: str) -> None:
-    assert failures.teaches(told)
+    assert observations.teaches(told)
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,14 @@ def test_what_teaches(told: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_noise(told: str) -> None:
-    assert not failures.teaches(told)
+    assert not observations.teaches(told)
 
 
 def test_the_same_failure_has_the_same_name() -> None:
-    one = failures.kind("Exit code 1\n/a/b/x.py:12: in f\nModuleNotFoundError: No module named 'yaml'")
-    other = failures.kind("Exit code 1\n/c/x.py:99: in g\nModuleNotFoundError: No module named 'yaml'\n")
-    assert one == other != failures.kind("ModuleNotFoundError: No module named 'numpy'")
-    assert failures.kind("at 0x7f3a22: segfault in /tmp/a17/x") == failures.kind(
+    one = observations.failure_kind("Exit code 1\n/a/b/x.py:12: in f\nModuleNotFoundError: No module named 'yaml'")
+    other = observations.failure_kind("Exit code 1\n/c/x.py:99: in g\nModuleNotFoundError: No module named 'yaml'\n")
+    assert one == other != observations.failure_kind("ModuleNotFoundError: No module named 'numpy'")
+    assert observations.failure_kind("at 0x7f3a22: segfault in /tmp/a17/x") == observations.failure_kind(
         "at 0x11aa22: segfault in /tmp/b/x"
     )
 
@@ -67,5 +67,5 @@ def test_the_same_failure_has_the_same_name() -> None:
 @pytest.mark.parametrize("unit", ["a/", "Error ", "exit code 1 ", "0", "\n", "timeout", "old_str ", " "])
 def test_a_megabyte_of_anything_ends(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
-    assert isinstance(failures.teaches(text), bool)
-    assert len(failures.kind(text)) <= 160
+    assert isinstance(observations.teaches(text), bool)
+    assert len(observations.failure_kind(text)) <= 160

@@ -7,6 +7,7 @@ to a mean of zero and asks how often chance gives as much.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,11 +106,10 @@ def _rows(first: Figures, second: Figures) -> list[Row]:
     import numpy as np
 
     rows: dict[str, Row] = {}
-    names = list(dict.fromkeys(name for figures in first.values() for name in figures))
-    counts = {name: sum(name in own for own in first.values()) for name in names}
+    counts = Counter(name for figures in first.values() for name in figures)
     # Figures that the same number of questions have are compared at once: only `fresh1st` is not had by all.
     for number in sorted(set(counts.values())):
-        group = [name for name in names if counts[name] == number]
+        group = [name for name in counts if counts[name] == number]
         ids = [id_ for id_, figures in first.items() if group[0] in figures]
         tables = [np.array([[one[id_][name] for name in group] for id_ in ids]) for one in (first, second)]
         differences = paired(tables[1] - tables[0])
@@ -117,7 +117,7 @@ def _rows(first: Figures, second: Figures) -> list[Row]:
         for place, name in enumerate(group):
             one, other = (float(mean[place]) for mean in means)
             rows[name] = Row(name, len(ids), one, other, differences[place])
-    return [rows[name] for name in names]
+    return [rows[name] for name in counts]
 
 
 def paired(differences: Floats) -> list[Difference]:

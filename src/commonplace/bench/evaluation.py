@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,9 +123,9 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     prices = [one.dollars for one in parts]
     return Estimate(
         model=parts[0].model if parts else "none",
-        texts=sum(one.texts for one in parts),
-        known=sum(one.known for one in parts),
-        tokens=sum(one.tokens for one in parts),
+        texts=sum(map(attrgetter("texts"), parts)),
+        known=sum(map(attrgetter("known"), parts)),
+        tokens=sum(map(attrgetter("tokens"), parts)),
         dollars=None if None in prices else sum(filter(None, prices)),
         local=all(one.local for one in parts),
         batched=any(one.batched for one in parts),

@@ -103,11 +103,14 @@ def read_set(
             collections = scan.sources(os.fspath(root), config.load(root))[1:]
             roots = {source.name: source.root for source in collections}
             return QuestionSet(queries, questions, root, own=True, roots=roots)
-    if not of_files:
-        return QuestionSet(queries, questions, folder)
-    # The questions of a fixture are given the folder and the files that they mean.
+    if of_files:
+        questions = tuple(_located(questions, folder))
+    return QuestionSet(queries, questions, folder)
+
+
+def _located(questions: Sequence[Question], folder: Path) -> Iterator[Question]:
+    """Give the questions of a fixture the folder and the files that they mean."""
     files: dict[str, list[str]] = {}
-    located = []
     for question in questions:
         name = question.workspace if (folder / question.workspace).is_dir() else SELF
         if name not in files and (folder / name).is_dir():
@@ -116,8 +119,7 @@ def read_set(
         evidence = tuple(
             span._replace(path=locate(span.path, files.get(name, ()))) for span in question.evidence
         )
-        located.append(replace(question, workspace=name, evidence=evidence))
-    return QuestionSet(queries, tuple(located), folder)
+        yield replace(question, workspace=name, evidence=evidence)
 
 
 def locate(path: str, files: Sequence[str]) -> str:

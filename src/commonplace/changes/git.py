@@ -132,16 +132,7 @@ class Repository:
         self._index = layout.private / "index"
         _refuse_links(layout.common, "objects", "refs", "packed-refs")
         (view / "HEAD").write_text(self._head())
-        settings, sha256 = layout.settings, len(self.zero) == 64
-        lines = ["[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}"]
-        for name in _CARRIED:
-            if _PLAIN.fullmatch(value := settings.get(name, "")) and value:
-                lines.append(f"{name.removeprefix('core.')} = {value}")
-        if "core.logallrefupdates" not in settings:
-            lines.append("logAllRefUpdates = true")  # as where there is a work tree
-        if sha256:
-            lines += ["[extensions]", "objectFormat = sha256"]
-        (view / "config").write_text("\n".join(lines) + "\n")
+        (view / "config").write_text("\n".join(_configuration(layout)) + "\n")
         for name in ("refs", "packed-refs"):
             (view / name).symlink_to(layout.common / name)
         for path in layout.private.glob("sharedindex.*"):
@@ -151,6 +142,7 @@ class Repository:
             if (data := _read(layout.common / name)) is not None:
                 (view / name).write_bytes(data)
         # The owner as the settings name them; us where they name nobody.
+        settings = layout.settings
         author = settings.get("author.name") or settings.get("user.name")
         email = settings.get("author.email") or settings.get("user.email") or os.environ.get("EMAIL")
         author, email = (author, email) if author and email else AUTHOR
@@ -366,6 +358,19 @@ class Repository:
                 (logs / name).symlink_to(folder / "logs" / name)
             (self._layout.common / "logs" / "refs").mkdir(exist_ok=True)
         self.run("update-ref", "-m", why, "HEAD", new, old or self.zero)
+
+
+def _configuration(layout: Layout) -> Iterator[str]:
+    """The lines of the configuration of a view."""
+    settings, sha256 = layout.settings, len(layout.zero) == 64
+    yield from ("[core]", "bare = true", f"repositoryFormatVersion = {int(sha256)}")
+    for name in _CARRIED:
+        if _PLAIN.fullmatch(value := settings.get(name, "")) and value:
+            yield f"{name.removeprefix('core.')} = {value}"
+    if "core.logallrefupdates" not in settings:
+        yield "logAllRefUpdates = true"  # as where there is a work tree
+    if sha256:
+        yield from ("[extensions]", "objectFormat = sha256")
 
 
 @contextmanager

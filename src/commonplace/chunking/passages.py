@@ -67,7 +67,7 @@ def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section],
             parts = list(_cut(standing, section, settings, said))
         if parts:
             share = structure.share([line for _, _, text in parts for line in text.split("\n")])
-            found.append(replace(section, turns=share) if share else section)
+            found.append(replace(section, turns=share))
             number = len(found) - 1
             passages += [Passage(number, a, b, t, said.still(a, b) if said else None) for a, b, t in parts]
     if strikes:

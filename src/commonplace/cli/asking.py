@@ -205,7 +205,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
     help="Print the text for a system prompt instead: when to recall, when to write. auto: as MEMORY.md.",
 )
 @click.pass_context
-def prompt(  # noqa: C901 - one command, from its options to its end
+def prompt(
     ctx: click.Context,
     message: tuple[str, ...],
     budget: int | None,
@@ -248,15 +248,21 @@ def prompt(  # noqa: C901 - one command, from its options to its end
         session.write(to_json(_data(context)))
     else:
         session.write(context.text)
-        for part in context.parts if report else ():
-            session.note(f"{part.name:<10} {part.tokens:>6,}  {part.citation}")
-        for left in context.left_out if report else ():
-            session.note(f"{'left out':<10} {left.tokens:>6,}  {left.what}: {left.why}")
-        places = count(len(context.parts), "place")
-        size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
-        session.note(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")
+        _tell_context(context, report=report)
     if not context.text:
         ctx.exit(failures.NOTHING_FOUND)
+
+
+def _tell_context(context: Context, *, report: bool) -> None:
+    """Say on standard error how large the block is; for a report also what is in it and what was left out."""
+    if report:
+        for part in context.parts:
+            session.note(f"{part.name:<10} {part.tokens:>6,}  {part.citation}")
+        for left in context.left_out:
+            session.note(f"{'left out':<10} {left.tokens:>6,}  {left.what}: {left.why}")
+    places = count(len(context.parts), "place")
+    size = f"{count(context.tokens, 'token')} of {context.budget:,} from {places}"
+    session.note(f"{size if context.text else 'nothing new to say'} · {len(context.left_out)} left out")
 
 
 def _instructions(ctx: click.Context, language: Language) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from datetime import datetime
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import islice, repeat
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -207,21 +207,29 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
         failures.warn(f"the record of {name} {runs.trouble(workspace, name)} and cannot be shown")
     if unreadable := closed(workspace):
         failures.warn(unreadable)
-    look, with_diff = session.look(), diff or bool(run)
+    diffs = [runs.diff(workspace, one) for one in listed] if diff or run else []
     if form == "json":
-        diffed = ({"diff": runs.diff(workspace, one)} if with_diff else {} for one in listed)
-        session.write(to_json([to_data(one) | more for one, more in zip(listed, diffed, strict=True)]))
-    elif with_diff:
-        shown = (reports.diff_text(runs.diff(workspace, one), look) for one in listed)
-        blocks = (f"{reports.run_text(one, look)}\n\n{text}" for one, text in zip(listed, shown, strict=True))
-        session.write("\n\n\n".join(block.rstrip() for block in blocks))
+        added = ({"diff": text} for text in diffs) if diffs else repeat(dict[str, str](), len(listed))
+        session.write(to_json([to_data(one) | more for one, more in zip(listed, added, strict=True)]))
+    elif diffs:
+        session.write(_with_diffs(listed, diffs, session.look()))
     else:
-        session.write(reports.log_text(listed, look))
+        session.write(reports.log_text(listed, session.look()))
     if not listed:
-        if form == "text":
-            more = " that can be read" if unreadable else ""
-            session.note(f"no generated change is kept here{more}")
-        ctx.exit(failures.NOTHING_FOUND)
+        _end_without_changes(ctx, form, " that can be read" if unreadable else "")
+
+
+def _end_without_changes(ctx: click.Context, form: str, more: str) -> NoReturn:
+    if form == "text":
+        session.note(f"no generated change is kept here{more}")
+    ctx.exit(failures.NOTHING_FOUND)
+
+
+def _with_diffs(listed: Sequence[Run], diffs: Sequence[str], look: screen.Look) -> str:
+    """Each change with its diff."""
+    pairs = zip(listed, diffs, strict=True)
+    blocks = (f"{reports.run_text(one, look)}\n\n{reports.diff_text(text, look)}" for one, text in pairs)
+    return "\n\n\n".join(block.rstrip() for block in blocks)
 
 
 @command("undo")
@@ -231,7 +239,7 @@ def log(ctx: click.Context, run: str, limit: int, diff: bool, form: str) -> None
 @_YES
 @format_option(("text", "json"))
 @click.pass_context
-def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, form: str) -> None:  # noqa: C901 - one command, from its options to its end
+def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, form: str) -> None:
     """Take back a generated change: the newest that stands, or RUN, by what `log` calls it.
 
     What was written after it stays, to the byte. Where that cannot be had nothing is changed, and the message
@@ -252,14 +260,15 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
     diff = diffs.of_changes(undoing.net(planned))
     titles = _titles([one.run for one in planned])
     asks = session.can_ask(yes=yes) and not dry_run
-    if dry_run and form == "json":
-        session.write(to_json({"undoes": [one.run.id for one in planned], "diff": diff}))
-    elif dry_run or asks:
-        session.write(reports.diff_text(diff, session.look(memory.settings)))
     if dry_run:
+        if form == "json":
+            session.write(to_json({"undoes": [one.run.id for one in planned], "diff": diff}))
+        else:
+            session.write(reports.diff_text(diff, session.look(memory.settings)))
         session.note(f"would take back {count(len(planned), 'generated change')}: {titles}")
         return
     if asks:
+        session.write(reports.diff_text(diff, session.look(memory.settings)))
         session.confirm(f"Take back {titles}?")
     done = undoing.undo(
         workspace,
@@ -269,13 +278,17 @@ def undo(ctx: click.Context, run: str, since: bool, dry_run: bool, yes: bool, fo
         since=since,
         preview=planned if asks else None,
     )
-    for one in done:
-        if one.uncommitted:
-            failures.warn(one.uncommitted)
+    _tell_undone(done, form)
+
+
+def _tell_undone(runs: Sequence[Run], form: str) -> None:
+    """Say which changes were taken back, and what git did not take."""
+    for warning in filter(None, (one.uncommitted for one in runs)):
+        failures.warn(warning)
     if form == "json":
-        session.write(to_json(done))
+        session.write(to_json(runs))
         return
-    for one in done:
+    for one in runs:
         paths = ", ".join(file.path for file in one.files)
         session.write(f"{one.id}: {one.about.title} ({paths})")
 

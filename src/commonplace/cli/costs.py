@@ -39,7 +39,6 @@ _HEAD = ("calls", "cached", "failed", "tokens in", "tokens out", "cost")
 @click.pass_context
 def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     """Show what calls to models took and cost."""
-    from dataclasses import asdict
 
     from commonplace.base.paths import Workspace
     from commonplace.providers import costs
@@ -48,7 +47,7 @@ def costs(ctx: click.Context, since: str | None, by: By, form: str) -> None:
     path = costs.place(Workspace(Path(session.workspace_root(ctx))))
     found = costs.Ledger(path).costs(by, start)
     if form == "json":
-        session.write(render.to_json([asdict(row) for row in found]))
+        session.write(render.to_json([row._asdict() for row in found]))
     elif not found:
         session.write("no calls to models" + (f" since {since}" if since else ""))
     else:

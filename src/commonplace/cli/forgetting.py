@@ -41,7 +41,7 @@ _OFFERED, _LEAST_OFFERED = 100, 24  # cells of each; where less is left beside t
 @option("--reject", metavar="CODE", help="Refuse one of these.")
 @format_option(("text", "json"))
 @click.pass_context
-def forget(  # noqa: C901 - one command, from its options to its end
+def forget(
     ctx: click.Context,
     references: tuple[str, ...],
     texts: tuple[str, ...],
@@ -66,9 +66,9 @@ def forget(  # noqa: C901 - one command, from its options to its end
     history, backups) is listed. Ends with 1 where something is still found.
     """
     if pending or approve or reject:
-        if references or texts or people or sessions or query or yes or resume or dry_run:
+        if any((references, texts, people, sessions, query, yes, resume, dry_run)):
             raise click.UsageError("--pending, --approve and --reject stand alone: a person is asked", ctx)
-        _answer_agents(ctx, approve or "", reject or "", form)
+        _answer_agents(ctx, approve, reject, form)
         return
     if also and len(people) != 1:
         raise click.UsageError("--also names the one --person once more", ctx)
@@ -84,7 +84,11 @@ def forget(  # noqa: C901 - one command, from its options to its end
         if query is not None:
             ctx.exit(failures.NOTHING_FOUND)
         raise click.UsageError("name what is to be forgotten, or --resume", ctx)
-    # What was begun and is not all forgotten is carried on first.
+    _forget(ctx, selections, form, dry_run=dry_run, yes=yes)
+
+
+def _forget(ctx: click.Context, selections: list[Selection], form: str, *, dry_run: bool, yes: bool) -> None:
+    """Show what would go, ask, and do it; what was begun and is not all forgotten is carried on first."""
     memory = session.open_memory(ctx)
     unfinished = _unfinished(memory)
     if not (selections or unfinished):
@@ -107,12 +111,13 @@ def forget(  # noqa: C901 - one command, from its options to its end
 # --- what agents ask for --------------------------------------------------------------------------------
 
 
-def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> None:
+def _answer_agents(ctx: click.Context, approve: str | None, reject: str | None, form: str) -> None:
     """List what agents ask to have forgotten, refuse one, or do it once a person at a terminal agrees."""
     from commonplace.edit.forget import requests
 
     memory = session.open_memory(ctx)
-    if not (approve or reject):
+    name = approve or reject
+    if not name:
         waiting = requests.listed(memory.workspace)
         rows = [
             {"code": one.code, "at": one.at.isoformat(), "agent": one.agent, "session": one.session}
@@ -126,7 +131,7 @@ def _answer_agents(ctx: click.Context, approve: str, reject: str, form: str) -> 
                 session.note("no agent asks to have anything forgotten")
             ctx.exit(failures.NOTHING_FOUND)
         return
-    request = requests.find(memory.workspace, approve or reject)
+    request = requests.find(memory.workspace, name)
     if reject:
         requests.remove(memory.workspace, request)
         session.note(f"{_described(request)}: refused; nothing was changed")

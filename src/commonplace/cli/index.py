@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -215,7 +215,7 @@ def usage(ctx: click.Context, days: int | None, never: bool, clear: bool, yes: b
 @command("trust")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.pass_context
-def trust(ctx: click.Context, names: tuple[str, ...]) -> None:  # noqa: C901 - one command, from its options to its end
+def trust(ctx: click.Context, names: tuple[str, ...]) -> None:
     """Show records in `.commonplace/foreign/`, and take them back after a yes on a terminal.
 
     A record that your commonplace has not signed is set aside: one from another machine or another user, from
@@ -242,13 +242,7 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:  # noqa: C901 - o
     if not listed:
         session.note("no foreign record is set aside")
         ctx.exit(failures.NOTHING_FOUND)
-    left, failed = 0, 0
-    for name in names or listed:
-        try:
-            left += not _take_back(workspace, name)
-        except NoteUnreadable as error:
-            failures.warn(str(error))
-            failed += 1
+    left, failed = _take_all_back(workspace, names or listed)
     if left and not session.can_ask():
         number = count(left, "record")
         session.note(f"{number} not taken back: `commonplace trust` asks about each, on a terminal alone")
@@ -256,6 +250,18 @@ def trust(ctx: click.Context, names: tuple[str, ...]) -> None:  # noqa: C901 - o
         session.note("`commonplace trust --help` says how the key of another machine of yours is added")
     if failed:
         ctx.exit(failures.ERROR)
+
+
+def _take_all_back(workspace: paths.Workspace, names: Sequence[str]) -> tuple[int, int]:
+    """Ask about each record; return how many were not taken back, and how many could not be shown."""
+    left = failed = 0
+    for name in names:
+        try:
+            left += not _take_back(workspace, name)
+        except NoteUnreadable as error:
+            failures.warn(str(error))
+            failed += 1
+    return left, failed
 
 
 def _take_back(workspace: paths.Workspace, name: str) -> bool:

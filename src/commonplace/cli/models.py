@@ -100,7 +100,8 @@ def _list_models(provider: str, settings: Settings, form: str, look: Look, *, ll
     if provider not in EMBEDDERS.rows and provider not in LLMS.rows:
         near = keys.near(provider, {*EMBEDDERS.rows, *LLMS.rows})
         raise ConfigError("models", f"unknown provider {keys.quoted(provider)}{near}")
-    if llm or provider not in EMBEDDERS.rows:
+    llm = llm or provider not in EMBEDDERS.rows
+    if llm:
         names = downloads.llm_offers(llm_spec_of(provider, settings.llm))
         chosen = settings.llm.model if settings.llm.provider == provider else ""
         data: list[dict[str, object]] = [{"model": name, "active": name == chosen} for name in names]
@@ -110,19 +111,24 @@ def _list_models(provider: str, settings: Settings, form: str, look: Look, *, ll
         active = opening.specs(settings.embedding._replace(key_file="", keyring=""))[0]
         chosen = (active.model or EMBEDDERS.rows[provider].model) if active.provider == provider else ""
         data = [{**asdict(one), "active": one.model == chosen} for one in models]
-        wide = look.width is None or look.width >= _WIDE
-        cells = [_offer(one, chosen, wide=wide) for one in models]
-        lines = screen.table(cells, right=(1, 2) if wide else (1,))
-        lines = [line if look.width is None else screen.shorten(line, look.width) for line in lines]
+        lines = _offers(models, chosen, look)
     if form == "json":
         session.write(render.to_json(data))
     elif not lines:
         session.write(f"{screen.one_line(provider)} has no models to choose from")
     else:
         session.write("\n".join(lines))
-        if not llm and provider in EMBEDDERS.rows:
+        if not llm:
             use = f"`commonplace models use {provider}/MODEL`"
             session.note(f"\n* active  + suggested  = here; {use}")
+
+
+def _offers(models: Sequence[Offer], chosen: str, look: Look) -> list[str]:
+    """A line a model, as wide as the terminal."""
+    wide = look.width is None or look.width >= _WIDE
+    cells = [_offer(one, chosen, wide=wide) for one in models]
+    lines = screen.table(cells, right=(1, 2) if wide else (1,))
+    return [line if look.width is None else screen.shorten(line, look.width) for line in lines]
 
 
 def _offer(one: Offer, chosen: str, *, wide: bool) -> tuple[str, ...]:
@@ -183,28 +189,30 @@ def test(ctx: click.Context, name: str | None, llm: bool, reranker: bool, form: 
     if reranker and (name or llm):
         raise ConfigError("models", "--reranker tries the reranker that is set, and nothing else")
     tried, asked = ((), None) if reranker else _tried(ctx, name, settings, llm=llm)
-    ranked = None
-    if reranker or not (name or llm):
-        from commonplace.providers import probe
-
-        with accounts(session.root_for_settings(ctx)) as opened:
-            ranked = probe.reranker(settings, opened)
-        if ranked is None and reranker:
-            remedy = "`commonplace config set reranking.provider NAME` sets one"
-            raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
+    ranked = None if name or llm else _tried_reranker(ctx, settings, needed=reranker)
     if form == "json":
         data = {
             "embedding": [_data(one, "embedding") for one in tried],
-            "llm": _data(asked, "llm") if asked else None,
-            "reranking": _data(ranked, "reranking") if ranked else None,
+            **{kind: one and _data(one, kind) for kind, one in (("llm", asked), ("reranking", ranked))},
         }
         session.write(render.to_json(data))
     else:
-        look = session.look(settings)
-        shown = [_table(tried, asked, look), _ranked(ranked, look) if ranked else ""]
-        session.write("\n".join(filter(None, shown)) or "no model is set, and nothing needs one")
+        text = _trials_text(tried, asked, ranked, session.look(settings))
+        session.write(text or "no model is set, and nothing needs one")
     if any(one.trouble for one in (*tried[:1], asked, ranked) if one):
         ctx.exit(ERROR)
+
+
+def _tried_reranker(ctx: click.Context, settings: Settings, *, needed: bool) -> Trial | None:
+    """Try the reranker that is set. Raises ConfigError where one is `needed` and none is set."""
+    from commonplace.providers import probe
+
+    with accounts(session.root_for_settings(ctx)) as opened:
+        ranked = probe.reranker(settings, opened)
+    if ranked is None and needed:
+        remedy = "`commonplace config set reranking.provider NAME` sets one"
+        raise ConfigError("reranking.provider", f"no reranker is set; {remedy}")
+    return ranked
 
 
 def _tried(
@@ -234,6 +242,11 @@ def _data(one: Trial, kind: str) -> dict[str, object]:
     if kind == "reranking":
         data["scores"] = [round(score, 4) for score in one.scores]
     return data
+
+
+def _trials_text(tried: Sequence[Trial], asked: Trial | None, ranked: Trial | None, look: Look) -> str:
+    """A table of embedding and language models, then what the reranker did."""
+    return "\n".join(filter(None, (_table(tried, asked, look), _ranked(ranked, look) if ranked else "")))
 
 
 def _table(tried: Sequence[Trial], asked: Trial | None, look: Look) -> str:

@@ -44,7 +44,7 @@ def _fits(key: Key, value: object) -> bool:
     if key.kind == "command":
         listed = value if isinstance(value, list | tuple) else [None]
         return all(isinstance(part, str) and "\0" not in part for part in listed)
-    if not isinstance(value, _TYPES[key.kind]) or (isinstance(value, bool) and key.kind != "boolean"):
+    if not isinstance(value, _TYPES[key.kind]) or isinstance(value, bool) != (key.kind == "boolean"):
         return False
     if key.low is None or key.high is None or not isinstance(value, int | float):
         return not key.choices or value in key.choices or value in _installed(key.group)

@@ -343,15 +343,7 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
             raise ConfigError(
                 paths.shown(f"{key}.{item}"), f"unknown key {where}{keys.near(item, _COLLECTION_KEYS)}"
             )
-    folder = content.get("path")
-    if not isinstance(folder, str) or not folder or "\0" in folder:
-        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} is not allowed; it must be a folder")
-    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder) if outside else folder))
-    if outside and not os.path.isabs(os.path.expanduser(folder)):
-        raise ConfigError(f"{key}.path", f"{keys.quoted(folder)} {where} must be absolute")
-    if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
-        wrong = f"{keys.quoted(folder)} {where} leaves the workspace; {remedies.say('collection.add')}"
-        raise ConfigError(f"{key}.path", wrong)
+    full = _folder(f"{key}.path", content.get("path"), root, where, outside)
     glob = keys.globs(f"{key}.glob", content.get("glob", DEFAULT_GLOBS), where)
     ignore = keys.globs(f"{key}.ignore", content.get("ignore", ()), where)
     by_default = content.get(BY_DEFAULT, True)
@@ -360,6 +352,19 @@ def _collection(name: str, value: object, root: Path, path: Path, outside: bool)
         raise ConfigError(f"{key}.{BY_DEFAULT}", told)
     kind = check_format(content.get(FORMAT, ""), f"{key}.{FORMAT}", where)
     return Collection(name, full, glob, ignore, outside, by_default, format=kind)
+
+
+def _folder(key: str, folder: object, root: Path, where: str, outside: bool) -> str:
+    """The absolute folder of a collection: an absolute one where `outside`, else one in the workspace."""
+    if not isinstance(folder, str) or not folder or "\0" in folder:
+        raise ConfigError(key, f"{keys.quoted(folder)} {where} is not allowed; it must be a folder")
+    full = os.path.normpath(os.path.join(root, os.path.expanduser(folder) if outside else folder))
+    if outside and not os.path.isabs(os.path.expanduser(folder)):
+        raise ConfigError(key, f"{keys.quoted(folder)} {where} must be absolute")
+    if not outside and not paths.is_within(os.path.realpath(full), os.path.realpath(root)):
+        wrong = f"{keys.quoted(folder)} {where} leaves the workspace; {remedies.say('collection.add')}"
+        raise ConfigError(key, wrong)
+    return full
 
 
 def check_format(value: object, key: str = FORMAT, where: str = "") -> str:

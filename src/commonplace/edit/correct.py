@@ -116,10 +116,8 @@ def _compose(
     corpus, day = draft.corpus, f"{request.now:%Y-%m-%d}"
     new = Words.of(body) if body else None
     matches = resolve.find(corpus, request.old, owner=by.by == "owner", but=new)
-    # The new statement goes into MEMORY.md, or else into the newest note.
-    long_term = [match for match in matches if metadata.kind_of(match.statement.path) == "long-term"]
-    anchor = long_term[0] if long_term else max(matches, key=lambda match: _age(match.statement))
-    there = _standing(corpus, new, matches, curated=bool(long_term)) if new else None
+    anchor = _anchor(matches)
+    there = _standing(corpus, new, matches, anchor) if new else None
     written = draft.citation(there) if there else ""
     if new and not there:
         if resolve.is_verbatim(anchor.statement, new):
@@ -146,15 +144,23 @@ def _entry(beside: Statement, body: str, by: Provenance, now: datetime) -> str:
     return entry if by.by == "owner" else layout.marked(entry, layout.dated(by, now))
 
 
-def _age(statement: Statement) -> tuple[str, str, int]:
-    return metadata.date_of(statement.path) or "", statement.path, statement.first
+def _anchor(matches: Sequence[Match]) -> Match:
+    """The match that the new statement goes beside: in MEMORY.md, or else in the newest note."""
+
+    def age(match: Match) -> tuple[str, str, int]:
+        path = match.statement.path
+        return metadata.date_of(path) or "", path, match.statement.first
+
+    long_term = [match for match in matches if metadata.kind_of(match.statement.path) == "long-term"]
+    return long_term[0] if long_term else max(matches, key=age)
 
 
-def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], *, curated: bool) -> Statement | None:
+def _standing(corpus: Corpus, new: Words, matches: Sequence[Match], anchor: Match) -> Statement | None:
     """A statement that says the new one already, word for word, of the same thing.
 
-    What MEMORY.md said wrongly (`curated`) it is to say rightly, whatever a daily note says.
+    What MEMORY.md said wrongly it is to say rightly, whatever a daily note says.
     """
+    curated = metadata.kind_of(anchor.statement.path) == "long-term"
     for found in resolve.saying(corpus, new):
         statement = found.statement
         free = not any(
@@ -193,8 +199,9 @@ def _similar(draft: Draft, matches: Sequence[Match], there: Statement | None) ->
 def _rests_on(statement: Statement, gone: Set[tuple[str, int]]) -> bool:
     sources = comments.sources(statement.said) if "from" in statement.said else ()
     for source in map(references.parse_reference, sources):
-        lines = range(source.first, (source.last or source.first) + 1)
-        if any((source.path, line) in gone for line in lines):
+        # A reference may claim any number of lines, of which few are gone.
+        last = source.last or source.first
+        if any(path == source.path and source.first <= line <= last for path, line in gone):
             return True
     return False
 

@@ -175,20 +175,16 @@ def _nothing(corpus: Corpus, named: str) -> StatementNotFound:
     gone = [Match(s) for s in likely if s.struck and matched(s, words)]
     if gone:
         return StatementNotFound(named, "is struck already", cited(gone))
-    inside = [Match(s) for s in likely if not s.struck and _holds(_standing(s), words.said.tokens)]
+    said = f" {' '.join(words.said.tokens)} "
+    standing = [s for s in likely if not s.struck and said.strip()]
+    # The words that are struck part those around them.
+    inside = [
+        Match(s) for s in standing if said in f" {' '.join(_wording(struck.STRUCK.sub(' … ', s.text)))} "
+    ]
     if inside:
         why = "is less than a sentence of what is said; name the whole sentence, or its place"
         return StatementNotFound(named, why, cited(inside))
     return StatementNotFound(named, NOWHERE, near(corpus, named))
-
-
-def _standing(statement: Statement) -> tuple[str, ...]:
-    """The words of a statement without those that are struck."""
-    return _wording(struck.STRUCK.sub(" … ", statement.text))
-
-
-def _holds(tokens: Sequence[str], some: Sequence[str]) -> bool:
-    return bool(some) and f" {' '.join(some)} " in f" {' '.join(tokens)} "
 
 
 def _wording(text: str) -> tuple[str, ...]:
@@ -288,9 +284,8 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
     """The statement that a reference names; None where the text is no reference."""
     found = references.REFERENCE.fullmatch(named)
     path = found["path"] if found else named
-    if not (
-        references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths or _is_path(path, found)
-    ):
+    is_path = found is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
+    if not (is_path or references.DOCID.fullmatch(path) or path.removeprefix("./") in corpus.paths):
         return None
     wanted = references.parse_reference(named)
     holders = corpus.hashed(wanted.docid) if wanted.docid else [wanted.path]
@@ -301,10 +296,6 @@ def _referred(corpus: Corpus, named: str) -> Statement | None:
         raise StatementNotFound(named, "names a whole note; add the line, as in MEMORY.md#L12")
     last = wanted.last if wanted.last is not None else wanted.first
     return _standing_at(corpus.statements(holders[0]), named, wanted.first, last)
-
-
-def _is_path(path: str, found: re.Match[str] | None) -> bool:
-    return found is not None and " " not in path and path.lower().endswith((".md", ".jsonl"))
 
 
 def _standing_at(stated: Sequence[Statement], named: str, first: int, last: int) -> Statement:

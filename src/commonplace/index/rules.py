@@ -17,9 +17,9 @@ from commonplace.language import lexicon
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
     REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
-    "markdown": 3,  # notes.parse, markdown.headings, index.rows: title, headings, day, kind, front matter
-    "comments": 1,  # markdown.comments, markdown.annotated, markdown.struck: what is said of a passage
-    "turns": 1,  # markdown.turns: how much of a section is conversation
+    "markdown": 3,  # markdown.document, .structure, index.rows: title, headings, day, kind, front matter
+    "comments": 1,  # markdown.comments, markdown.struck: what is said of a passage
+    "turns": 1,  # markdown.structure.share: how much of a section is conversation
 }
 
 

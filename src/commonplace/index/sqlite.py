@@ -36,7 +36,7 @@ class Known(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Where a passage stands and what it says; `annotations` is JSON, see `chunking.annotated`.
+    """Where a passage stands and what it says; `annotations` is JSON, see `markdown.comments`.
 
     `until` is None for what stands; for what is struck the day until which it held, or empty.
     """

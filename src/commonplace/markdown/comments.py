@@ -379,7 +379,7 @@ def _sections(note: Note) -> dict[int, tuple[int, int]]:
 def _entry(note: Note, line: int, headings: set[int], ends: Sequence[int]) -> tuple[int, int]:
     """A list item with what is indented below it; otherwise a line with those of its paragraph above."""
     lines, start = note.lines, line
-    while start > max(1, line - _LONGEST_ENTRY) and not _begins(lines[start - 1]):
+    while start > max(1, line - _LONGEST_ENTRY) and not structure.begins_entry(lines[start - 1]):
         above = start - 1
         if not lines[above - 1].strip() or above in headings or above in note.annotations:
             break
@@ -403,10 +403,6 @@ def _paragraph_ends(note: Note, headings: set[int]) -> Sequence[int]:
     found = list(range(len(note.lines) + 1))
     for number in range(len(note.lines) - 1, 0, -1):
         line = note.lines[number]
-        if line.strip() and number + 1 not in passed and not _begins(line):
+        if line.strip() and number + 1 not in passed and not structure.begins_entry(line):
             found[number] = found[number + 1]
     return found
-
-
-def _begins(line: str) -> bool:
-    return structure.ITEM.match(line) is not None or structure.speaker(line) is not None

@@ -59,22 +59,21 @@ def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     gap, before = True, 0
     for number in numbers:
         line = lines[number - 1]
-        code = number in fenced
-        inside = code and number - 1 in fenced
+        if number in fenced and number - 1 in fenced:
+            gap, before = True, number
+            continue
         start = line.lstrip()[:1]
-        if not inside and not start:
+        if not start:
             gap = True
             continue
-        silent = code or _is_silent(line, start)
-        is_item = not silent and _is_item(line, start)
-        begins = gap or is_item or structure.speaker(line) is not None
-        if not inside and (begins or silent):
-            depth = structure.indent(line)
-            while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
-                stack.pop().end = before
+        silent = number in fenced or _is_silent(line, start)
+        begins = gap or silent or structure.begins_entry(line)
+        depth = structure.indent(line) if begins else 0
+        if begins:
+            _close(stack, depth, before)
         if not silent:
             if begins or not stack:
-                stack.append(_Place(number, depth if is_item else -1))
+                stack.append(_Place(number, depth if structure.ITEM.match(line) else -1))
                 found.append(stack[-1])
             stack[-1].last = number
         gap, before = silent, number
@@ -83,14 +82,15 @@ def _places(lines: Sequence[str], numbers: Sequence[int], fenced: set[int]) -> l
     return found
 
 
+def _close(stack: list[_Place], depth: int, last: int) -> None:
+    """End the statements that a line at this depth does not belong to."""
+    while stack and not 0 <= stack[-1].indent < depth:  # they are in order: paragraphs only on top
+        stack.pop().end = last
+
+
 def _is_silent(line: str, start: str) -> bool:
     """Whether a line that begins with this character is a row of a table, or a rule."""
     return start == "|" or (start in "-*_" and _RULE.match(line) is not None)
-
-
-def _is_item(line: str, start: str) -> bool:
-    """Whether a line that begins with this character is a list item; most are told by it alone."""
-    return (start in "-*+" or start.isdigit()) and structure.ITEM.match(line) is not None
 
 
 def _statement(note: Note, place: _Place, headings: tuple[str, ...], said: Annotations) -> Statement | None:

@@ -219,7 +219,7 @@ def _paragraphs(lines: Sequence[str], passed: Collection[int]) -> Iterator[tuple
     for number, line in enumerate(lines, 1):
         skipped = number in passed or not line or line.isspace()
         row = line.lstrip().startswith("|") or lines[number - 2].lstrip().startswith("|")
-        if first and (skipped or row or structure.ITEM.match(line) or structure.speaker(line) is not None):
+        if first and (skipped or row or structure.begins_entry(line)):
             yield first, number - 1
             first = 0
         if not first and not skipped:

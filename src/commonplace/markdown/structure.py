@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -105,11 +105,9 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
             if closes_fence(line, mark) and line[:4] != "    ":
                 fences.append((opened, number))
                 opened, skip = 0, number  # neither the end of a fence nor a heading is the text of another
-        elif ("```" in line or "~~~" in line) and (fence := fence_mark(line)):
+        elif fence := fence_mark(line):
             opened, mark = number, fence
-        elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip)):
-            if line[0] == " " and _is_in_item(lines, margins(), number, skip):
-                continue
+        elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
             headings.append(heading)
             skip = number
     if opened:
@@ -117,7 +115,9 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
     return headings, fences
 
 
-def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
+def _heading(
+    lines: Sequence[str], number: int, skip: int, margins: Callable[[], Sequence[int]]
+) -> Heading | None:
     """The heading that a line is, or that it underlines."""
     from commonplace.types import Heading  # a search knows who says a line, and reads no note
 
@@ -127,7 +127,9 @@ def _heading(lines: Sequence[str], number: int, skip: int) -> Heading | None:
     else:
         match = setext(lines[number - 2], line) if number >= 2 + skip else None
         first = number - 1
-    return Heading(match[0], plain(match[1]), first) if match else None
+    if match is None or (line[0] == " " and _is_in_item(lines, margins(), number, skip)):
+        return None
+    return Heading(match[0], plain(match[1]), first)
 
 
 def _is_in_item(lines: Sequence[str], margins: Sequence[int], number: int, skip: int) -> bool:
@@ -137,9 +139,13 @@ def _is_in_item(lines: Sequence[str], margins: Sequence[int], number: int, skip:
     return is_near and _MARGIN_ITEM.match(lines[margins[above]]) is not None
 
 
+def _may_fence(line: str) -> bool:
+    return "```" in line or "~~~" in line
+
+
 def fence_mark(line: str) -> str:
     """Return the mark of the fence that a line opens, empty for a line that opens none."""
-    match = _FENCE.match(line)
+    match = _FENCE.match(line) if _may_fence(line) else None
     return match["mark"] if match and not (match["mark"][0] == "`" and "`" in match["info"]) else ""
 
 
@@ -172,7 +178,7 @@ def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int
 
     A fence that nothing closes ends with what it stands in.
     """
-    if not any(("```" in line or "~~~" in line) and line[:1] in " \t>" for line in lines):
+    if not any(line[:1] in " \t>" and _may_fence(line) for line in lines):
         return
     items: list[int] = []
     block: _Block | None = None
@@ -186,7 +192,7 @@ def nested_fences(lines: Sequence[str], passed: Collection[int]) -> Iterator[int
             yield number
             block = None if closes_fence(text, block.mark) else block
             continue
-        items = [item for item in items if item < depth]
+        del items[bisect_left(items, depth) :]
         block = None
         if ITEM.match(line):
             items.append(depth)
@@ -270,6 +276,11 @@ def speaker(line: str) -> str | None:
         return None
     found = _LABEL.match(line) if _may_have_label(line) else None
     return found[1].lower() if found else None
+
+
+def begins_entry(line: str) -> bool:
+    """Tell whether a line begins what stands by itself: a list item, or what somebody says."""
+    return ITEM.match(line) is not None or speaker(line) is not None
 
 
 def behind(line: str, start: int = 0) -> int:

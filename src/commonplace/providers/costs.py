@@ -10,17 +10,12 @@ from __future__ import annotations
 import re
 import threading
 import time
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import uuid4
-
-import apsw
 
 from commonplace.base import database, paths
 from commonplace.base.database import Database
@@ -29,6 +24,8 @@ from commonplace.base.paths import Workspace
 from commonplace.render import screen
 
 if TYPE_CHECKING:
+    import apsw
+
     from commonplace.config.settings import Embedding, Llm, Reranking
 
 
@@ -41,8 +38,7 @@ NANO = 1_000_000_000  # of a dollar
 _VERSION = re.compile(r"[-@:](?:\d{4,}[\d-]*|\d{3}|latest|preview(?:-[\d-]+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(NamedTuple):
     """Prices in billionths of a dollar per million tokens, in and out, by provider and model.
 
     `batches` are the percents of the price that batches of a provider cost, all of it where none are known.
@@ -50,7 +46,7 @@ class Prices:
 
     free: frozenset[str]
     models: Mapping[tuple[str, str], tuple[int, int]]
-    batches: Mapping[str, int] = field(default_factory=dict)
+    batches: Mapping[str, int]
 
     def cost(
         self, provider: str, model: str, tokens_in: int, tokens_out: int = 0, *, batched: bool = False
@@ -89,6 +85,9 @@ def _shipped() -> Prices:
 
 
 def _read(path: Path) -> Prices:
+    import tomllib
+    from decimal import Decimal
+
     try:
         content = tomllib.loads(
             paths.read_contained(path, [path.resolve().parent]).decode("utf-8-sig"), parse_float=Decimal
@@ -107,6 +106,8 @@ def _read(path: Path) -> Prices:
 
 def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str], tuple[int, int]]:
     """The prices in the tables of a file, each `{ in = 0.4, out = 1.6 }`, by provider and model."""
+    from decimal import Decimal
+
     models = {}
     for provider, table in content.items():
         if not isinstance(table, Mapping):
@@ -122,6 +123,8 @@ def _prices_in(content: Mapping[str, object], path: Path) -> dict[tuple[str, str
 
 
 def _is_price(value: object) -> bool:
+    from decimal import Decimal
+
     if not isinstance(value, int | Decimal) or isinstance(value, bool):
         return False
     return Decimal(value).is_finite() and 0 <= value < 1_000_000
@@ -152,8 +155,7 @@ _GROUPS: Mapping[By, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """Calls of one purpose, model or day. `cost` is in US dollars, without the `unpriced` calls."""
 
     name: str
@@ -256,8 +258,7 @@ def open_ledger(workspace: Workspace, environ: Mapping[str, str] | None = None) 
 GRACE_S = 60.0  # beyond a call's deadline, before its reservation expires
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(NamedTuple):
     """The most that may be spent, in tokens (in and out together) and in US dollars; None is no cap."""
 
     tokens_a_day: int | None = None
@@ -323,16 +324,7 @@ class Budget:
         if cap is None:
             return
         money, today = "dollars" in key, key.endswith("day")
-        spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
-        row = connection.execute(
-            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached"
-            f" AND {'at >= ?' if today else 'run = ?'})"
-            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
-            f"{'' if today else ' AND run = ?'})",
-            (self.kind, _midnight(), self.kind) if today else (self.kind, self.run) * 2,
-        ).fetchone()
-        assert row is not None
-        taken = int(row[0])
+        taken = self._taken(connection, money=money, today=today)
         if taken + asked <= (int(cap * NANO) if money else cap):
             return
         remedy = (
@@ -345,6 +337,19 @@ class Budget:
         raise BudgetExceeded(
             f"{self.kind}.{key}", f"{amounts}; {remedy}", cap=cap, spent=taken / unit, asked=asked / unit
         )
+
+    def _taken(self, connection: apsw.Connection, *, money: bool, today: bool) -> int:
+        """What is spent and reserved, in tokens or billionths of a dollar."""
+        spent, reserved = ("ifnull(cost, 0)", "cost") if money else ("tokens_in + tokens_out", "tokens")
+        row = connection.execute(
+            f"SELECT (SELECT ifnull(sum({spent}), 0) FROM calls WHERE kind = ? AND NOT cached"
+            f" AND {'at >= ?' if today else 'run = ?'})"
+            f" + (SELECT ifnull(sum({reserved}), 0) FROM reservations WHERE kind = ?"
+            f"{'' if today else ' AND run = ?'})",
+            (self.kind, _midnight(), self.kind) if today else (self.kind, self.run) * 2,
+        ).fetchone()
+        assert row is not None
+        return int(row[0])
 
 
 def _midnight() -> float:

@@ -98,9 +98,7 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
     config = _json(provider, folder / "config.json", {})
     name = model or str(config.get("_name_or_path") or "") or _name_of(folder)
     family = families.find(name)
-    # Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize.
-    rows = [row for row in _json(provider, folder / "modules.json", []) if isinstance(row, dict)]
-    stages = {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
+    stages = _stages(provider, folder)
     query_prefix, passage_prefix = _prefixes(provider, folder, family)
     return Exported(
         name=name,
@@ -113,6 +111,12 @@ def read_folder(provider: str, path: Path, model: str = "") -> Exported:
         query_prefix=query_prefix,
         passage_prefix=passage_prefix,
     )
+
+
+def _stages(provider: str, folder: Path) -> dict[str, str]:
+    """Folders of the stages by the last part of their type: Transformer, Pooling, Dense, Normalize."""
+    rows = [row for row in _json(provider, folder / "modules.json", []) if isinstance(row, dict)]
+    return {str(row.get("type", "")).rpartition(".")[2]: str(row.get("path", "")) for row in rows}
 
 
 def _prefixes(provider: str, folder: Path, family: Family) -> tuple[str, str]:

@@ -72,13 +72,18 @@ def choose(settings: Embedding) -> Choice:
         return Choice("gguf" if settings.path.lower().endswith(".gguf") else "onnx", settings.model)
     if settings.base_url:
         return Choice("ollama" if _is_ollama(settings.base_url) else "compatible", settings.model)
-    if not settings.model:
+    return _named(settings.model)
+
+
+def _named(model: str) -> Choice:
+    """What the name of a model alone implies."""
+    if not model:
         return Choice("builtin", "")
-    owner, _, name = settings.model.partition("/")
+    owner, _, name = model.partition("/")
     if name and owner in EMBEDDERS.rows:
         return Choice(owner, name)
-    known = next((provider for provider, names in _OWN if settings.model.startswith(names)), "")
-    return Choice(known or ("fastembed" if name else "ollama"), settings.model)
+    known = next((provider for provider, names in _OWN if model.startswith(names)), "")
+    return Choice(known or ("fastembed" if name else "ollama"), model)
 
 
 def _is_ollama(base_url: str) -> bool:

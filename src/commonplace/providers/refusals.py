@@ -67,8 +67,7 @@ def translate(
     text = body.decode("utf-8", "replace")
     said = reason(text, key)
     message = f"HTTP {status}" + (f": {said}" if said else "")
-    shorter = status == 413 or (status in _TOO_LARGE_STATUS and _TOO_LARGE.search(text))
-    if shorter or (status == 429 and _LARGER_THAN_THE_RATE.search(text)):
+    if _is_too_large(status, text):
         return TooLarge(provider, message, permanent=True, status=status)
     wait = wait_s(headers, text)
     # Whether asking again is of no use until somebody changes something.
@@ -76,6 +75,13 @@ def translate(
     if status == 429:
         stays = wait is None and bool(_QUOTA.search(text)) and not _RATE.search(text)
     return ProviderError(provider, message, wait, permanent=stays, status=status)
+
+
+def _is_too_large(status: int, text: str) -> bool:
+    """Whether a refusal says that a shorter request may be answered."""
+    if status == 429:
+        return _LARGER_THAN_THE_RATE.search(text) is not None
+    return status == 413 or (status in _TOO_LARGE_STATUS and _TOO_LARGE.search(text) is not None)
 
 
 def reason(text: str, key: Secret = NO_KEY) -> str:
@@ -99,8 +105,23 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
     until = None
     with suppress(ValueError, TypeError, OverflowError, IndexError):
         until = max(0.0, parsedate_to_datetime(after).timestamp() - time.time())
-    # The longest reset among the limits that are used up, such as `x-ratelimit-reset-tokens: 6m0s`: less
-    # remains than one request takes; Mistral says how much that is.
+    asked = _ASKED.search(text)
+    candidates = [
+        _number(named.get("retry-after-ms", ""), 0.001),
+        _number(after, 1.0),
+        until,
+        _longest_reset(named),
+        _retry_delay(text),
+        _span(asked[1]) if asked else None,
+    ]
+    return next((min(wait, LONGEST_WAIT_S) for wait in candidates if wait is not None), None)
+
+
+def _longest_reset(named: Mapping[str, str]) -> float | None:
+    """The longest reset among the limits that are used up, such as `x-ratelimit-reset-tokens: 6m0s`.
+
+    One is used up when less remains than one request takes; Mistral says how much that is.
+    """
     resets = []
     # `x-ratelimit-reset-tokens` (OpenAI and many others), `ratelimitbysize-reset` (Mistral),
     # `anthropic-ratelimit-tokens-reset`.
@@ -110,16 +131,7 @@ def wait_s(headers: Mapping[str, str], text: str = "") -> float | None:
         reset = _until_reset(named[name])
         if remaining is not None and remaining < max(cost or 1.0, 1.0) and reset is not None:
             resets.append(reset)
-    asked = _ASKED.search(text)
-    candidates = [
-        _number(named.get("retry-after-ms", ""), 0.001),
-        _number(after, 1.0),
-        until,
-        max(resets, default=None),
-        _retry_delay(text),
-        _span(asked[1]) if asked else None,
-    ]
-    return next((min(wait, LONGEST_WAIT_S) for wait in candidates if wait is not None), None)
+    return max(resets, default=None)
 
 
 def pause_s(error: ProviderError, attempt: int, first_s: float, longest_s: float) -> float:

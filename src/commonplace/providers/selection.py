@@ -108,22 +108,29 @@ def keep_former(former: Embedding, chosen: Embedding) -> tuple[Embedding, str]:
     Only models that the settings name are asked, so it becomes the first that stands in, where it does not
     ship or is at the same place anyway. Returns the settings and a line that says what answers until then.
     """
-    active = opening.choose(former)
-    provider, name = active.provider, active.shown
-    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
-    unchanged = same_place and former.dimensions == chosen.dimensions
-    if chosen.provider == NONE or (name == opening.choose(chosen).shown and unchanged):
-        return chosen, ""
-    if provider == NONE:
-        return chosen, "full text answers until then"
-    served = provider == chosen.provider and takes(provider) == _SERVER["embedding"]
-    if provider in opening.SHIPPED or (served and same_place):
-        return chosen, f"the vectors of {name} answer until then"
+    name = opening.choose(former).shown
+    note = _answers_anyway(former, chosen)
+    if note is not None:
+        return chosen, note
     if trouble := _unfit_to_stand_in(former):
         return chosen, f"full text answers until then ({name} cannot: {trouble})"
     others = (other for other in chosen.fallback if other != name)
     note = f"{name} was put first into embedding.fallback, so its vectors answer until then"
     return chosen._replace(fallback=(name, *others)), note
+
+
+def _answers_anyway(former: Embedding, chosen: Embedding) -> str | None:
+    """What answers until then with the settings as chosen, None where the former model has to stand in."""
+    active = opening.choose(former)
+    same_place = all(getattr(former, key) == getattr(chosen, key) for key in _PLACE)
+    unchanged = same_place and former.dimensions == chosen.dimensions
+    if chosen.provider == NONE or (unchanged and active.shown == opening.choose(chosen).shown):
+        return ""
+    if active.provider == NONE:
+        return "full text answers until then"
+    served = active.provider == chosen.provider and takes(active.provider) == _SERVER["embedding"]
+    stays = active.provider in opening.SHIPPED or (served and same_place)
+    return f"the vectors of {active.shown} answer until then" if stays else None
 
 
 def _unfit_to_stand_in(settings: Embedding) -> str:

@@ -58,6 +58,16 @@ class Row(NamedTuple):
         """About how many tokens the row is."""
         return estimates.about(self.text)
 
+    def filled(self) -> dict[str, str]:
+        """The parts of the row that are not empty, by name."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def styled(self, look: Look) -> str:
+        """The row on one line of a terminal."""
+        styles = ("cyan", "dim", "", "green")
+        parts = ((part, style) for part, style in zip(self, styles, strict=True) if part)
+        return " ".join(look.style(part, style) if style else part for part, style in parts)
+
 
 def row(hit: Hit) -> Row:
     """Return the row of a hit, with a reference that `get` takes."""
@@ -89,19 +99,10 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
     if form == "csv":
         return _csv(Row._fields, short)
     if form == "xml":
-        shown = [{name: value for name, value in one._asdict().items() if value} for one in short]
-        return _xml(f"  <hit{_attributes(one)}/>" for one in shown)
+        return _xml(f"  <hit{_attributes(one.filled())}/>" for one in short)
     if form == "md":
         return "\n".join(" ".join([f"- `{one.ref}`", *filter(None, one[1:])]) for one in short)
-    styles = ("cyan", "dim", "", "green")
-    return "\n".join(
-        " ".join(
-            look.style(part, style) if style else part
-            for part, style in zip(one, styles, strict=True)
-            if part
-        )
-        for one in short
-    )
+    return "\n".join(one.styled(look) for one in short)
 
 
 def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
@@ -271,18 +272,21 @@ def passage(text: str, look: Look, pattern: re.Pattern[str] | None, limit: int |
             first = bisect_right(spans, row[0], key=lambda span: span[1])
             own = spans[first : bisect_left(spans, row[1], key=lambda span: span[0])]
             drawn.append((" " * hang * (row[0] > 0) + screen.mark(line, row, own, look), len(own)))
-    shown = [row for row, _ in drawn]
-    if limit is not None and len(shown) > limit:
-        # The `limit` rows in a row with the most matches, with ellipses where others are left out.
-        sums = [0, *accumulate(number for _, number in drawn)]
-        weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
-        start = weights.index(max(weights))
-        shown = shown[start : start + limit]
-        if start:
-            shown[0] = f"{screen.ELLIPSIS} {shown[0].lstrip()}"
-        if start + limit < len(drawn):
-            shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
+    shown = [row for row, _ in drawn] if limit is None or len(drawn) <= limit else _densest(drawn, limit)
     return [INDENT + row for row in shown]
+
+
+def _densest(drawn: Sequence[tuple[str, int]], limit: int) -> list[str]:
+    """The `limit` rows in a row with the most matches, with ellipses where others are left out."""
+    sums = [0, *accumulate(number for _, number in drawn)]
+    weights = [sums[at + limit] - sums[at] for at in range(len(drawn) - limit + 1)]
+    start = weights.index(max(weights))
+    shown = [row for row, _ in drawn[start : start + limit]]
+    if start:
+        shown[0] = f"{screen.ELLIPSIS} {shown[0].lstrip()}"
+    if start + limit < len(drawn):
+        shown[-1] = f"{shown[-1]} {screen.ELLIPSIS}"
+    return shown
 
 
 def explanation(hit: Hit) -> str:

@@ -376,15 +376,19 @@ def usage_text(usage: Usage, look: Look = PLAIN) -> str:
             for one in usage.unanswered
         ]
         blocks.append(screen.headed([("times", "last", "found nothing"), *rows], (0,), look))
-    if notes := usage.never_found:
-        rows = [
-            (one.date or "", screen.size(one.size), screen.one_line(one.path)) for one in notes[:NEVER_SHOWN]
-        ]
-        title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
-        more = len(notes) - NEVER_SHOWN
-        rest = f"\n… and {more:,} more: {remedies.say('usage.never')}" if more > 0 else ""
-        blocks.append(screen.headed([("date", "size", title), *rows], (1,), look) + rest)
+    if usage.never_found:
+        blocks.append(_never_found(usage, look))
     return "\n\n".join(blocks)
+
+
+def _never_found(usage: Usage, look: Look) -> str:
+    notes = usage.never_found
+    shown = notes[:NEVER_SHOWN]
+    rows = [(one.date or "", screen.size(one.size), screen.one_line(one.path)) for one in shown]
+    title = f"never found ({len(notes):,}, {screen.size(sum(one.size for one in notes))})"
+    more = len(notes) - len(shown)
+    rest = f"\n… and {more:,} more: {remedies.say('usage.never')}" if more > 0 else ""
+    return screen.headed([("date", "size", title), *rows], (1,), look) + rest
 
 
 def _usage_rows(usage: Usage) -> Iterable[tuple[str, str]]:

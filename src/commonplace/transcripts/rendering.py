@@ -13,7 +13,7 @@ from commonplace.transcripts import content
 from commonplace.types.events import Call, Turn
 
 VERSION = "1"  # of what lines look like; another one has all transcripts read again
-LABELS = {"user": "User", "assistant": "Assistant"}  # `chunking.turns` knows these for speakers
+LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
 # What says most about a call, of the arguments that tools take.
 _TELLING = ("file_path", "path", "command", "cmd", "pattern", "query", "url", "description", "code", "prompt")
 _CALL_CHARACTERS = 80
@@ -78,8 +78,7 @@ class Pen:
 
         The first message of a further day has that day before its text.
         """
-        text = said(turn) if turn is not None and turn.role in LABELS else ""
-        if turn is None or not text:
+        if turn is None or not (text := said(turn)):
             return ""
         if turn.role == "user" and not self.title:
             self.title = shortened(text, _TITLE_CHARACTERS)
@@ -92,6 +91,8 @@ class Pen:
 
 def said(turn: Turn) -> str:
     """Return what a message says, on one line, clean: its text, then its calls in a few words each."""
+    if turn.role not in LABELS:
+        return ""
     calls = "; ".join(filter(None, map(_call, turn.calls)))
     return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
 

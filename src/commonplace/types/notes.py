@@ -44,7 +44,7 @@ class Note:
 class Section:
     """A stretch of a note under one heading path; lines are 1-based and inclusive.
 
-    `turns` says how much it reads like a conversation, 0..1 (see `chunking.turns`).
+    `turns` says how much it reads like a conversation, 0..1 (see `markdown.structure`).
     """
 
     headings: tuple[str, ...]
@@ -57,7 +57,7 @@ class Section:
 class Passage:
     """What is embedded and ranked: a few lines of one section; lines are 1-based and inclusive.
 
-    `annotations` is what the note says of these lines (see `chunking.annotated`), None where that is nothing.
+    `annotations` is what the note says of these lines (see `markdown.comments`), None where that is nothing.
     """
 
     section: int

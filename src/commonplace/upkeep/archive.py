@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +22,8 @@ from commonplace.upkeep.schedule import due
 if TYPE_CHECKING:
     from commonplace.changes.transaction import Read
     from commonplace.memory import Memory
+    from commonplace.types import Note
+    from commonplace.types.notes import Heading
 
 _MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
 
@@ -79,27 +81,35 @@ def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
 
 
 def _pointed_at(memory: Memory) -> set[str]:
-    """The files below the archive folder that the headings of monthly notes lead to."""
+    """The files below the archive folder that monthly notes lead to."""
     pointed: set[str] = set()
     for path in own_notes(memory):
         month = metadata.month_of(path)
-        data = _data(memory, path) if month else None
-        note = parse(decode(data), path) if data else None
-        if note is None:
-            continue
-        for said in note.annotations.values():
-            places = (references.parse_reference(reference).path for reference in comments.sources(said))
-            pointed |= {place for place in places if place.startswith(f"{ARCHIVE}/{month[:4]}/")}
-        lines = {line.strip() for line in note.lines}
-        for heading in note.headings:
-            place = original(heading.text[:10])
-            said = note.annotations.get(heading.line, {})
-            if heading.level == 1 and said.get("since") == heading.text[:10] and "from" not in said:
-                # Nothing but its place says that a file there is the original: what it holds has to as well.
-                body = parse(decode(_data(memory, place) or b""), place).lines
-                if body and all(line.strip() in lines for line in body if line.strip()):
-                    pointed.add(place)
+        if month and (data := _data(memory, path)):
+            pointed |= set(_originals(memory, parse(decode(data), path), f"{ARCHIVE}/{month[:4]}/"))
     return pointed
+
+
+def _originals(memory: Memory, note: Note, folder: str) -> Iterator[str]:
+    """The files that the comments and the headings of days of a monthly note lead to."""
+    for said in note.annotations.values():
+        places = (references.parse_reference(reference).path for reference in comments.sources(said))
+        yield from (place for place in places if place.startswith(folder))
+    for heading in note.headings:
+        place = original(heading.text[:10])
+        if heading.level == 1 and _is_of_its_day(heading, note) and _holds(note, _data(memory, place)):
+            yield place
+
+
+def _is_of_its_day(heading: Heading, note: Note) -> bool:
+    said = note.annotations.get(heading.line, {})
+    return said.get("since") == heading.text[:10] and "from" not in said
+
+
+def _holds(month: Note, data: bytes | None) -> bool:
+    """Whether a month holds what a file says; nothing but its place says that it is an original."""
+    lines = {line.strip() for line in month.lines}
+    return bool(data) and {line.strip() for line in parse(decode(data or b""), "x.md").lines} - {""} <= lines
 
 
 def _data(memory: Memory, path: str) -> bytes | None:

@@ -93,10 +93,14 @@ def _cut(body: tuple[Turn, ...], most: int) -> tuple[tuple[Turn, ...], tuple[Tur
     fitting = [at for at in asked if dialogue.tokens(body[at:]) <= most]
     if fitting:
         return body[: fitting[0]], body[fitting[0] :]
-    last = asked[-1] if asked else -1
+    return _cut_turn(body, asked[-1] if asked else -1, most)
+
+
+def _cut_turn(body: tuple[Turn, ...], last: int, most: int) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+    """Cut what follows the last question, which stays among the recent turns: it is at `last`, or at -1."""
     steps = [at for at in range(last + 2, len(body)) if body[at].role == "assistant"]
     fitting = [at for at in steps if dialogue.tokens(body[at:]) <= most] or steps[-1:]
-    question = body[last : last + 1] if asked else ()
+    question = body[last : last + 1] if last >= 0 else ()
     before = body[: last + 1 - len(question)]
     if not fitting or dialogue.tokens(body[last + 1 :]) <= most:
         return before, body[len(before) :]

@@ -70,15 +70,15 @@ def lines_of(text: str, most: int) -> list[str]:
     head: list[str] = []
     tail: list[str] = []
     room = most
-    for place in range(len(lines)):
-        line = lines[-1 - place // 2] if place % 2 else lines[place // 2]
+    for place in range(LINES):  # from both ends in turn
+        line, end = (lines[-1 - place // 2], tail) if place % 2 else (lines[place // 2], head)
         room -= len(line) + 1
-        if (room < 0 and head) or place == LINES:
+        if len(head) + len(tail) == len(lines) or (room < 0 and head):
             break
-        (tail if place % 2 else head).append(line)
+        end.append(line)
     left = lines[len(head) : len(lines) - len(tail)]
-    gap = next((line for line in left if _GAP.fullmatch(line)), "")
-    return [*head, gap or f"… {len(left)} line{'s' if len(left) > 1 else ''} …", *reversed(tail)]
+    gap = next(filter(_GAP.fullmatch, left), f"… {len(left)} line{'s' * (len(left) > 1)} …")
+    return [*head, gap, *reversed(tail)]
 
 
 def _named(found: re.Match[str]) -> str:

@@ -2,22 +2,31 @@
 
 An entry is a title, a line of facts, and an excerpt in a code block, every word of it redacted before it is
 put together. What is kept and what is not is decided by rules alone; docs/agents.md lists them.
+
+Hosts call the same thing by many names, so names of tools are compared without case and without the server
+that a tool belongs to (`mcp__files__write_file` is `write_file`), and arguments by the keys that are usual.
+
+Of failures, noise is left out: what the owner or the host broke off, what took too long, a network that was
+away for a moment, a search without a match, an exit code without a word, and a tool that was called wrongly.
+The rest is kept, once a session for each kind.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.types import Entry, Provenance
-from commonplace.upkeep import actions, excerpts, failures
-from commonplace.upkeep.actions import Action
+from commonplace.upkeep import excerpts
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -40,6 +49,94 @@ _MADE = ("content", "file_text")  # a whole file, where an edit has a part
 _REPLACED = (("old_string", "new_string"), ("old_str", "new_str"), ("old_text", "new_text"))
 _PATCHES = ("patch", "input", "diff", "patch_text")
 _NEW = ("new_source", "insert_text", *_MADE)
+Kind = Literal["write", "run", "read", "other"]
+
+_OWN = ("memory", "memory_*", "commonplace*")
+_READING = (
+    "read", "read_*", "*_read", "view", "view_*", "open_file", "cat", "get_file*", "notebookread", "fetch*",
+    "webfetch", "web_fetch", "*_fetch", "browse*", "http*",
+)  # fmt: skip
+_COMMANDS = ("command", "cmd", "script", "code", "commandline")
+_PATHS = (
+    "file_path", "path", "notebook_path", "filepath", "filename", "file", "target_file", "paths", "files",
+    "old_path", "new_path", "source", "destination",
+)  # fmt: skip
+_IN_PATCH = re.compile(
+    r"^(?:\*\*\* (?:Update|Add|Delete) File: |\*\*\* Move to: |\+\+\+ (?:b/)?|--- (?:a/))"
+    r"(?P<path>[^\t\n]{1,400})",
+    re.MULTILINE,
+)
+_SUBCOMMANDS = {
+    "view": "read",
+    "create": "write",
+    "str_replace": "write",
+    "insert": "write",
+    "undo_edit": "write",
+}
+_CONTENT = (
+    "content",
+    "file_text",
+    "new_string",
+    "new_str",
+    "new_source",
+    "edits",
+    "insert_text",
+    "insert_line",
+)
+# Programs that only look: a command made of them alone is a read.
+_LOOKING = frozenset(
+    """ls ll dir pwd cd cat bat less more head tail wc echo printf which whereis type file stat du df tree
+    find fd grep egrep fgrep rg ag ack sort uniq cut awk jq nl diff cmp env printenv date whoami id uname ps
+    top history true sleep""".split()
+)
+_LOOKING_AT = re.compile(
+    r"git (?:-C \S+ )?(?:status|log|diff|show|branch|remote|rev-parse|ls-files|blame)\b(?! -[dDmM])"
+)
+_FETCHING = frozenset(
+    "aria2c curl elinks gh glab http https httpie lftp links lynx scp sftp w3m wget xh".split()
+)
+_ADDRESS = re.compile(r"\b(?:https?|ftp)://(?!localhost\b|127\.|\[::1\])", re.IGNORECASE)  # elsewhere
+_SPLIT = re.compile(r"\|\||&&|[|;\n&]")
+_STARTING = re.compile(rf"{_SPLIT.pattern}|[`(]")  # a command within another one, too
+_QUOTED = re.compile(r"'[^']*+'|\"(?:[^\"\\]|\\.)*+\"")
+_SILENCED = re.compile(r"[12&]?>(?:&[12]|\s?/dev/null)")
+_WRITING_SHELL = re.compile(r">|\bsed\b[^|;\n]{0,200}\s-\w*i|\b(?:tee|xargs)\b|\s-(?:exec|delete)\b")
+_MOST_FILES = 50
+_EXIT = re.compile(
+    r"\A\W{0,4}(?:error: )?(?:command )?(?:failed with |exited with |returned |process )?(?:non-zero )?"
+    r"(?:exit(?:ed with)? (?:code|status)|exit_code|returncode|code)\b\W{0,4}"
+    r"(?P<code>-?\d{1,5})\b[^\n]{0,60}",
+    re.IGNORECASE,
+)
+_BROKEN_OFF = (
+    r"interrupt|keyboardinterrupt|sigint|sigterm|cancell?ed|aborted by"
+    r"|user (?:rejected|denied|declined|refused|doesn't)|(?:denied|rejected) by (?:the )?user"
+    r"|permission to use|was not approved|operation was aborted"
+)
+_TOO_LONG = r"tim(?:ed|e) ?-?out|timeout(?:error|expired)?\b|deadline exceeded|etimedout|took too long"
+_AWAY = (
+    r"econnreset|econnrefused|connection (?:reset|refused|aborted|closed)|failure in name resolution"
+    r"|network is unreachable|rate.?limit|too many requests|service unavailable|bad gateway|gateway time"
+    r"|\b(?:status|http|error|code)[ :/\d.]{0,10}(?:429|502|503|504)\b|resource temporarily unavailable"
+)
+_NO_MATCH = r"\bno (?:matches|match|files?|results?)(?: were)? found|\b0 matches\b|nothing found"
+_CALLED_WRONGLY = (
+    r"has not been read yet|been modified since|string to replace (?:was )?not found"
+    r"|old_str(?:ing)?\b[^\n]{0,40}not|did not appear verbatim|(?:multiple|several|\d{1,9}) occurrences"
+    r"|inputvalidationerror|invalid (?:tool )?(?:input|arguments?|parameters?)\b"
+    r"|missing required (?:argument|parameter)|unknown tool|no such tool"
+    r"|failed to find expected lines|no changes to make"
+)
+_NOISE = re.compile(
+    rf"(?<![A-Za-z0-9_])(?:{'|'.join((_BROKEN_OFF, _TOO_LONG, _AWAY, _NO_MATCH, _CALLED_WRONGLY))})",
+    re.IGNORECASE,
+)
+_TELLING = re.compile(
+    r"\b[A-Z]\w{0,60}(?:Error|Exception|Warning)\b|\b(?:error|fatal|failed|failure|panic|cannot|can't"
+    r"|could not|undefined|not found|denied|no such)\b|错误|失败|异常",
+    re.IGNORECASE,
+)
+_HEAD = 4000  # characters at either end in which the reason of a failure is looked for
 
 
 @dataclass(slots=True)
@@ -76,9 +173,9 @@ class Observer:
         settings = self._settings.observe
         if not _is_wanted(execution, settings):
             return None
-        action = actions.of(execution.tool, execution.arguments)
+        action = action_of(execution.tool, execution.arguments)
         foreign = _is_foreign(execution, action, settings)
-        told = failures.reason(execution.error, execution.result)
+        told = failure(execution.error, execution.result)
         with self._lock:
             session = self._session(execution)
             last, session.last = session.last, _digest(execution)
@@ -100,17 +197,17 @@ class Observer:
     def _failure(
         self, session: _Session, execution: ToolExecution, action: Action, told: str
     ) -> Entry | None:
-        if action.kind == "read" or not actions.is_named(execution.tool, self._settings.observe.tools):
+        if action.kind == "read" or not is_named(execution.tool, self._settings.observe.tools):
             return None
         if len(session.failed) < _KINDS:
             target = action.target[:_TARGET]
             session.failed[target] = session.failed.get(target, 0) + 1
         told = excerpts.public(told)
-        kind = (actions.bare(execution.tool).lower(), failures.kind(told))
-        if kind in session.kinds or len(session.kinds) >= _KINDS or not failures.teaches(told):
+        kind = (bare(execution.tool).lower(), failure_kind(told))
+        if kind in session.kinds or len(session.kinds) >= _KINDS or not teaches(told):
             return None
         session.kinds.add(kind)
-        return _entry(execution, action, self._settings.observe, self._root, told=failures.words(told))
+        return _entry(execution, action, self._settings.observe, self._root, told=without_code(told))
 
     def _session(self, execution: ToolExecution) -> _Session:
         session = self._sessions.setdefault(execution.session, _Session())
@@ -126,22 +223,22 @@ def observation(execution: ToolExecution, settings: Settings, root: Path | None 
 
 
 def _is_wanted(execution: ToolExecution, settings: Observe) -> bool:
-    return settings.enabled and bool(execution.tool.strip()) and not actions.is_own(execution.tool)
+    return settings.enabled and bool(execution.tool.strip()) and not is_own(execution.tool)
 
 
 def _is_significant(execution: ToolExecution, action: Action, settings: Observe) -> bool:
     """Whether a tool that did not fail is kept: it is on the list, or it read much."""
     if action.kind == "read":
         return len(execution.result) > settings.read_chars
-    return actions.is_named(execution.tool, settings.tools)
+    return is_named(execution.tool, settings.tools)
 
 
 def _is_foreign(execution: ToolExecution, action: Action, settings: Observe) -> bool:
     """Whether what a tool brought home may be a stranger's: of the network, or read by a server."""
-    if execution.untrusted or action.network or actions.is_named(execution.tool, settings.network_tools):
+    if execution.untrusted or action.network or is_named(execution.tool, settings.network_tools):
         return True
-    acts = action.kind in ("write", "run") or actions.is_named(execution.tool, settings.tools)
-    return actions.is_of_a_server(execution.tool) and not acts
+    acts = action.kind in ("write", "run") or is_named(execution.tool, settings.tools)
+    return is_of_a_server(execution.tool) and not acts
 
 
 def _digest(execution: ToolExecution) -> bytes:
@@ -193,12 +290,12 @@ def _title(execution: ToolExecution, action: Action, failed: bool) -> str:
 def _object(execution: ToolExecution, action: Action) -> str:
     """What a title names: the command, the file, the address, or the tool itself."""
     if action.command:
-        return _flat(actions.without_folder(excerpts.public(action.command)))
+        return _flat(without_folder(excerpts.public(action.command)))
     if files := action.modified or action.read:
         name = _flat(excerpts.public(files[0])).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1]
         return f"{name} and {len(files) - 1} more" if len(files) > 1 else name
     address = next((v for v in execution.arguments.values() if isinstance(v, str) and "://" in v), "")
-    return _flat(excerpts.public(address)) or _flat(excerpts.public(actions.bare(execution.tool)))
+    return _flat(excerpts.public(address)) or _flat(excerpts.public(bare(execution.tool)))
 
 
 def _flat(text: str) -> str:
@@ -226,7 +323,7 @@ def _listed(files: tuple[str, ...], root: Path | None) -> str:
 
 
 def _path(path: str, root: Path | None) -> str:
-    plain = excerpts.cut(_flat(excerpts.public(actions.shown(path, root))), _PATH)
+    plain = excerpts.cut(_flat(excerpts.public(shown(path, root))), _PATH)
     return plain if "`" in plain else f"`{plain}`"
 
 
@@ -286,3 +383,190 @@ def _changes(arguments: Mapping[str, object]) -> Iterator[str]:
 def _marked(sign: str, text: object) -> Iterator[str]:
     if isinstance(text, str) and text.strip():
         yield from (f"{sign} {line}" for line in excerpts.public(text).split("\n") if line.strip())
+
+
+# --- what a tool did ----------------------------------------------------------------------------------------
+
+
+class Action(NamedTuple):
+    """What a tool did: which kind of thing, with which command, on which files, as they were named."""
+
+    kind: Kind
+    command: str = ""
+    read: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    network: bool = False
+
+    @property
+    def target(self) -> str:
+        """What a later call is compared with: the command, or the files."""
+        return self.command or "\n".join((*self.modified, *self.read))
+
+
+def bare(tool: str) -> str:
+    """The name of a tool without that of its server."""
+    return re.split(r"__|[./:]", tool.strip())[-1]
+
+
+def is_named(tool: str, globs: Iterable[str]) -> bool:
+    """Whether a tool has one of these names, whole or without that of its server."""
+    names = {tool.strip().lower(), bare(tool).lower()}
+    return any(fnmatchcase(name, glob.lower()) for name in names for glob in globs)
+
+
+def is_own(tool: str) -> bool:
+    """Whether a tool is one of ours, whose results are memory already."""
+    return is_named(tool, _OWN) or any(part == "commonplace" for part in re.split(r"__|[./:]", tool.lower()))
+
+
+def is_of_a_server(tool: str) -> bool:
+    """Whether a tool belongs to a server that the host is connected to: `mcp__mail__search`."""
+    return "__" in tool.strip()
+
+
+def action_of(tool: str, arguments: Mapping[str, object]) -> Action:
+    """Tell what a tool did."""
+    command = next((text for key in _COMMANDS if (text := _command_text(arguments.get(key))).strip()), "")
+    files = tuple(dict.fromkeys(_files(arguments)))[:_MOST_FILES]
+    kind = _kind(tool, command, arguments, files)
+    if kind == "run":
+        network = bool(_programs(command) & _FETCHING or _ADDRESS.search(command))
+        return Action(_run(command), command, network=network)
+    network = any(isinstance(value, str) and _ADDRESS.match(value) for value in arguments.values())
+    if kind == "read":
+        return Action("read", read=files, network=network)
+    if kind == "other":
+        return Action("other", read=files, network=network)
+    return Action(kind, modified=files)
+
+
+def shown(path: str, root: Path | None) -> str:
+    """A path relative to the workspace where it lies inside, with forward slashes."""
+    plain = path.strip().replace("\n", " ")
+    if root is None or not os.path.isabs(plain):
+        return plain.removeprefix("./")
+    for base in (str(root), os.path.realpath(root)):
+        within = os.path.relpath(os.path.normpath(plain), base)
+        if within != os.curdir and within.split(os.sep, 1)[0] != os.pardir:
+            return PurePath(within).as_posix()
+    return plain
+
+
+def without_folder(command: str) -> str:
+    """A command without the change of folder that it may begin with."""
+    return re.sub(r"\A\s*cd [^&;|\n]{1,400}(?:&&|;)\s*(?=\S)", "", command)
+
+
+def _kind(tool: str, command: str, arguments: Mapping[str, object], files: tuple[str, ...]) -> Kind:
+    if command in _SUBCOMMANDS and files:
+        return "read" if _SUBCOMMANDS[command] == "read" else "write"
+    if command and not is_named(tool, ("write*", "edit*")):
+        return "run"
+    if is_named(tool, _READING):
+        return "read"
+    if files and (any(key in arguments for key in (*_CONTENT, *_PATCHES)) or _is_writing(tool)):
+        return "write"
+    return "other"
+
+
+def _is_writing(tool: str) -> bool:
+    return is_named(tool, ("write*", "edit*", "*edit", "create*", "delete*", "move*", "append*", "*patch*"))
+
+
+def _run(command: str) -> Kind:
+    """A command that only looks is a read."""
+    plain = _SILENCED.sub("", _QUOTED.sub("''", command[:4000]))
+    if len(command) > 4000 or _WRITING_SHELL.search(plain) or "$(" in plain or "`" in plain:
+        return "run"
+    parts = [part.strip() for part in _SPLIT.split(plain) if part.strip()]
+    looks = all(_program(part) in _LOOKING or _LOOKING_AT.match(part) for part in parts)
+    return "read" if parts and looks else "run"
+
+
+def _programs(command: str) -> set[str]:
+    return {_program(part) for part in _STARTING.split(command[:4000])}
+
+
+def _program(part: str) -> str:
+    """The name of the program that a part of a command line starts; settings before it are passed over."""
+    words = [
+        word for word in part.split() if not re.match(r"[A-Za-z_]\w*=", word) and word not in ("sudo", "time")
+    ]
+    return words[0].rsplit("/", 1)[-1].lower() if words else ""
+
+
+def _files(arguments: Mapping[str, object]) -> Iterator[str]:
+    for key in _PATHS:
+        value = arguments.get(key)
+        yield from filter(None, map(_path_of, value if isinstance(value, list | tuple) else [value]))
+    for text in (arguments.get(key) for key in _PATCHES):
+        if isinstance(text, str):
+            named = (found["path"].strip() for found in _IN_PATCH.finditer(text))
+            yield from (path for path in named if path != "/dev/null")
+
+
+def _path_of(value: object) -> str:
+    """The path that an argument names, by itself or as a part of it; empty for an address."""
+    path = value.get("path") or value.get("file_path") if isinstance(value, Mapping) else value
+    return path if isinstance(path, str) and path.strip() and "://" not in path else ""
+
+
+def _command_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        parts = [part for part in value if isinstance(part, str)]
+        if (
+            len(parts) == 3
+            and parts[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh")
+            and parts[1].startswith("-")
+        ):
+            return parts[2]
+        return " ".join(parts)
+    return value if isinstance(value, str) else ""
+
+
+# --- which failures teach something -------------------------------------------------------------------------
+
+
+def failure(error: str, result: str) -> str:
+    """Return what a tool failed with, or an empty text where it did not fail.
+
+    Some hosts put an exit code at the head of the result; one that is not 0 is a failure.
+    """
+    if error.strip():
+        return error if result.strip() in error else f"{error}\n{result}"
+    code = _EXIT.match(result.lstrip())
+    return result if code and int(code["code"]) else ""
+
+
+def teaches(told: str) -> bool:
+    """Whether a failure is worth keeping."""
+    lines = _failure_lines(told)
+    # Words of noise count where the reason stands: the output of a test may hold any of them.
+    return any(re.search(r"\w", line) for line in lines) and not any(map(_NOISE.search, _reasons(lines)))
+
+
+def without_code(told: str) -> str:
+    """What a failure says beside its exit code."""
+    return _EXIT.sub("", told.strip(), count=1).strip()
+
+
+def failure_kind(told: str) -> str:
+    """Name a failure so that the same one has the same name: numbers, paths and addresses are left out."""
+    line = next(iter(_reasons(_failure_lines(told))), "")
+    line = re.sub(r"0x[0-9a-f]{1,16}|[0-9a-f]{12,64}", "#", line[:400].lower())
+    line = re.sub(r"(?:[\w.~-]{0,60}/){1,20}", "", line)
+    return re.sub(r"\d{1,30}", "#", line)[:160]
+
+
+def _failure_lines(told: str) -> list[str]:
+    return [line.strip() for line in _ends(without_code(told)).split("\n") if line.strip()]
+
+
+def _reasons(lines: list[str]) -> list[str]:
+    """The last line that tells of a failure, then the first and the last of all."""
+    telling = [line for line in lines if _TELLING.search(line)]
+    return [*telling[-1:], *lines[-1:], *lines[:1]]
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _HEAD else f"{text[:_HEAD]}\n{text[-_HEAD:]}"

@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from posixpath import basename, dirname, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -112,8 +113,8 @@ def rollup(
     days = memory.settings.rollup.older_than_days if older_than_days is None else older_than_days
     cutoff = now.date() - timedelta(days)
     if dry_run:
-        months = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
-        return RolledUp(tuple(months), tuple(_unread(months)))
+        tried = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
+        return RolledUp(tuple(tried), tuple(_unread(tried)))
     with due.held(memory.workspace):
         transaction.recover(memory.workspace)
         why = f"daily notes older than {days} days"
@@ -121,13 +122,17 @@ def rollup(
     warnings = _unread(months)
     if any(month.run for month in months):
         named = {line.partition(": ")[0] for line in warnings}
-        try:
-            report = memory.sync()
-            told = [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
-        except CommonplaceError as error:  # the next search brings the index up to date
-            told = [f"the index is not up to date: {error}"]
-        warnings += [line for line in told if line.partition(": ")[0] not in named]
+        warnings += [line for line in _synced(memory) if line.partition(": ")[0] not in named]
     return RolledUp(tuple(months), tuple(warnings))
+
+
+def _synced(memory: Memory) -> list[str]:
+    """Bring the index up to the files; return what failed, which the next search tries again."""
+    try:
+        report = memory.sync()
+    except CommonplaceError as error:
+        return [f"the index is not up to date: {error}"]
+    return [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
 
 
 def own_notes(memory: Memory) -> list[str]:
@@ -213,21 +218,7 @@ def _compose(
     memory: Memory, month: str, path: str, notes: Sequence[tuple[str, str]], read: Read, plan: _Plan
 ) -> None:
     """Plan a month from its notes as they are now. Raises NotRolledUp, NoteUnreadable."""
-    dailies: list[Daily] = []
-    removed: list[Change] = []
-    for name, day in notes:
-        if (data := read(name)) is None:
-            continue
-        stem = f"{ARCHIVE}/{day[:4]}/{name.partition('/')[2].removesuffix('.md')}"
-        archived, number = f"{stem}.md", 2
-        while read(archived) is not None:
-            archived, number = f"{stem}-{number}.md", number + 1
-        text = Document.read(data, name).checked().text.replace("\r\n", "\n").replace("\r", "\n")
-        dailies.append(Daily(name, day, archived, moves.rebased(text, name, path)))
-        plan.changes.append(Change(archived, None, data))
-        with suppress(OSError):
-            plan.modes[archived] = stat.S_IMODE(memory.workspace.files.stat(name).st_mode)
-        removed.append(Change(name, data, None))
+    dailies = [daily for name, day in notes if (daily := _moving(memory, name, day, path, read, plan))]
     before = read(path)
     existing = Document.read(before or b"", path).checked().text
     lines, places, again = compose(path, dailies, existing)
@@ -235,24 +226,44 @@ def _compose(
     if lost := _lost(path, dailies, existing, text, again):
         raise NotRolledUp(month, lost)
     moved = _moved(path, dailies, lines, places, bool(existing))
-    if any(origin and origin[0] != path for _, origin in lines):
-        try:
-            data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
-        except UnicodeEncodeError as error:
-            raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
+    try:
+        data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
+    except UnicodeEncodeError as error:
+        raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
+    if data != (before or b""):
         plan.changes.append(Change(path, before, data))
-    for other in sorted(set(own_notes(memory)) - {daily.path for daily in dailies} - {path}):
-        try:
-            data = read(other) or b""
-        except NoteUnreadable as error:
-            plan.unread[other] = error.reason
-            continue
-        with suppress(NoteUnreadable, UnicodeEncodeError):
-            text = Document.read(data, other).checked().text
-            after = moves.follow(text, other, moved)
-            if after != text:
-                plan.changes.append(Change(other, data, Document.read(data).with_text(after).data))
-    plan.changes += removed
+    for other in sorted({*own_notes(memory)} - {path, *(daily.path for daily in dailies)}):
+        _lead_on(other, moved, read, plan)
+    plan.changes += [Change(daily.path, read(daily.path), None) for daily in dailies]
+
+
+def _moving(memory: Memory, name: str, day: str, month: str, read: Read, plan: _Plan) -> Daily | None:
+    """Plan the way of a daily note into the archive, to a place that nothing has yet."""
+    if (data := read(name)) is None:
+        return None
+    stem = f"{ARCHIVE}/{day[:4]}/{name.partition('/')[2].removesuffix('.md')}"
+    archived, number = f"{stem}.md", 2
+    while read(archived) is not None:
+        archived, number = f"{stem}-{number}.md", number + 1
+    text = Document.read(data, name).checked().text.replace("\r\n", "\n").replace("\r", "\n")
+    plan.changes.append(Change(archived, None, data))
+    with suppress(OSError):
+        plan.modes[archived] = stat.S_IMODE(memory.workspace.files.stat(name).st_mode)
+    return Daily(name, day, archived, moves.rebased(text, name, month))
+
+
+def _lead_on(path: str, moved: Mapping[str, Moved], read: Read, plan: _Plan) -> None:
+    """Plan how a note changes that refers to what was moved; one that cannot be read is left as it is."""
+    try:
+        data = read(path) or b""
+    except NoteUnreadable as error:
+        plan.unread[path] = error.reason
+        return
+    with suppress(NoteUnreadable, UnicodeEncodeError):
+        text = Document.read(data, path).checked().text
+        after = moves.follow(text, path, moved)
+        if after != text:
+            plan.changes.append(Change(path, data, Document.read(data).with_text(after).data))
 
 
 def _moved(
@@ -285,7 +296,7 @@ def _moved(
 # --- the note of the month --------------------------------------------------------------------------------
 
 
-def compose(  # noqa: C901 - a note is put together in one reading of its days
+def compose(
     path: str, dailies: Sequence[Daily], existing: str = ""
 ) -> tuple[list[Line], dict[Origin, int], set[Origin]]:
     """Return the lines of the note of a month, where lines stand in it, and which of them are not added.
@@ -299,47 +310,71 @@ def compose(  # noqa: C901 - a note is put together in one reading of its days
     again: dict[Origin, Origin] = {}  # lines that stand there already, and where
     for daily in dailies:
         note, section = _section(daily)
-        days = list(_days(path, lines)) if lines else []
-        standing: dict[str, Origin] = {}
-        for place, end, _, day in days:
-            for text, origin in lines[place + 1 : end] if day == daily.day else ():
-                if origin and text.strip():
-                    standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
-        if standing:
-            number = 1
-            while number < len(section) and section[number][0] in {"", *standing}:
-                number += 1
-            # What is added begins with a heading, or with a statement that is under none.
-            starts = {statement.first for statement in statements.read(note) if not statement.headings[1:]}
-            starts |= {heading.line for heading in note.headings if heading.level <= 2}
-            while 1 < number < len(section) and (section[number][1] or ("", 0))[1] not in starts:
-                number -= 1
+        days = list(_days(path, lines))
+        if standing := _standing(path, lines, days, daily.day):
+            number = _news(note, section, standing)
             again |= {o: standing[text] for text, o in section[1:number] if o and text in standing}
             if number == len(section):
                 again[daily.path, 0] = next(iter(standing.values()))
             section = [section[0], *section[number:]]
         if section[1:]:
-            later = (place for place, _, level, day in days if level == 1 and day > daily.day)
-            at = next(later, len(lines))
+            at = next((day.first for day in days if day.level == 1 and day.day > daily.day), len(lines))
             lines[at:at] = section
-    places = {origin: number for number, (_, origin) in enumerate(lines, 1) if origin}
-    for daily in dailies:
-        heading = next((n for n, (_, o) in enumerate(lines, 1) if o and o[0] == daily.path), 0)
-        if heading:
-            places[daily.path, 0] = heading
+    places = _places(lines)
     return lines, places | {old: places[new] for old, new in again.items()}, set(again)
 
 
-def _days(path: str, lines: Sequence[Line]) -> Iterator[tuple[int, int, int, str]]:
-    """The headings of days, of this form and of the older one below a title.
+def _places(lines: Sequence[Line]) -> dict[Origin, int]:
+    """Where the lines of notes stand in a month; the first of a note is its heading, line 0."""
+    places: dict[Origin, int] = {}
+    for number, (_, origin) in enumerate(lines, 1):
+        if origin:
+            places[origin] = number
+            places.setdefault((origin[0], 0), number)
+    return places
 
-    Each has its place, the place after its section, its level and its day.
+
+class _Day(NamedTuple):
+    """The section of a day in a month: the places of its heading and after its end, its level, its day."""
+
+    first: int
+    end: int
+    level: int
+    day: str
+
+
+def _standing(path: str, lines: Sequence[Line], days: Sequence[_Day], day: str) -> dict[str, Origin]:
+    """What the month held already below the headings of a day, as it is and as the daily note had it."""
+    standing: dict[str, Origin] = {}
+    for section in (section for section in days if section.day == day):
+        for text, origin in lines[section.first + 1 : section.end]:
+            if origin and origin[0] == path and text.strip():
+                standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
+    return standing
+
+
+def _news(note: Note, section: Sequence[Line], standing: Collection[str]) -> int:
+    """The first line of a section that does not stand there yet.
+
+    It is a heading, or begins a statement that is under none: what is added is understood by itself.
     """
+    number = 1
+    while number < len(section) and section[number][0] in {"", *standing}:
+        number += 1
+    starts = {statement.first for statement in statements.read(note) if not statement.headings[1:]}
+    starts |= {heading.line for heading in note.headings if heading.level <= 2}
+    while 1 < number < len(section) and (section[number][1] or ("", 0))[1] not in starts:
+        number -= 1
+    return number
+
+
+def _days(path: str, lines: Sequence[Line]) -> Iterator[_Day]:
+    """The sections of days, of this form and of the older one, below a title."""
     headings = parse("\n".join(text for text, _ in lines), path).headings
     for number, heading in enumerate(headings):
         if heading.level <= 2 and re.match(r"\d{4}-\d{2}-\d{2}", heading.text):
             behind = (other.line - 1 for other in headings[number + 1 :] if other.level <= heading.level)
-            yield heading.line - 1, next(behind, len(lines)), heading.level, heading.text[:10]
+            yield _Day(heading.line - 1, next(behind, len(lines)), heading.level, heading.text[:10])
 
 
 def _section(daily: Daily) -> tuple[Note, list[Line]]:
@@ -347,31 +382,48 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
     note = parse(daily.text, daily.path)
     raw = daily.text.split("\n")[: len(note.lines)]
     first = note.front_matter[1] + 1 if note.front_matter else 1
-    opening = next((number for number in range(first, len(raw) + 1) if raw[number - 1].strip()), 0)
-    title = next((h for h in note.headings[:1] if h.level == 1 and h.line == opening), None)
-    body = [number for number in range(first, len(raw) + 1) if not title or number > title.line]
-    if title and structure.atx(note.lines[title.line - 1]) is None:
-        del body[:1]  # the line below a title that makes it one
-    # Only a day is a heading of the first level.
-    deeper = any(heading.level == 1 for heading in note.headings if heading is not title)
-    headings = {heading.line: heading for heading in note.headings if heading is not title}
-    blank = _separators(daily.text, note, raw, body)
-    at = title.line if title else 0
-    lines: list[Line] = [(_heading(daily, note, raw, at), (daily.path, at))]
-    if note.front_matter and set(note.metadata) - _PLAIN_KEYS:  # a month has one head for all its days
-        kept = [(raw[number - 1], (daily.path, number)) for number in range(2, note.front_matter[1])]
-        lines += [("```yaml", None), *kept, ("```", None)]
-    below = 0  # the underline of a heading that is written in one line
-    for number in body:
-        if number in blank or number == below:
-            continue
-        text, heading = raw[number - 1], headings.get(number)
-        if heading and deeper:
-            if structure.atx(note.lines[number - 1]) is None:
-                text, below = f"{'#' * heading.level} {text.strip()}", number + 1
-            text = f"{'#' * (heading.level < 6)}{text.lstrip()}"
-        lines.append((text, (daily.path, number)))
+    title = next((h.line for h in note.headings[:1] if h.level == 1), 0)
+    if any(line.strip() for line in raw[first - 1 : max(0, title - 1)]):
+        title = 0  # it heads what is below it alone
+    if title:
+        first = title + (1 if _is_marked(note, title) else 2)
+    lines: list[Line] = [
+        (_heading(daily, note, raw, title), (daily.path, title)),
+        *_settings(daily, note, raw),
+    ]
+    body = range(first, len(raw) + 1)
+    deeper = _deeper(note, raw, title)
+    # A heading that is written in one line needs no line below it.
+    underlines = {line + 1 for line in deeper if not _is_marked(note, line)}
+    left_out = {*_separators(daily.text, note, raw, body), *underlines}
+    lines += [(deeper.get(n, raw[n - 1]), (daily.path, n)) for n in body if n not in left_out]
     return note, _sealed(lines)
+
+
+def _settings(daily: Daily, note: Note, raw: Sequence[str]) -> list[Line]:
+    """The front matter of a note as a block of code: a month has one head for all its days."""
+    if not note.front_matter or not set(note.metadata) - _PLAIN_KEYS:
+        return []
+    kept: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
+    return [("```yaml", None), *kept, ("```", None)]
+
+
+def _is_marked(note: Note, line: int) -> bool:
+    """Whether a heading is one by its marks (`##`), and not by the line below it."""
+    return structure.atx(note.lines[line - 1]) is not None
+
+
+def _deeper(note: Note, raw: Sequence[str], title: int) -> dict[int, str]:
+    """The headings of a note one level deeper where one beside its title is of the first: only a day is."""
+    lines: dict[int, str] = {}
+    if all(heading.level > 1 or heading.line == title for heading in note.headings):
+        return lines
+    for heading in note.headings:
+        text = raw[heading.line - 1].strip()
+        if not _is_marked(note, heading.line):
+            text = f"{'#' * heading.level} {text}"
+        lines[heading.line] = f"{'#' * (heading.level < 6)}{text}"
+    return lines
 
 
 def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
@@ -384,15 +436,19 @@ def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
         title = next(filter(None, (" ".join(re.sub(r"[<>]", " ", name).split()) for name in names)), "")
     if not title.startswith(daily.day):
         title = f"{daily.day} {title}".strip()
-    told = []
-    for key, value in comments.of_front_matter(note.metadata).items():
-        flag = key if key == comments.PINNED else value if key == "status" else ""
-        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
-        told.append(f"<!-- {flag or f'{key}: {plain}'} -->")
+    told = list(_said_of_all(note))
     if daily.archived != original(daily.day):
         reference = f"{daily.archived}#L1-L{max(1, len(note.lines))}"
         told.append(comments.of_marks(from_=comments.of_sources([reference])))
     return " ".join(["#", title, *told])
+
+
+def _said_of_all(note: Note) -> Iterator[str]:
+    """What front matter says of a whole note, as comments."""
+    for key, value in comments.of_front_matter(note.metadata).items():
+        flag = key if key == comments.PINNED else value if key == "status" else ""
+        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
+        yield f"<!-- {flag or f'{key}: {plain}'} -->"
 
 
 def original(day: str) -> str:
@@ -400,38 +456,42 @@ def original(day: str) -> str:
     return f"{ARCHIVE}/{day[:4]}/{day}.md"
 
 
-def _separators(text: str, note: Note, raw: Sequence[str], body: Sequence[int]) -> set[int]:
-    """The blank lines that only set headings apart, and those at the ends of a note.
+def _separators(text: str, note: Note, raw: Sequence[str], body: range) -> Iterator[int]:
+    """Yield the blank lines that only set headings apart, and those at the ends of a note.
 
     None that stands in code or in a private part, or beside a comment, which is about the line above it.
     """
-    kept = {number for first, last in note.fences for number in range(first, last + 1)}
+    kept = _together(text, note)
+    marked, under = _heading_lines(note)
+    said = {number for number in body if raw[number - 1].strip()}
+    comment = {number for number in said if raw[number - 1].lstrip().startswith("<!--")}
+    start, end = body.start - 1, len(raw) + 1
+    for above, below in pairwise([start, *sorted(said), end]):
+        at_end = below == end or (above == start and above not in under)
+        apart = above in under or below in marked
+        gap = range(above + 1, below)
+        if kept.isdisjoint(gap) and (at_end or (apart and not {above, below} & comment)):
+            yield from gap
+
+
+def _heading_lines(note: Note) -> tuple[set[int], set[int]]:
+    """The headings by their marks, and the last lines of all headings.
+
+    A heading by its marks ends a paragraph; one that is underlined needs the blank line above it.
+    """
+    marked = {h.line for h in note.headings if _is_marked(note, h.line)}
+    return marked, marked | {h.line + 1 for h in note.headings if h.line not in marked}
+
+
+def _together(text: str, note: Note) -> set[int]:
+    """The lines of code and of private parts, which stay as they are."""
+    lines = {number for first, last in note.fences for number in range(first, last + 1)}
     line, done = 1, 0
     for start, end, _ in private_parts(text):
         first = line + text.count("\n", done, start)
         line, done = first + text.count("\n", start, end), end
-        kept.update(range(first, line + 1))
-    headings = {
-        heading.line: structure.atx(note.lines[heading.line - 1]) is not None for heading in note.headings
-    }
-    under = {line if atx else line + 1 for line, atx in headings.items()}
-    blank: set[int] = set()
-    run: list[int] = []
-    above = body[0] - 1 if body and body[0] - 1 in under else 0  # the title
-    for number in [*body, 0]:
-        if number and not raw[number - 1].strip():
-            run.append(number)
-            continue
-        beside = any(n and raw[n - 1].lstrip().startswith("<!--") for n in (above, number))
-        at_ends = not above or not number
-        if (
-            kept.isdisjoint(run)
-            and (at_ends or not beside)
-            and (at_ends or above in under or headings.get(number))
-        ):
-            blank.update(run)
-        above, run = number, []
-    return blank
+        lines.update(range(first, line + 1))
+    return lines
 
 
 def _sealed(lines: list[Line]) -> list[Line]:

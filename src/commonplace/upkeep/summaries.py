@@ -25,7 +25,7 @@ from commonplace.markdown import comments, structure
 from commonplace.providers.llm import prompting
 from commonplace.transcripts.session import Transcript
 from commonplace.types.changes import Provenance
-from commonplace.types.events import Turn
+from commonplace.types.events import Call, Turn
 from commonplace.upkeep import dialogue, prose
 from commonplace.upkeep.prose import Language, ended, joined, plain, sentences, within, words
 from commonplace.upkeep.watermarks import InUse, Mark, Pending
@@ -42,7 +42,7 @@ NAMES: Mapping[Language, str] = {
     "en": "the language that the user writes in (English, if that is not clear)",
     "zh": "Chinese",
 }
-# A colon would read as somebody speaking (`chunking.turns`), so a dash stands between label and text.
+# A colon would read as somebody speaking (`markdown.structure`), so a dash stands between label and text.
 DASH = " – "
 _LABELS: dict[Language, tuple[str, ...]] = {
     "en": ("Asked", "Done", "Decided", "Learned", "Open", "Last answer"),
@@ -235,19 +235,21 @@ def written(turns: Sequence[Turn], writers: Sequence[str]) -> list[str]:
     answers = {turn.answers: turn.text.lstrip().lower() for turn in turns if turn.role == "tool"}
     lines: list[str] = []
     for call in (call for turn in turns for call in turn.calls):
-        name, answer = call.name.lower(), answers.get(call.id, "")
-        if answer.startswith((*_FAILED, f"{name}: ", f"{name} failed")):
-            continue
-        try:
-            arguments = json.loads(call.arguments or "{}")
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(arguments, dict) and _is_memory(name, arguments, writers):
-            texts = (arguments.get(key) for key in _CONTENT)
-            lines += [
-                line for text in texts if isinstance(text, str) for line in map(plain, text.splitlines())
-            ]
+        name = call.name.lower()
+        if not answers.get(call.id, "").startswith((*_FAILED, f"{name}: ", f"{name} failed")):
+            lines += [plain(line) for text in _memorized(call, writers) for line in text.splitlines()]
     return [line for line in lines if line]
+
+
+def _memorized(call: Call, writers: Sequence[str]) -> list[str]:
+    """The texts that a call writes to memory; none for any other call."""
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(arguments, dict) or not _is_memory(call.name.lower(), arguments, writers):
+        return []
+    return [text for key in _CONTENT if isinstance(text := arguments.get(key), str)]
 
 
 def _is_memory(tool: str, arguments: Mapping[str, object], writers: Sequence[str]) -> bool:
@@ -436,23 +438,29 @@ def read(
         return None, "the language model called a tool instead of answering"
     if not data["worth_keeping"]:
         return Parts(), ""
-    lists = {name: data[name] if isinstance(data[name], list) else [data[name]] for name in _PARTS}
-    said = {name: [text for text in map(plain, texts) if text] for name, texts in lists.items()}
-    texts = [text for part in said.values() for text in part]
-    if texts and not prose.is_in(" ".join(texts), language):
+    said = [_texts(data[name]) for name in _PARTS]
+    whole = " ".join(map(" ".join, said))
+    if whole and not prose.is_in(whole, language):
         return None, "the language model answered in another language"
-    standing = [compare.read(line) for line in already]
-    parts = {name: [text for text in part if prose.is_about(text, known)] for name, part in said.items()}
-    news = {
-        name: [text for text in part if not any(compare.same(compare.read(text), one) for one in standing)]
-        for name, part in parts.items()
-    }
-    if not any(parts.values()):
+    parts = [[text for text in part if prose.is_about(text, known)] for part in said]
+    if not any(parts):
         return None, "the language model said nothing about the conversation"
-    if parts != news and not any(news[name] for name in _PARTS[1:]):
+    news = [_not_in(part, already) for part in parts]
+    if parts != news and not any(news[1:]):
         return Parts(), ""  # all beside the request stands there already
-    texts_of = {name: joined(map(ended, part)) for name, part in news.items()}
-    return Parts(**texts_of), ""  # type: ignore[arg-type]  # all these are texts
+    request, done, decisions, learned, left = (joined(map(ended, part)) for part in news)
+    return Parts(request, done, decisions, learned, left), ""
+
+
+def _texts(part: object) -> list[str]:
+    """The texts of a part as a model answered it: a list, or a text alone."""
+    return [text for text in map(plain, part if isinstance(part, list) else [part]) if text]
+
+
+def _not_in(texts: Sequence[str], already: Sequence[str]) -> list[str]:
+    """Leave out the texts that say what a line says already."""
+    standing = [compare.read(line) for line in already]
+    return [text for text in texts if not any(compare.same(compare.read(text), one) for one in standing)]
 
 
 def extract(turns: Sequence[Turn], language: Language) -> Parts:

@@ -61,8 +61,11 @@ def forget(
                 journal.end(path)
                 raise
         journal.tidy(workspace)
-    if len(erased) == 1:
-        return erased[0]
+    return erased[0] if len(erased) == 1 else _sum(erased)
+
+
+def _sum(erased: Sequence[Erasure]) -> Erasure:
+    """Several erasures, the earliest first, as one."""
     last = {trace.path: trace for one in erased for trace in one.left}
     return Erasure(
         tuple(place for one in erased for place in one.places),

@@ -202,9 +202,14 @@ def resting(composed: Composed, names: Iterable[str], read: Read) -> Iterator[st
         if data is None or b"from=" not in data:
             continue
         for statement in Document.read(data, name).stated:
-            sources = [references.parse_reference(one) for one in comments.sources(statement.said)]
-            lines = [gone.get(cited.path, frozenset()) for cited in sources]
-            if statement.first not in gone.get(name, ()) and all(lines) and sources:
-                spans = [range(c.first, (c.first if c.last is None else c.last) + 1) for c in sources]
-                if all(there >= set(span) for there, span in zip(lines, spans, strict=True)):
-                    yield statement.citation
+            sources = comments.sources(statement.said)
+            stays = statement.first not in gone.get(name, ())
+            if sources and stays and all(_is_gone(one, gone) for one in sources):
+                yield statement.citation
+
+
+def _is_gone(reference: str, gone: Mapping[str, Set[int]]) -> bool:
+    cited = references.parse_reference(reference)
+    last = cited.first if cited.last is None else cited.last
+    lines = gone.get(cited.path, ())
+    return bool(lines) and all(n in lines for n in range(cited.first, last + 1))

@@ -112,12 +112,12 @@ class GuardedEmbedder:
         if not rest:
             return
         with guard.asking():
-            batches = BatchEmbedder(self.inner, self._batches, watcher=partial(self._request, "embed", {}))
+            watcher = partial(self._request, "embed", {})
+            batches = BatchEmbedder(self.inner, self._batches, watcher=watcher)
             for some, rows in batches.embed_each([texts[place] for place in rest]):
-                mine = [rest[place] for place in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
-                guard.keep({keys[place]: vector for place, vector in zip(mine, vectors, strict=True)})
-                yield mine, unit_rows(vectors)
+                guard.keep({keys[rest[at]]: vector for at, vector in zip(some, vectors, strict=True)})
+                yield [rest[at] for at in some], unit_rows(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
         """Ask for the vectors of short texts, past the cache. Raises ProviderError, BudgetExceeded."""

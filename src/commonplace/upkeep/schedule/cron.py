@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.upkeep.schedule import jobs, programs
+from commonplace.upkeep.schedule import jobs
 from commonplace.upkeep.schedule.jobs import Job
 
 NAME = "cron"
@@ -102,7 +102,7 @@ def _block(job: Job) -> re.Pattern[bytes]:
 
 def _read() -> bytes:
     """The crontab as it is, empty for none; what cannot be read is never taken for empty."""
-    done = programs.call("crontab", "-l")
+    done = jobs.call("crontab", "-l")
     if done.code == 0:
         return done.out
     if done.code < 126 and any(words in done.said.lower() for words in _ABSENT):
@@ -111,6 +111,6 @@ def _read() -> bytes:
 
 
 def _write(data: bytes) -> None:
-    done = programs.call("crontab", "-", given=data) if data else programs.call("crontab", "-r")
+    done = jobs.call("crontab", "-", given=data) if data else jobs.call("crontab", "-r")
     if done.code:
         raise ConfigError(NAME, f"the crontab could not be written ({done.said})")

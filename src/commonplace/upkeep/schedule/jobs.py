@@ -2,6 +2,10 @@
 
 The interpreter is named by its path and takes no module from the current folder, since whoever starts
 programs at night has another PATH, and a folder of notes must not bring code of its own.
+
+Starters call programs of the system (`call`) and read files (`put`): those are put there whole and taken away
+with the folders made for them, which `.commonplace/schedule.json` holds. It is signed: a foreign one would
+have folders removed.
 """
 
 from __future__ import annotations
@@ -10,18 +14,28 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from pathlib import Path
+from typing import NamedTuple
 
-from commonplace.base import installation, paths
-from commonplace.base.errors import ConfigError
+from commonplace.base import atomic, installation, paths, records
+from commonplace.base.errors import ConfigError, NoteUnreadable
+from commonplace.base.root import Root
 
 DEFAULT_TIME = "03:30"
 NICE = 10
 LOG = "schedule.log"
 # What decides where settings, caches and programs are found. Keys of providers are not among them.
 CARRIED = ("PATH", "PYTHONPATH", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+KIND = "schedule"
+_STATE = "schedule.json"
+_LARGEST = 1_000_000  # bytes of the state, and of a file of a starter
+_WAIT_S = 30.0
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)")
 
 
@@ -84,3 +98,77 @@ def following(at: str, now: datetime) -> datetime:
         if (moment := datetime.combine(day, clock).astimezone()) > local:
             break
     return moment
+
+
+# --- what starters need -----------------------------------------------------------------------------------
+
+
+class Done(NamedTuple):
+    """What became of a call; `code` is 127 where there is no such program."""
+
+    code: int
+    out: bytes
+    said: str
+
+
+def call(name: str, *arguments: str, given: bytes | None = None) -> Done:
+    """Run a program that lies on the PATH, in the plain locale; one that hangs counts as one that failed."""
+    program = shutil.which(name)
+    if program is None:
+        return Done(127, b"", f"there is no {name} here")
+    try:
+        done = subprocess.run(
+            [program, *arguments], input=given if given is not None else b"", capture_output=True,
+            timeout=_WAIT_S, env={**os.environ, "LC_ALL": "C"}, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        what = "takes too long" if isinstance(error, subprocess.TimeoutExpired) else "cannot be started"
+        return Done(126, b"", f"{name} {what}")
+    said = " ".join(done.stderr.decode("utf-8", "replace").split())
+    return Done(done.returncode, done.stdout, said[:200] or f"{name} ended with {done.returncode}")
+
+
+def read(path: Path) -> bytes | None:
+    """Return the bytes of a file, None for none. Raises NoteUnreadable."""
+    try:
+        return Root(path.parent).read(path.name, limit=_LARGEST, links=True)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise NoteUnreadable(paths.shown(path), records.trouble(error)) from error
+
+
+def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[Path, bytes | None]:
+    """Put files in place, None for none; return what was there before. Raises NoteUnreadable."""
+    before = {path: read(path) for path in files}
+    lock = paths.lock_file(workspace, "schedule")
+    made = [folder for path, data in files.items() if data is not None for folder in _missing(path.parent)]
+    if made:
+        folders = [*_made(workspace), *dict.fromkeys(made)]
+        paths.prepare_derived(workspace)
+        with atomic.locked(lock):
+            state = workspace.derived / _STATE
+            records.update(workspace.files, state, KIND, lambda _: {"folders": folders}, limit=_LARGEST)
+    for path, data in files.items():
+        with atomic.locked(lock):
+            atomic.exchange(path, before[path], data, lock=lock)
+    if all(data is None for data in files.values()):
+        for name in reversed(_made(workspace)):  # the folders that were made for us, if they are empty
+            with suppress(OSError):
+                Root(os.path.dirname(name)).rmdir(os.path.basename(name))
+        with suppress(OSError):
+            workspace.files.unlink(workspace.derived / _STATE)
+    return before
+
+
+def _missing(folder: Path) -> list[str]:
+    """The folders that making one makes, outermost first."""
+    return [os.fspath(part) for part in reversed([folder, *folder.parents]) if not part.exists()]
+
+
+def _made(workspace: paths.Workspace) -> list[str]:
+    try:
+        told = records.read(workspace.files, workspace.derived / _STATE, KIND, limit=_LARGEST)
+        return [str(folder) for folder in told["folders"]]
+    except (OSError, ValueError, TypeError, KeyError, records.Foreign):
+        return []

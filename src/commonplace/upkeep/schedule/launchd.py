@@ -8,7 +8,7 @@ from pathlib import Path
 
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
-from commonplace.upkeep.schedule import jobs, programs, units
+from commonplace.upkeep.schedule import jobs
 from commonplace.upkeep.schedule.jobs import Job
 
 NAME = "launchd"
@@ -16,14 +16,14 @@ NAME = "launchd"
 
 def trouble() -> str:
     """Return why no agent can be made here; empty if one can."""
-    done = programs.call("launchctl", "print", _domain())
+    done = jobs.call("launchctl", "print", _domain())
     return "" if done.code == 0 else f"launchctl does not work ({done.said})"
 
 
 def installed(job: Job) -> str:
     """Return the time that an agent of this workspace is set to, empty where there is none."""
     try:
-        told = plistlib.loads(units.read(_file(job)) or b"")["StartCalendarInterval"]
+        told = plistlib.loads(jobs.read(_file(job)) or b"")["StartCalendarInterval"]
         return f"{int(told['Hour']):02}:{int(told['Minute']):02}"
     except (plistlib.InvalidFileException, ValueError, TypeError, LookupError):
         return ""
@@ -32,26 +32,26 @@ def installed(job: Job) -> str:
 def install(workspace: paths.Workspace, job: Job) -> None:
     """Make the agent, or change it. Raises ConfigError, with all as it was before."""
     file = _file(job)
-    before = units.put(workspace, {file: property_list(job)})
+    before = jobs.put(workspace, {file: property_list(job)})
     if before[file] is not None:
-        programs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
-    done = programs.call("launchctl", "bootstrap", _domain(), os.fspath(file))
+        jobs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
+    done = jobs.call("launchctl", "bootstrap", _domain(), os.fspath(file))
     if done.code:
-        units.put(workspace, before)
+        jobs.put(workspace, before)
         if before[file] is not None:
-            programs.call("launchctl", "bootstrap", _domain(), os.fspath(file))
+            jobs.call("launchctl", "bootstrap", _domain(), os.fspath(file))
         raise ConfigError(NAME, f"the agent could not be made: {done.said}")
 
 
 def remove(workspace: paths.Workspace, job: Job) -> bool:
     """Take the agent away; false where there is none. Raises ConfigError where it goes on."""
     file = _file(job)
-    if units.read(file) is None:
+    if jobs.read(file) is None:
         return False
-    done = programs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
-    if done.code and programs.call("launchctl", "print", f"{_domain()}/{job.name}").code == 0:
+    done = jobs.call("launchctl", "bootout", f"{_domain()}/{job.name}")
+    if done.code and jobs.call("launchctl", "print", f"{_domain()}/{job.name}").code == 0:
         raise ConfigError(NAME, f"the agent could not be stopped: {done.said}")
-    units.put(workspace, {file: None})
+    jobs.put(workspace, {file: None})
     return True
 
 

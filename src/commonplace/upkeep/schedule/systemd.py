@@ -12,7 +12,7 @@ from pathlib import Path
 from commonplace.base import paths
 from commonplace.base.errors import ConfigError
 from commonplace.base.root import Root
-from commonplace.upkeep.schedule import jobs, programs, units
+from commonplace.upkeep.schedule import jobs
 from commonplace.upkeep.schedule.jobs import Job
 
 NAME = "systemd"
@@ -22,46 +22,46 @@ _AT = re.compile(rb"(?m)^OnCalendar=\*-\*-\* (\d\d:\d\d):00$")
 
 def trouble() -> str:
     """Return why no timer can be made here; empty if one can."""
-    done = programs.call("systemctl", "--user", "show", "--property=Version")
+    done = jobs.call("systemctl", "--user", "show", "--property=Version")
     return "" if done.code == 0 else f"systemctl --user does not work ({done.said})"
 
 
 def installed(job: Job) -> str:
     """Return the time that a timer of this workspace is set to, empty where there is none."""
     service, timer = _files(job)
-    found = _AT.search(units.read(timer) or b"")
-    return found[1].decode() if found and units.read(service) is not None else ""
+    found = _AT.search(jobs.read(timer) or b"")
+    return found[1].decode() if found and jobs.read(service) is not None else ""
 
 
 def install(workspace: paths.Workspace, job: Job) -> None:
     """Make the timer, or change it. Raises ConfigError, with all as it was before."""
     service, timer = _files(job)
-    before = units.put(workspace, {service: service_unit(job).encode(), timer: timer_unit(job).encode()})
-    done = programs.call("systemctl", "--user", "daemon-reload")
+    before = jobs.put(workspace, {service: service_unit(job).encode(), timer: timer_unit(job).encode()})
+    done = jobs.call("systemctl", "--user", "daemon-reload")
     if done.code == 0:
-        done = programs.call("systemctl", "--user", "enable", timer.name)
+        done = jobs.call("systemctl", "--user", "enable", timer.name)
     if done.code == 0:
-        done = programs.call("systemctl", "--user", "restart", timer.name)  # a changed time counts at once
+        done = jobs.call("systemctl", "--user", "restart", timer.name)  # a changed time counts at once
     if done.code:
         if before[timer] is None:
-            programs.call("systemctl", "--user", "disable", "--now", timer.name)
-        units.put(workspace, before)
-        programs.call("systemctl", "--user", "daemon-reload")
+            jobs.call("systemctl", "--user", "disable", "--now", timer.name)
+        jobs.put(workspace, before)
+        jobs.call("systemctl", "--user", "daemon-reload")
         raise ConfigError(NAME, f"the timer could not be made: {done.said}")
 
 
 def remove(workspace: paths.Workspace, job: Job) -> bool:
     """Take the timer away; false where there is none. Raises ConfigError where it goes on."""
     service, timer = _files(job)
-    if units.read(service) is None and units.read(timer) is None:
+    if jobs.read(service) is None and jobs.read(timer) is None:
         return False
-    done = programs.call("systemctl", "--user", "disable", "--now", timer.name)
+    done = jobs.call("systemctl", "--user", "disable", "--now", timer.name)
     if done.code and not trouble():
         raise ConfigError(NAME, f"the timer could not be stopped: {done.said}")
     if done.code:  # nobody to ask: what `enable` made is a link, and without it nothing starts
         Root(timer.parent).unlink(f"timers.target.wants/{timer.name}", missing_ok=True)
-    units.put(workspace, {timer: None, service: None})
-    programs.call("systemctl", "--user", "daemon-reload")
+    jobs.put(workspace, {timer: None, service: None})
+    jobs.call("systemctl", "--user", "daemon-reload")
     return True
 
 
