@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import render
+from commonplace.base import remedies
+from commonplace.cli.remedies import WORDS
 from commonplace.render import hits, reports
 from commonplace.render.screen import Look
 from commonplace.types import CollectionInfo, Excerpt, Factor, Hit, Recall, SearchResult, Status, SyncReport
@@ -76,7 +78,8 @@ FORMS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_as_written_down(name: str) -> None:
-    assert FORMS[name]() == (FOLDER / name).read_bytes().decode("utf-8")
+    with remedies.spoken(WORDS):  # as the command line prints it
+        assert FORMS[name]() == (FOLDER / name).read_bytes().decode("utf-8")
 
 
 def test_nothing_is_written_down_that_is_not_compared() -> None:
@@ -84,5 +87,6 @@ def test_nothing_is_written_down_that_is_not_compared() -> None:
 
 
 if __name__ == "__main__":
-    for name, form in FORMS.items():
-        (FOLDER / name).write_bytes(form().encode("utf-8"))
+    with remedies.spoken(WORDS):
+        for name, form in FORMS.items():
+            (FOLDER / name).write_bytes(form().encode("utf-8"))

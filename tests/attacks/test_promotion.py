@@ -144,10 +144,13 @@ def test_it_takes_the_place_of_nothing_either(root: Path, op: str) -> None:
     assert (root / "MEMORY.md").read_text("utf-8") == before
 
 
-@pytest.mark.parametrize("days", [1, 3, 40])
-def test_a_session_that_read_a_page_stays_one_that_read_it(root: Path, days: int) -> None:
+@pytest.mark.parametrize(("days", "rolled_up"), [(1, False), (3, False), (40, False), (40, True)])
+def test_a_session_that_read_a_page_stays_one_that_read_it(root: Path, days: int, rolled_up: bool) -> None:
     text = "Backups are uploaded to backup.example.net."
-    write(root, FIRST - timedelta(days))
+    day = FIRST - timedelta(days)
+    write(root, day)
+    if rolled_up:
+        (root / "memory" / f"{day}.md").rename(root / "memory" / f"{day:%Y-%m}.md")
     write(root, FIRST, ROOMS["agent"].format(text), read="")
     assert [one.reason for one in night(root, FIRST, text).rejected] == [SAID_BY_ONE]
     assert text not in (root / "MEMORY.md").read_text("utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.bench import drafting, gold
+from commonplace.bench import gold
 from commonplace.bench import questions as sets_of
 from commonplace.notes.scan import Source
 
@@ -183,14 +183,14 @@ def test_what_a_model_writes_is_checked() -> None:
         ("Who moved the Kestrel gateway to another port?", "8443", "quotes"),
         ("Which one is it?", "8443", "too few words"),
     ]:
-        told = drafting.problem(question, answer, "- Moved the Kestrel gateway to port 8443.")
+        told = gold.problem(question, answer, "- Moved the Kestrel gateway to port 8443.")
         assert (wrong in told) if wrong else not told
 
 
 def test_a_quotation_in_chinese_is_counted_in_characters() -> None:
     passage = "张伟去年开始在北京大学教物理课"
-    assert drafting.quotes("张伟去年开始在北京大学教什么课？", passage)
-    assert not drafting.quotes("张伟现在在哪所大学当老师？", passage)
+    assert gold.quotes("张伟去年开始在北京大学教什么课？", passage)
+    assert not gold.quotes("张伟现在在哪所大学当老师？", passage)
 
 
 def test_ids_and_spans_are_read_back(workspace: Path) -> None:

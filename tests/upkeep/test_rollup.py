@@ -204,6 +204,12 @@ def test_every_day_leads_to_its_original(make: Make) -> None:
     assert [now[path].decode() for path in originals] == [notes[name] for name in daily]
 
 
+def test_what_two_notes_of_a_day_say_alike_stands_twice(make: Make) -> None:
+    memory = make({"memory/2026-01-13.md": DAY, "memory/2026-01-13-b.md": DAY + "- more\n"})
+    roll(memory)
+    assert bare(month(memory)) == bare(DAY) + bare(DAY) + ["- more"]
+
+
 def test_only_the_heading_of_a_day_is_of_the_first_level(make: Make) -> None:
     memory = make({"memory/2026-01-13.md": DAY + "\n# Other\n\n- x\n\nUnder\n---\n\n- y\n"})
     roll(memory)

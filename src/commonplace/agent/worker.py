@@ -113,18 +113,20 @@ class Chore:
             with suppress(queue.Empty):
                 while True:
                     called = self._calls.get_nowait() or called
-            done = True
+            done = not called or self._attempt()
             if called:
-                try:
-                    done = self._work()
-                # A thread that dies of a mistake of ours would leave all later calls unanswered.
-                except Exception as error:  # noqa: BLE001
-                    logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
-                    done = False
                 pause = 0.0 if done else min(self._longest_pause_s, max(self._first_pause_s, pause * 2))
             if self._ended.is_set() and not (called and done):
                 return
             called = False
+
+    def _attempt(self) -> bool:
+        try:
+            return self._work()
+        # A thread that dies of a mistake of ours would leave all later calls unanswered.
+        except Exception as error:  # noqa: BLE001
+            logger.error("%s failed and is tried again: %s", self._name, type(error).__name__)
+            return False
 
     def _gather(self) -> None:
         """Let more calls come in before all of them are answered at once."""

@@ -284,11 +284,11 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
 def _estimated(llm: Client | None, notes: Sequence[Note], count: int, seed: int) -> str:
     if llm is None:
         return "no language model is asked: questions come from headings and sentences, at no cost"
-    from commonplace.bench import drafting
+    from commonplace.bench import gold
 
-    calls, tokens, dollars = drafting.estimate(llm, drafting.pieces(notes, count, seed), count)
+    calls, tokens, dollars = gold.estimate(llm, gold.pieces(notes, count, seed), count)
     price = "price unknown" if dollars is None else f"at most ${dollars:.4f}"
-    most = f"; up to {drafting.MOST_ASKED} times that where answers must be refused"
+    most = f"; up to {gold.MOST_ASKED} times that where answers must be refused"
     return f"{counted(calls, 'call')} to {llm.name} · at most {counted(tokens, 'token')}, {price}{most}"
 
 
@@ -298,10 +298,8 @@ def _drafts(llm: Client | None, notes: Sequence[Note], count: int, seed: int) ->
 
     if llm is None:
         return gold.chosen(gold.drafts(notes), count, seed)
-    from commonplace.bench import drafting
-
     with progress.shown(lines=True) as told:
-        written = drafting.write(llm, drafting.pieces(notes, count, seed), count, told)
+        written = gold.ask(llm, gold.pieces(notes, count, seed), count, told)
     for reason, number in sorted(written.refused.items()):
         session.note(f"refused {number} of {written.asked}: {reason}")
     if written.trouble:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import AnyStr
 
 from commonplace.redaction.detectors import KEYS, PASSWORD_WORDS, PLACES, SERVICES, WORDS
 from commonplace.redaction.shapes import Span, compiled
@@ -136,26 +137,36 @@ def words_in(text: str, lower: bytes, *, long: bool) -> dict[str, list[int]]:
         for match in compiled(expression).finditer(lower):
             word, before = _ANCHORS[match[0]]
             words.setdefault(word, []).append(match.start() - before)
-    others = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
-    if not text.isascii():
-        # A single character is found ten times as fast as two, and one of these is in each word.
-        if "密" in text or "令" in text or "钥" in text or "鑰" in text:
-            others += _CHINESE
-        if marks := [mark for mark in dict.fromkeys(mark for mark, _ in _MARKED) if mark in text]:
-            others += [word for mark, word in _MARKED if mark in marks]
-        others += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
-    if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
-        others.append("tified ")
-    for word in others:
-        places: list[int] = []
-        find, own = (lower.find, word.encode()) if word.isascii() else (text.find, word)
-        at = find(own)
-        while at >= 0:
-            places.append(at)
-            at = find(own, at + len(own))
+    for word in _further(text, lower, words, long=long):
+        places = _places(lower, word.encode()) if word.isascii() else _places(text, word)
         if places:
             words[word] = places
     return words
+
+
+def _places(text: AnyStr, word: AnyStr) -> list[int]:
+    """Return where a word stands in a text; twice in itself counts once."""
+    places = []
+    at = text.find(word)
+    while at >= 0:
+        places.append(at)
+        at = text.find(word, at + len(word))
+    return places
+
+
+def _further(text: str, lower: bytes, words: Mapping[str, object], *, long: bool) -> list[str]:
+    """Return the words that are looked for one by one, since something of them stands in the text."""
+    further = [*(_PLAIN if ":" in words else ()), *(_LONG if long else ())]
+    if not text.isascii():
+        # A single character is found ten times as fast as two, and one of these is in each word.
+        if any(character in text for character in "密令钥鑰"):
+            further += _CHINESE
+        marks = {mark for mark in dict.fromkeys(mark for mark, _ in _MARKED) if mark in text}
+        further += [word for mark, word in _MARKED if mark in marks]
+        further += ["码"] * ("码" in text) + ["助记词"] * ("助" in text)
+    if b"'" in lower and (b";" in lower or b"@" in lower):  # SQL
+        further.append("tified ")
+    return further
 
 
 def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
@@ -188,7 +199,7 @@ def _name(kind: str, word: str) -> re.Pattern[str]:
     return compiled("(?i)" + (_NAMES[kind] if word in WORDS else re.escape(word)) + _SEPARATOR)
 
 
-def _named(text: str, at: int, kind: str, word: str) -> Span | None:  # noqa: C901
+def _named(text: str, at: int, kind: str, word: str) -> Span | None:
     """Return the span of the value that the word at `at` names, if it looks like a secret."""
     name = _name(kind, word).match(text, at)
     if not name:
@@ -204,24 +215,27 @@ def _named(text: str, at: int, kind: str, word: str) -> Span | None:  # noqa: C9
     start, end = value.span(value.lastgroup)
     quoted = value.lastgroup != "bare"
     sign = name["sign"] or ""
+    if sign.startswith(">") and text[start] == "@":  # user:<password>@host
+        return None
     if sign.startswith("%") and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
         end = cut.start()
     if not quoted:
         end = bare_end(text, start, end)
-    if sign.startswith(">") and text[start] == "@":  # user:<password>@host
-        return None
-    # How many characters a value must have to be taken for a secret.
-    if kind == "password":
-        least = 4 if sign else 6
-    elif kind == "token" and not compiled(_FORMS["token"]).search(before[-_NEAR:]):
-        least = 16
-    elif kind == "key" and not is_key(before, len(before)) and _is_service(before):
-        least = _SERVICE_LEAST
-    else:
-        least = 8
     environment = sign == "=" and name[0].isupper() and bool(compiled(_FORMS["environment"]).search(before))
+    least = _least(kind, sign, before)
     looks_secret = _looks_secret(text[start:end], kind, quoted, sign.strip(), least, environment)
     return (start, end, kind) if looks_secret else None
+
+
+def _least(kind: str, sign: str, before: str) -> int:
+    """Return how many characters a value must have to be taken for a secret."""
+    if kind == "password":
+        return 4 if sign else 6
+    if kind == "token" and not compiled(_FORMS["token"]).search(before[-_NEAR:]):
+        return 16
+    if kind == "key" and not is_key(before, len(before)) and _is_service(before):
+        return _SERVICE_LEAST
+    return 8
 
 
 def _is_name(name: str, before: str, kind: str) -> bool:
@@ -309,7 +323,11 @@ def _looks_secret(
     if compiled(r"\d").search(value):
         lettered = compiled(_FORMS["letter"]).search(value) is not None
         return lettered or (bool(sign) and (kind == "password" or quoted))
-    # Without digits it is a secret only where nothing but a value can stand.
+    return _stands_alone(value, kind, quoted, sign, environment)
+
+
+def _stands_alone(value: str, kind: str, quoted: bool, sign: str, environment: bool) -> bool:
+    """Tell whether a value without digits stands where nothing but a value can stand."""
     special = _SPECIAL.intersection(value[:_JUDGED].rstrip("!?"))
     if (environment or (kind == "password" and special)) and len(value) >= 6:
         return True

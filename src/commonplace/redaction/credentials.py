@@ -121,9 +121,7 @@ _UNLISTED = frozenset(
 )
 
 
-def find(  # noqa: C901 - one test a form
-    text: str, flat: bytes, words: Mapping[str, Sequence[int]]
-) -> Iterator[Span]:
+def find(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     """Find credentials by the form around them: start, end and kind of each.
 
     `flat` is the text with a byte for each character, `words` are those of `assignments.words_in`.
@@ -132,22 +130,31 @@ def find(  # noqa: C901 - one test a form
         if places := words.get(word):
             yield from (_codes if word in ("code", "码") else _seeds)(text, places)
     if ":" in words:
-        for match in _form("pgpass").finditer(text):
-            value = match["value"]
-            known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
-            secret = known or assignments.is_secret(value, "password", quoted=False)
-            if secret and not assignments.is_innocent(value):
-                yield *match.span("value"), "password"
-    if not any(map(assignments.names_secret, words)):
-        return
-    yield from _named(text, flat, words)
+        yield from _pgpass(text)
+    if any(map(assignments.names_secret, words)):
+        yield from _named(text, flat, words)
+        yield from _declared(text, flat)
+        if "secret" in words and b"kind:" in flat and _form("manifest").search(text):
+            yield from _manifests(text)
+
+
+def _pgpass(text: str) -> Iterator[Span]:
+    """Find the passwords of `.pgpass` lines: host:port:database:user:password."""
+    for match in _form("pgpass").finditer(text):
+        value = match["value"]
+        known = ":543" in match[0] or ":6432:" in match[0] or ":*:" in match[0]
+        secret = known or assignments.is_secret(value, "password", quoted=False)
+        if secret and not assignments.is_innocent(value):
+            yield *match.span("value"), "password"
+
+
+def _declared(text: str, flat: bytes) -> Iterator[Span]:
+    """Find the defaults of Terraform's variables and the constants of PHP."""
     terraform, php = b"{" in flat and b'variable "' in flat, b";" in flat and b"define(" in flat
     for form in ["variable"] * terraform + ["define"] * php:
         for match in _form(form).finditer(text):
             if not assignments.is_innocent(match["value"]):
                 yield *match.span("value"), "secret"
-    if "secret" in words and b"kind:" in flat and _form("manifest").search(text):
-        yield from _manifests(text)
 
 
 def hashes(text: str) -> Iterator[Span]:
@@ -181,17 +188,21 @@ def _named(text: str, flat: bytes, words: Mapping[str, Sequence[int]]) -> Iterat
             if tables and at >= table and (rows := _table(text, at)):
                 table = rows[1]
                 yield from _columns(text, *rows, "|")
-            if not password:
-                continue
-            end = text.find("\n", at, at + _LONGEST_NAME)
-            if end > 0 and text[end - 1] in _ENDINGS:
-                below = _form("below").match(text, at)
-                if below and _stands_below(below["value"], quoted="`" in below["quote"]):
-                    yield *below.span("value"), "password"
-            if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
-                drawn = _form("phrase").match(text, at)
-                if drawn and _is_drawn(drawn):
-                    yield *drawn.span("value"), "password"
+            if password:
+                yield from _told(text, flat, word, at)
+
+
+def _told(text: str, flat: bytes, word: str, at: int) -> Iterator[Span]:
+    """Find the value on the line below the name of a password, and the words that one is drawn from."""
+    end = text.find("\n", at, at + _LONGEST_NAME)
+    if end > 0 and text[end - 1] in _ENDINGS:
+        below = _form("below").match(text, at)
+        if below and _stands_below(below["value"], quoted="`" in below["quote"]):
+            yield *below.span("value"), "password"
+    if word != "pass" or b"p" in flat[at + 4 : at + 6].lower():
+        drawn = _form("phrase").match(text, at)
+        if drawn and _is_drawn(drawn):
+            yield *drawn.span("value"), "password"
 
 
 def _table(text: str, at: int) -> tuple[int, int] | None:
@@ -255,25 +266,34 @@ def _columns(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
     markdown = sign == "|"
     names = [name.strip(_MARKUP + (">\r" if markdown else '>"\r')) for name in rows[0].split(sign)]
     names = names if markdown else [name.replace("_", " ") for name in names]
-    header, cell = _form("header"), compiled(_FORMS["cell"].replace("{sign}", sign))
+    header = _form("header")
     secret = {
         place: assignments.kind_of(name) for place, name in enumerate(names) if name and header.match(name)
     }
-    first = 2 if markdown else 1
+    cell = compiled(_FORMS["cell"].replace("{sign}", sign))
+    first, edges = (2, _MARKUP + "\r") if markdown else (1, _MARKUP + '"\r')
     at = start + sum(len(row) + 1 for row in rows[:first])
     for row in rows[first:]:
-        place = 0 if markdown else len(row) - len(row.lstrip(" >"))
-        cells = row.split("|") if markdown else [""] * len(names)
+        place, cells = (0, row.split("|")) if markdown else _cells(row, cell, len(names))
         for column, whole in enumerate(cells):
-            if not markdown:
-                whole = match[0] if (match := cell.match(row, place)) else ""
-            value = whole.strip(_MARKUP + ("\r" if markdown else '"\r'))
+            value = whole.strip(edges)
             kind = secret.get(column) if value else None
             if kind and assignments.is_secret(value, kind, quoted=markdown and "`" in whole):
                 begin = at + place + whole.find(value)
                 yield begin, begin + len(value), kind
             place += len(whole) + 1
         at += len(row) + 1
+
+
+def _cells(row: str, cell: re.Pattern[str], many: int) -> tuple[int, list[str]]:
+    """Return where the first of so many values of a line begins, and the values."""
+    begin = place = len(row) - len(row.lstrip(" >"))
+    cells = []
+    for _ in range(many):
+        match = cell.match(row, place)
+        cells.append(match[0] if match else "")
+        place += len(cells[-1]) + 1
+    return begin, cells
 
 
 def _stands_below(value: str, *, quoted: bool) -> bool:

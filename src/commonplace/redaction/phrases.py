@@ -95,18 +95,23 @@ def find(text: str, words: Mapping[str, Sequence[int]]) -> Iterator[Span]:
     for name, places in words.items():
         if name not in _NAMES and name.lower() not in _ELSEWHERE:
             continue
+        expression = _NAMES.get(name) or _ELSEWHERE[name.lower()]
         for at in places:
-            before = text[at - 1 : at]
-            if name in ("pin", "pw") and before.isascii() and before.isalpha():  # shopping
-                continue
-            if name == "key" and (text[at + 3 : at + 4] not in " '’" or not assignments.is_key(text, at)):
+            if not _is_apart(text, at, name):
                 continue
             if name in ("pass", "密码", "密碼") and (span := _ahead(text, at)):
                 yield span
-            expression = _NAMES.get(name) or _ELSEWHERE[name.lower()]
             match = compiled(expression).match(text, at)
             if match and (span := _judged(text, match, name)):
                 yield span
+
+
+def _is_apart(text: str, at: int, name: str) -> bool:
+    """Tell a name from a part of another word: "pin", not "shopping"; "API key", not "keyboard"."""
+    if name in ("pin", "pw"):
+        before = text[at - 1 : at]
+        return not (before.isascii() and before.isalpha())
+    return name != "key" or (text[at + 3 : at + 4] in " '’" and assignments.is_key(text, at))
 
 
 def _ahead(text: str, at: int) -> Span | None:
@@ -158,22 +163,25 @@ def _judged(text: str, match: re.Match[str], name: str) -> Span | None:
         return start, end, "pin"
     if name == "key":
         return (start, end, "key") if len(value) >= _KEY_LEAST and _is_made_up(value) else None
-    lead = {lead for lead, part in match.groupdict().items() if part is not None}
+    return (start, end, "password") if _is_password(text, match, value, end) else None
+
+
+def _is_password(text: str, match: re.Match[str], value: str, end: int) -> bool:
+    """Judge a value by what leads to it: nothing, "to", an arrow, a verb, or a gap."""
+    leads = {lead for lead, part in match.groupdict().items() if part is not None}
+    if "bare" in leads:
+        return _form("drawn").match(value) is not None
+    near = max(0, match.start() - _CHANGES_NEAR), match.start()
+    if "to" in leads and not _form("changes").search(text, *near):
+        return False
     clause_ends = _form("clause-ends").match(text, end) is not None
-    if "bare" in lead:
-        secret = _form("drawn").match(value) is not None
-    elif "to" in lead and not _form("changes").search(
-        text, max(0, match.start() - _CHANGES_NEAR), match.start()
-    ):
-        secret = False
-    elif "arrow" in lead:
-        secret = _is_made_up(value) and clause_ends
-    else:
-        secret = _is_made_up(value) or (clause_ends and _is_no_word(value))
-        # Where no verb leads to it, it must end its clause, and be neither a version nor a short number.
-        if "gap" in lead:
-            secret = secret and clause_ends and len(value) >= 6 and not _form("version").search(value)
-    return (start, end, "password") if secret else None
+    if "arrow" in leads:
+        return _is_made_up(value) and clause_ends
+    secret = _is_made_up(value) or (clause_ends and _is_no_word(value))
+    if "gap" not in leads:
+        return secret
+    # Where no verb leads to it, it must end its clause, and be neither a version nor a short number.
+    return secret and clause_ends and len(value) >= 6 and not _form("version").search(value)
 
 
 def _is_made_up(value: str) -> bool:

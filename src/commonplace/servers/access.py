@@ -67,20 +67,24 @@ def own_token(path: Path, *, new: bool = False) -> Secret:
             root.make_folder(path.parent)
             root.tighten(path.parent)
             root.exchange(path, f"{secrets.token_urlsafe(32)}\n".encode("ascii"))
-        with root.open(path) as file:
-            status = os.fstat(file.fileno())
-            value = file.read(_LONGEST + 1).decode("ascii").strip()
+        return Secret(_read_token(path))
     except (OSError, UnicodeDecodeError) as error:
         reason = paths.reason(error) if isinstance(error, OSError) else "not a token"
         remedy = "name a file with --token-file, or serve without one (--no-token)"
         told = f"no token can be kept in {paths.shown(path)} ({reason}); {remedy}"
         raise ConfigError("serve", told) from error
+
+
+def _read_token(path: Path) -> str:
+    with paths.root_of(path).open(path) as file:
+        status = os.fstat(file.fileno())
+        value = file.read(_LONGEST + 1).decode("ascii").strip()
     safe = os.name == "nt" or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
     if not safe or not _SHORTEST <= len(value) <= _LONGEST or len(value.split()) != 1:
         told = "others may know it" if not safe else "it holds no token"
         remedy = "make another with `commonplace serve --new-token`"
         raise ConfigError("serve", f"{paths.shown(path)} is not used: {told}; {remedy}")
-    return Secret(value)
+    return value
 
 
 def names(text: str) -> frozenset[str]:

@@ -194,18 +194,13 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
 
     Raises ConfigError with what it said where it ends instead.
     """
-    # It runs in another folder: settings that name files still name the same.
-    environ = {
-        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
-        for name, value in installation.environment().items()
-    }
     process = subprocess.Popen(
         installation.python("-m", "commonplace", *arguments),
         cwd=os.sep,  # not the folder it is started in, which may hold modules of somebody else, or go away
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**environ, DETACHED_VARIABLE: "1"},
+        env={**_environment(), DETACHED_VARIABLE: "1"},
         start_new_session=True,
     )
     assert process.stderr is not None
@@ -223,6 +218,14 @@ def detach(folder: Path, arguments: Sequence[str], wait_s: float = START_WAIT_S)
         told = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
     said = told[-1] if told else f"it ended with code {process.returncode}"
     raise ConfigError("serve", said.removeprefix("commonplace: error: ").removeprefix("serve: "))
+
+
+def _environment() -> dict[str, str]:
+    """The environment for a process in another folder: settings that name files still name the same."""
+    return {
+        name: os.path.abspath(os.path.expanduser(value)) if value and _FILES.fullmatch(name) else value
+        for name, value in installation.environment().items()
+    }
 
 
 def started(pid: int) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from commonplace.agent.answers import Ask
     from commonplace.agent.tools import Tool
     from commonplace.memory import Memory
+    from commonplace.types import NoteInfo
 
 
 class Service:
@@ -238,14 +239,15 @@ def page(memory: Memory, cursor: object = None) -> Result:
         if not cursor or _quoted(last) != cursor:
             raise Refusal(PARAMS, "cursor: not one that was given out")
         notes = [note for note in notes if note.path > last]
-    listed = []
-    for note in notes[:PAGE]:
-        path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
-        about = {"uri": f"{SCHEME}{note.collection}/{_quoted(path)}", "name": note.path}
-        titled = {**about, "title": note.title} if note.title else about
-        listed.append({**titled, "mimeType": _kind(note.path), "size": note.size})
     more = {"nextCursor": _quoted(notes[PAGE - 1].path)} if len(notes) > PAGE else {}
-    return {"resources": listed, **more}
+    return {"resources": [_listed(note) for note in notes[:PAGE]], **more}
+
+
+def _listed(note: NoteInfo) -> Result:
+    path = note.path if note.collection == WORKSPACE else note.path.removeprefix(f"{note.collection}/")
+    about = {"uri": f"{SCHEME}{note.collection}/{_quoted(path)}", "name": note.path}
+    titled = {**about, "title": note.title} if note.title else about
+    return {**titled, "mimeType": _kind(note.path), "size": note.size}
 
 
 def _quoted(path: str) -> str:
@@ -312,6 +314,16 @@ class Prompt(NamedTuple):
     required: bool
     compose: Callable[[Memory, str], str]
 
+    def text(self, memory: Memory, arguments: Mapping[str, str]) -> str:
+        """Compose the text from arguments. Raises Refusal."""
+        if unknown := sorted(arguments.keys() - {self.argument}):
+            wrong = f"unknown argument {unknown[0][:64]!r}; there is {self.argument}"
+            raise Refusal(PARAMS, f"{self.name}: {wrong}")
+        given = arguments.get(self.argument, "")
+        if self.required and not given.strip():
+            raise Refusal(PARAMS, f"{self.name}: the argument {self.argument} is missing")
+        return self.compose(memory, given)
+
 
 def _recall(memory: Memory, query: str) -> str:
     recall = memory.recall(query)
@@ -365,13 +377,7 @@ def _get_prompt(service: Service, request: Request) -> Result:
     if prompt is None:
         known = ", ".join(prompt.name for prompt in PROMPTS)
         raise Refusal(PARAMS, f"unknown prompt {name[:64]!r}; there are {known}")
-    if unknown := sorted(arguments.keys() - {prompt.argument}):
-        wrong = f"unknown argument {unknown[0][:64]!r}; there is {prompt.argument}"
-        raise Refusal(PARAMS, f"{name}: {wrong}")
-    given = arguments.get(prompt.argument, "")
-    if prompt.required and not given.strip():
-        raise Refusal(PARAMS, f"{name}: the argument {prompt.argument} is missing")
-    message = {"role": "user", "content": {"type": "text", "text": prompt.compose(service.memory, given)}}
+    message = {"role": "user", "content": {"type": "text", "text": prompt.text(service.memory, arguments)}}
     return {"description": prompt.description, "messages": [message]}
 
 

@@ -78,8 +78,7 @@ class Pen:
 
         The first message of a further day has that day before its text.
         """
-        text = said(turn) if turn is not None and turn.role in LABELS else ""
-        if turn is None or not text:
+        if turn is None or not (text := said(turn)):
             return ""
         if turn.role == "user" and not self.title:
             self.title = shortened(text, _TITLE_CHARACTERS)
@@ -92,6 +91,8 @@ class Pen:
 
 def said(turn: Turn) -> str:
     """Return what a message says, on one line, clean: its text, then its calls in a few words each."""
+    if turn.role not in LABELS:
+        return ""
     calls = "; ".join(filter(None, map(_call, turn.calls)))
     return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
 

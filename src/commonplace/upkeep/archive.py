@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,20 +81,24 @@ def _written(workspace: paths.Workspace) -> Mapping[str, set[str]]:
 
 
 def _pointed_at(memory: Memory) -> set[str]:
-    """The files below the archive folder that the headings of monthly notes lead to."""
+    """The files below the archive folder that monthly notes lead to."""
     pointed: set[str] = set()
     for path in own_notes(memory):
         month = metadata.month_of(path)
-        data = _data(memory, path) if month else None
-        note = parse(decode(data), path) if data else None
-        if note is None:
-            continue
-        for said in note.annotations.values():
-            places = (references.parse_reference(reference).path for reference in comments.sources(said))
-            pointed |= {place for place in places if place.startswith(f"{ARCHIVE}/{month[:4]}/")}
-        days = (h.text[:10] for h in note.headings if h.level == 1 and _is_of_its_day(h, note))
-        pointed |= {original(day) for day in days if _holds(note, _data(memory, original(day)))}
+        if month and (data := _data(memory, path)):
+            pointed |= set(_originals(memory, parse(decode(data), path), f"{ARCHIVE}/{month[:4]}/"))
     return pointed
+
+
+def _originals(memory: Memory, note: Note, folder: str) -> Iterator[str]:
+    """The files that the comments and the headings of days of a monthly note lead to."""
+    for said in note.annotations.values():
+        places = (references.parse_reference(reference).path for reference in comments.sources(said))
+        yield from (place for place in places if place.startswith(folder))
+    for heading in note.headings:
+        place = original(heading.text[:10])
+        if heading.level == 1 and _is_of_its_day(heading, note) and _holds(note, _data(memory, place)):
+            yield place
 
 
 def _is_of_its_day(heading: Heading, note: Note) -> bool:

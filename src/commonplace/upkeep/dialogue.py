@@ -1,4 +1,4 @@
-"""Conversations on their way to a model: turns as its messages, messages as turns, and turns as a text."""
+"""Conversations on their way to a model: turns as its messages, and turns as a text."""
 
 from __future__ import annotations
 
@@ -35,18 +35,6 @@ def messages(turns: Iterable[Turn]) -> tuple[Message, ...]:
             made[-1] = Message("user", f"{made[-1].content}\n\n{turn.text}")
         else:
             made.append(Message(turn.role, turn.text, calls, turn.answers))
-    return tuple(made)
-
-
-def turns(sent: Iterable[Message], at: str = "") -> tuple[Turn, ...]:
-    """Return messages as turns said `at` a moment; a tool's answer is named after the call it answers."""
-    names: dict[str, str] = {}
-    made = []
-    for message in sent:
-        names |= {call.id: call.name for call in message.calls}
-        calls = tuple(Call(call.id, call.name, call.arguments) for call in message.calls)
-        tool = names.get(message.answers, "") if message.role == "tool" else ""
-        made.append(Turn(message.role, message.content, at, calls, message.answers, tool))
     return tuple(made)
 
 

@@ -498,16 +498,17 @@ def _program(part: str) -> str:
 def _files(arguments: Mapping[str, object]) -> Iterator[str]:
     for key in _PATHS:
         value = arguments.get(key)
-        for one in value if isinstance(value, list | tuple) else [value]:
-            path = one.get("path") or one.get("file_path") if isinstance(one, Mapping) else one
-            if isinstance(path, str) and path.strip() and "://" not in path:
-                yield path
-    for key in _PATCHES:
-        text = arguments.get(key)
+        yield from filter(None, map(_path_of, value if isinstance(value, list | tuple) else [value]))
+    for text in (arguments.get(key) for key in _PATCHES):
         if isinstance(text, str):
-            yield from (
-                found["path"].strip() for found in _IN_PATCH.finditer(text) if found["path"] != "/dev/null"
-            )
+            named = (found["path"].strip() for found in _IN_PATCH.finditer(text))
+            yield from (path for path in named if path != "/dev/null")
+
+
+def _path_of(value: object) -> str:
+    """The path that an argument names, by itself or as a part of it; empty for an address."""
+    path = value.get("path") or value.get("file_path") if isinstance(value, Mapping) else value
+    return path if isinstance(path, str) and path.strip() and "://" not in path else ""
 
 
 def _command_text(value: object) -> str:

@@ -113,8 +113,8 @@ def rollup(
     days = memory.settings.rollup.older_than_days if older_than_days is None else older_than_days
     cutoff = now.date() - timedelta(days)
     if dry_run:
-        months = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
-        return RolledUp(tuple(months), tuple(_unread(months)))
+        tried = [_roll_up(memory, *month, None, now) for month in _months(memory, cutoff)]
+        return RolledUp(tuple(tried), tuple(_unread(tried)))
     with due.held(memory.workspace):
         transaction.recover(memory.workspace)
         why = f"daily notes older than {days} days"
@@ -122,13 +122,17 @@ def rollup(
     warnings = _unread(months)
     if any(month.run for month in months):
         named = {line.partition(": ")[0] for line in warnings}
-        try:
-            report = memory.sync()
-            told = [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
-        except CommonplaceError as error:  # the next search brings the index up to date
-            told = [f"the index is not up to date: {error}"]
-        warnings += [line for line in told if line.partition(": ")[0] not in named]
+        warnings += [line for line in _synced(memory) if line.partition(": ")[0] not in named]
     return RolledUp(tuple(months), tuple(warnings))
+
+
+def _synced(memory: Memory) -> list[str]:
+    """Bring the index up to the files; return what failed, which the next search tries again."""
+    try:
+        report = memory.sync()
+    except CommonplaceError as error:
+        return [f"the index is not up to date: {error}"]
+    return [*report.warnings, *(f"{failed.path}: {failed.reason}" for failed in report.failed)]
 
 
 def own_notes(memory: Memory) -> list[str]:
@@ -222,13 +226,13 @@ def _compose(
     if lost := _lost(path, dailies, existing, text, again):
         raise NotRolledUp(month, lost)
     moved = _moved(path, dailies, lines, places, bool(existing))
-    if any(origin and origin[0] != path for _, origin in lines):
-        try:
-            data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
-        except UnicodeEncodeError as error:
-            raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
+    try:
+        data = Document.read(before or b"").with_text(moves.follow(text, path, moved)).data
+    except UnicodeEncodeError as error:
+        raise NotRolledUp(month, "its notes hold bytes that the monthly note cannot") from error
+    if data != (before or b""):
         plan.changes.append(Change(path, before, data))
-    for other in sorted(set(own_notes(memory)) - {daily.path for daily in dailies} - {path}):
+    for other in sorted({*own_notes(memory)} - {path, *(daily.path for daily in dailies)}):
         _lead_on(other, moved, read, plan)
     plan.changes += [Change(daily.path, read(daily.path), None) for daily in dailies]
 
@@ -307,7 +311,7 @@ def compose(
     for daily in dailies:
         note, section = _section(daily)
         days = list(_days(path, lines))
-        if standing := _standing(lines, days, daily.day):
+        if standing := _standing(path, lines, days, daily.day):
             number = _news(note, section, standing)
             again |= {o: standing[text] for text, o in section[1:number] if o and text in standing}
             if number == len(section):
@@ -339,12 +343,12 @@ class _Day(NamedTuple):
     day: str
 
 
-def _standing(lines: Sequence[Line], days: Sequence[_Day], day: str) -> dict[str, Origin]:
-    """What stands below the headings of a day, as it is and as the daily note had it."""
+def _standing(path: str, lines: Sequence[Line], days: Sequence[_Day], day: str) -> dict[str, Origin]:
+    """What the month held already below the headings of a day, as it is and as the daily note had it."""
     standing: dict[str, Origin] = {}
     for section in (section for section in days if section.day == day):
         for text, origin in lines[section.first + 1 : section.end]:
-            if origin and text.strip():
+            if origin and origin[0] == path and text.strip():
                 standing |= {text: origin, _OLDER_MARK.sub("", text): origin}
     return standing
 
@@ -388,10 +392,10 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
         *_settings(daily, note, raw),
     ]
     body = range(first, len(raw) + 1)
-    left_out = set(_separators(daily.text, note, raw, body))
-    deeper = {} if all(h.level > 1 or h.line == title for h in note.headings) else _deeper(note, raw)
+    deeper = _deeper(note, raw, title)
     # A heading that is written in one line needs no line below it.
-    left_out |= {line + 1 for line in deeper if not _is_marked(note, line)}
+    underlines = {line + 1 for line in deeper if not _is_marked(note, line)}
+    left_out = {*_separators(daily.text, note, raw, body), *underlines}
     lines += [(deeper.get(n, raw[n - 1]), (daily.path, n)) for n in body if n not in left_out]
     return note, _sealed(lines)
 
@@ -409,9 +413,11 @@ def _is_marked(note: Note, line: int) -> bool:
     return structure.atx(note.lines[line - 1]) is not None
 
 
-def _deeper(note: Note, raw: Sequence[str]) -> dict[int, str]:
-    """The headings of a note one level deeper: only a day is a heading of the first level."""
-    lines = {}
+def _deeper(note: Note, raw: Sequence[str], title: int) -> dict[int, str]:
+    """The headings of a note one level deeper where one beside its title is of the first: only a day is."""
+    lines: dict[int, str] = {}
+    if all(heading.level > 1 or heading.line == title for heading in note.headings):
+        return lines
     for heading in note.headings:
         text = raw[heading.line - 1].strip()
         if not _is_marked(note, heading.line):
@@ -430,15 +436,19 @@ def _heading(daily: Daily, note: Note, raw: Sequence[str], line: int) -> str:
         title = next(filter(None, (" ".join(re.sub(r"[<>]", " ", name).split()) for name in names)), "")
     if not title.startswith(daily.day):
         title = f"{daily.day} {title}".strip()
-    told = []
-    for key, value in comments.of_front_matter(note.metadata).items():
-        flag = key if key == comments.PINNED else value if key == "status" else ""
-        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
-        told.append(f"<!-- {flag or f'{key}: {plain}'} -->")
+    told = list(_said_of_all(note))
     if daily.archived != original(daily.day):
         reference = f"{daily.archived}#L1-L{max(1, len(note.lines))}"
         told.append(comments.of_marks(from_=comments.of_sources([reference])))
     return " ".join(["#", title, *told])
+
+
+def _said_of_all(note: Note) -> Iterator[str]:
+    """What front matter says of a whole note, as comments."""
+    for key, value in comments.of_front_matter(note.metadata).items():
+        flag = key if key == comments.PINNED else value if key == "status" else ""
+        plain = " ".join(re.sub(r"[<>]|--", " ", value).split())
+        yield f"<!-- {flag or f'{key}: {plain}'} -->"
 
 
 def original(day: str) -> str:

@@ -232,13 +232,7 @@ def without(raw: bytes, targets: Targets) -> bytes:
 
     body = raw.rstrip(b"\r\n")
     blank, end = b" " * len(body), raw[len(body) :]
-    signed, value = True, None
-    try:
-        value = records.unseal(KIND, body)
-    except ValueError:
-        signed = False
-        with suppress(ValueError, RecursionError):
-            value = json.loads(body)
+    value, signed = _value(body)
     if not isinstance(value, dict):
         return blank + end if targets.matches(body.decode("utf-8", "replace")) else raw
     by = value.get("provenance")
@@ -258,6 +252,16 @@ def without(raw: bytes, targets: Targets) -> bytes:
     if not any(map(str.isalnum, rest)) or len(after) > len(body):
         return blank + end
     return after.ljust(len(body)) + end
+
+
+def _value(body: bytes) -> tuple[object, bool]:
+    """What a line holds, None for what cannot be read, and whether it is signed."""
+    try:
+        return records.unseal(KIND, body), True
+    except ValueError:
+        with suppress(ValueError, RecursionError):
+            return json.loads(body), False
+    return None, False
 
 
 def clean(entry: Entry) -> Entry:

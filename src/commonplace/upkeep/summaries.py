@@ -438,18 +438,18 @@ def read(
         return None, "the language model called a tool instead of answering"
     if not data["worth_keeping"]:
         return Parts(), ""
-    said = {name: _texts(data[name]) for name in _PARTS}
-    whole = " ".join(map(" ".join, said.values()))
+    said = [_texts(data[name]) for name in _PARTS]
+    whole = " ".join(map(" ".join, said))
     if whole and not prose.is_in(whole, language):
         return None, "the language model answered in another language"
-    parts = {name: [text for text in part if prose.is_about(text, known)] for name, part in said.items()}
-    if not any(parts.values()):
+    parts = [[text for text in part if prose.is_about(text, known)] for part in said]
+    if not any(parts):
         return None, "the language model said nothing about the conversation"
-    news = {name: _not_in(part, already) for name, part in parts.items()}
-    if parts != news and not any(news[name] for name in _PARTS[1:]):
+    news = [_not_in(part, already) for part in parts]
+    if parts != news and not any(news[1:]):
         return Parts(), ""  # all beside the request stands there already
-    texts_of = {name: joined(map(ended, part)) for name, part in news.items()}
-    return Parts(**texts_of), ""  # type: ignore[arg-type]  # all these are texts
+    request, done, decisions, learned, left = (joined(map(ended, part)) for part in news)
+    return Parts(request, done, decisions, learned, left), ""
 
 
 def _texts(part: object) -> list[str]:

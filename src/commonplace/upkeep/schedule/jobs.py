@@ -142,11 +142,9 @@ def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[
     """Put files in place, None for none; return what was there before. Raises NoteUnreadable."""
     before = {path: read(path) for path in files}
     lock = paths.lock_file(workspace, "schedule")
-    made: dict[str, None] = {}  # the folders that do not exist yet, outermost first
-    for folder in (path.parent for path, data in files.items() if data is not None):
-        made |= {os.fspath(part): None for part in reversed([folder, *folder.parents]) if not part.exists()}
+    made = [folder for path, data in files.items() if data is not None for folder in _missing(path.parent)]
     if made:
-        folders = [*_made(workspace), *made]
+        folders = [*_made(workspace), *dict.fromkeys(made)]
         paths.prepare_derived(workspace)
         with atomic.locked(lock):
             state = workspace.derived / _STATE
@@ -161,6 +159,11 @@ def put(workspace: paths.Workspace, files: Mapping[Path, bytes | None]) -> dict[
         with suppress(OSError):
             workspace.files.unlink(workspace.derived / _STATE)
     return before
+
+
+def _missing(folder: Path) -> list[str]:
+    """The folders that making one makes, outermost first."""
+    return [os.fspath(part) for part in reversed([folder, *folder.parents]) if not part.exists()]
 
 
 def _made(workspace: paths.Workspace) -> list[str]:
