@@ -94,13 +94,7 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
     left = len(ground.page.labelled) // plan_share(ground)
     standing = list(ground.page.labelled)
 
-    def worth(operation: Operation) -> tuple[int, str]:
-        known = [ground.sources[label] for label in operation.sources if label in ground.sources]
-        return len(known), max((source.day.isoformat() for source in known), default="")
-
-    touching = sorted((o for o in operations if o.op in plan.TOUCHING), key=worth, reverse=True)
-    rest = [o for o in operations if o.op not in (*plan.TOUCHING, "keep")]
-    for number, operation in enumerate([*touching, *rest]):
+    for number, operation in enumerate(_ordered(operations, ground)):
         try:
             if number >= plan.MOST_OPERATIONS:
                 raise _Refused("is beyond the most operations of a plan")
@@ -119,6 +113,17 @@ def check(operations: Sequence[Operation], ground: Ground) -> Checked:
         first = next(iter(item.targets), None) or next(iter(item.sources), None)
         standing += [Entry("", first.statement, item.text, item.section)] if first and item.text else []
     return done
+
+
+def _ordered(operations: Sequence[Operation], ground: Ground) -> list[Operation]:
+    """The operations that touch entries by their support, the newest first, and then the others."""
+
+    def worth(operation: Operation) -> tuple[int, str]:
+        known = [ground.sources[label] for label in operation.sources if label in ground.sources]
+        return len(known), max((source.day.isoformat() for source in known), default="")
+
+    touching = sorted((o for o in operations if o.op in plan.TOUCHING), key=worth, reverse=True)
+    return [*touching, *(o for o in operations if o.op not in (*plan.TOUCHING, "keep"))]
 
 
 def plan_share(ground: Ground) -> int:
@@ -241,10 +246,7 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     else:
         text = grounding.named(item.text, said)
         item = replace(item, text=grounding.resolved(text, said))
-    if fault := faults(item.text, said):
-        raise _Refused(fault)
-    if reason := grounding.missing(item.text, said):
-        raise _Refused(f"not supported: {reason}")
+    _check_text(item, said)
     _check_witnessed(item, ground)
     _check_new(item, ground, standing)
     # An entry that is said twice says itself, whoever proposes to join the two.
@@ -264,6 +266,14 @@ def _stated(item: Accepted, ground: Ground, standing: Sequence[Entry], asked: li
     if not accepted:
         raise _Refused(reasons[-1])
     return accepted[0]
+
+
+def _check_text(item: Accepted, said: Sequence[Said]) -> None:
+    """Refuse a text that may not stand in MEMORY.md, or that no source can say."""
+    if fault := faults(item.text, said):
+        raise _Refused(fault)
+    if reason := grounding.missing(item.text, said):
+        raise _Refused(f"not supported: {reason}")
 
 
 def _dated(item: Accepted, verdict: Verdict | None) -> Accepted:
@@ -362,28 +372,32 @@ def _are_two(exposed: Sequence[Source]) -> bool:
 
 def _check_new(item: Accepted, ground: Ground, standing: Sequence[Entry]) -> None:
     """Refuse what an entry, another operation, or what was struck or archived says already."""
-    text, op = item.text, item.operation.op
+    text = item.text
     own = {target.statement.first for target in item.targets}
-    others = [e for e in standing if not (e.label and e.statement.first in own)]
+    others = [e for e in standing if not e.label or e.statement.first not in own]
     for entry in others:
         if grounding.says(entry.text, text):
-            raise _Refused(
-                f"is said already{f' by {entry.label}' if entry.label else ' by another operation'}"
-            )
-    newest = max((source.day.isoformat() for source in item.sources), default="")
-
-    def is_gone(entry: Entry) -> bool:
-        # People change their mind twice: what was struck holds again by a source of a later day.
-        until = entry.statement.said.get("until", "") if entry.statement.struck else ""
-        return not "" < until < newest and grounding.says(entry.text, text)
-
-    struck = (e for e in ground.page.entries if e.statement.struck and e.statement.first not in own)
-    if any(map(is_gone, struck)):
-        raise _Refused("was struck in MEMORY.md")
-    if any(map(is_gone, ground.archived)):
-        raise _Refused("stands in the archive")
-    if op == "add":
+            raise _Refused(f"is said already by {entry.label or 'another operation'}")
+    _check_gone(item, ground, own)
+    if item.operation.op == "add":
         _check_values(text, [entry for entry in others if entry.label])
+
+
+def _check_gone(item: Accepted, ground: Ground, own: set[int]) -> None:
+    """Refuse what was struck or archived, but for the entries that are touched themselves."""
+    newest = max((source.day.isoformat() for source in item.sources), default="")
+    for entry in ground.page.entries:
+        is_other = entry.statement.struck and entry.statement.first not in own
+        if is_other and _is_gone(entry, item.text, newest):
+            raise _Refused("was struck in MEMORY.md")
+    if any(_is_gone(entry, item.text, newest) for entry in ground.archived):
+        raise _Refused("stands in the archive")
+
+
+def _is_gone(entry: Entry, text: str, newest: str) -> bool:
+    """Whether a struck or archived entry says a text; people change their mind, so a later source counts."""
+    until = entry.statement.said.get("until", "") if entry.statement.struck else ""
+    return not "" < until < newest and grounding.says(entry.text, text)
 
 
 def _check_values(text: str, entries: Iterable[Entry]) -> None:
@@ -405,7 +419,7 @@ def faults(text: str, said: Sequence[Said]) -> str:
         return f"longer than {LONGEST} characters" if text else "says nothing"
     known = "\0".join("\0".join((one.text, *one.headings)) for one in said)
     mark = next((mark for mark in _MARKS if mark in text and mark not in known), "")
-    hidden = "~~" in text or MARK in text or redact(text)[0] != text or strip_private(text) != text
+    hidden = "~~" in text or MARK in text or strip_private(redact(text)[0]) != text
     asks = any(sentence.asks for sentence in grounding.read(_ADDRESS.sub("", text)))
     reasons = {
         "has more than one line": len(text.splitlines()) > 1,
@@ -413,13 +427,14 @@ def faults(text: str, said: Sequence[Said]) -> str:
         "begins as Markdown does": _LEAD.match(text) is not None,
         f"holds {mark}, which no source has": bool(mark),
         "holds what must not be kept": hidden,
-        "speaks to a model": any(pattern.search(text) for pattern in _instructions()),
+        "speaks to a model": _instructions().search(text) is not None,
         "asks": asks or text.endswith(("?", "？")),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 @cache
-def _instructions() -> tuple[re.Pattern[str], ...]:
+def _instructions() -> re.Pattern[str]:
+    """Finds words to a model, in any language."""
     tables = (rules.load(name)["instructions"]["patterns"] for name in rules.LANGUAGES)
-    return tuple(re.compile(pattern, re.IGNORECASE) for patterns in tables for pattern in patterns)
+    return re.compile("|".join(pattern for patterns in tables for pattern in patterns), re.IGNORECASE)

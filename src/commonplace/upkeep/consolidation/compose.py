@@ -266,14 +266,7 @@ def _archive(draft: Draft, page: Page, lines: Sequence[str], gone: set[int], mov
         groups.setdefault(page.sections.get(entry.section), []).append(entry)
     places: dict[int, int] = {}  # lines of the archive, by those that they were
     for heading, group in groups.items():
-        block: list[str] = []
-        own: dict[int, int] = {}
-        for entry in group:
-            first, last = entry.statement.first, entry.statement.end
-            if block and not (structure.ITEM.match(lines[first - 1]) and structure.ITEM.match(block[0])):
-                block.append("")
-            own |= {number: len(block) + number - first for number in range(first, last + 1)}
-            block += [line.rstrip("\r\n") for line in lines[first - 1 : last]]
+        block, own = _block(lines, group)
         before = draft.archive or f"{ARCHIVE_TITLE}\n"
         made = Document.of(before, ARCHIVE).insert("\n".join(block), heading=heading)
         draft.archive, at = made.document.text, made.lines[0]
@@ -290,6 +283,19 @@ def _archive(draft: Draft, page: Page, lines: Sequence[str], gone: set[int], mov
 
     draft.moved(draft.path, now)
     draft.archived += [entry.text for entry in moved]
+
+
+def _block(lines: Sequence[str], group: Sequence[Entry]) -> tuple[list[str], dict[int, int]]:
+    """The lines of entries as they are archived, and the place of each line among them."""
+    block: list[str] = []
+    places: dict[int, int] = {}
+    for entry in group:
+        first, last = entry.statement.first, entry.statement.end
+        if block and not (structure.ITEM.match(lines[first - 1]) and structure.ITEM.match(block[0])):
+            block.append("")
+        places |= {number: len(block) + number - first for number in range(first, last + 1)}
+        block += [line.rstrip("\r\n") for line in lines[first - 1 : last]]
+    return block, places
 
 
 def _spare_blank(lines: Sequence[str], above: int, below: int) -> list[int]:

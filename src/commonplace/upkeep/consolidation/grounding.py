@@ -344,14 +344,13 @@ class _Laid:
             idle |= {number, number + 1} if one.key + other.key in stopwords.CHINESE else set()
         put, before = "", -1
         for number in [*self.words, -1]:
-            place = self.places.get(number, len(said))
-            if number >= 0 and place == len(said):
+            if number >= 0 and number not in self.places:
                 put += tokens[number].key if tokens[number].kind == "wide" and number not in idle else ""
                 continue
-            gap = [t for t in said[before + 1 : place] if t.clause == said[before].clause]
-            if put and before >= 0 and any(t.kind == "wide" and not t.light for t in gap):
+            gap = said[before + 1 : self.places.get(number, len(said))] if put and before >= 0 else ()
+            if any(t.kind == "wide" and not t.light and t.clause == said[before].clause for t in gap):
                 return put
-            put, before = "", place if number >= 0 else -1
+            put, before = "", self.places.get(number, -1)
         return ""
 
     def stitched(self) -> str:
@@ -427,17 +426,21 @@ class _Laid:
     def turned(self) -> str:
         """Why a sentence is denied, certain, conditional or asked where its source is not."""
         used = {self.ground.sentence[place] for place in self.places.values()}
-        said = [self.ground.sentences[n] for n in used if n >= 0]
-        if any(one.asks for one in said) and not self.sentence.asks:
-            return "is only asked"
         own = [t.key for t in self.sentence.tokens if t.kind == "turn"]
         near, around = self._turns(used)
+        if reason := self._mood([self.ground.sentences[n] for n in used if n >= 0]):
+            return reason
         if more := own.count("not") - near.count("not"):
             return "denies what the source says" if more > 0 else "leaves out a denial"
         if lost := sorted(around - set(own)):
             return f"leaves out what restricts it ({lost[0]})"
-        if added := sorted(set(own) - around):
-            return f"adds what restricts it ({added[0]})"
+        added = sorted(set(own) - around)
+        return f"adds what restricts it ({added[0]})" if added else ""
+
+    def _mood(self, said: Sequence[Sentence]) -> str:
+        """Why a sentence states what its source asks, or holds what was."""
+        if any(one.asks for one in said) and not self.sentence.asks:
+            return "is only asked"
         forms, present = frozenset[str]().union(*(one.forms for one in said)), rules.words("present")
         is_past = bool(forms & rules.words("past")) and not forms & present
         return "makes what was into what is" if is_past and self.sentence.forms & present else ""
@@ -604,14 +607,12 @@ def _tokens(  # noqa: C901 - one row for each kind of piece
         case "turn":
             yield Token(text.strip("\x02"), "turn", clause)
         case "figure":
-            tens = set(text) & {"十", "百"}
-            plain = set(text) - {*figures.FIGURES, "十", "百"} or (len(text) > 1 and not tens)
-            yield Token(text if plain else str(figures.wide_number(text)), "number", clause)
+            yield Token(_figure(text), "number", clause)
         case "number":
-            kind: Kind = "date" if re.fullmatch(r"\d{1,2}:\d\d", text) else "number"
             text = text.replace("−", "-").lstrip("+")
-            grouped = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text)
-            yield Token(text.replace(",", "") if grouped else text, kind, clause)
+            if re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?%?", text):
+                text = text.replace(",", "")
+            yield Token(text, "date" if re.fullmatch(r"\d{1,2}:\d\d", text) else "number", clause)
         case "wide" if text == "的":
             yield Token(text, "own", clause)
         case "wide" if text not in rules.words("light"):
@@ -622,28 +623,38 @@ def _tokens(  # noqa: C901 - one row for each kind of piece
             yield from _word(text, clause, starts=starts)
 
 
+def _figure(text: str) -> str:
+    """A number below a thousand in figures; digits beside each other, as of a code, stay as they are."""
+    tens = set(text) & {"十", "百"}
+    is_number = set(text) <= {*figures.FIGURES, "十", "百"} and (tens or len(text) == 1)
+    return str(figures.wide_number(text)) if is_number else text
+
+
 def _word(text: str, clause: int, *, starts: bool) -> Iterator[Token]:
     word = text.casefold()
     own = word.endswith("'s") and word not in ("it's", "that's", "there's", "let's")
     word = word.removesuffix("'s")
-    numbers: Mapping[str, int] = rules.load("en")["numbers"]
-    weekdays: Sequence[str] = rules.load("en")["weekdays"]
-    if word in numbers:
-        yield Token(str(numbers[word]), "number", clause)
-    elif word == "one":  # a number, or nobody in particular
-        yield Token("1", "word", clause)
-    elif word.removesuffix("s") in weekdays:
-        yield Token(f"weekday {weekdays.index(word.removesuffix('s'))}", "date", clause)
-    elif group := _turn_groups().get(word):
-        yield Token(group, "turn", clause)
+    if known := _known_words().get(word):
+        yield Token(*known, clause)
     elif word not in rules.words("light"):
         light = word in stopwords.ENGLISH or word in rules.words("idle")
         odd = not word.isalpha() or any(c.isupper() for c in text[1:])
-        named = not light and (odd or (text[0].isupper() and not starts))
-        capital = not light and text[0].isupper()
+        capital = text[0].isupper() and not light
+        named = (odd and not light) or (capital and not starts)
         yield Token(stem(word), "name" if named else "word", clause, light, capital)
     if own:
         yield Token("'s", "own", clause)
+
+
+@cache
+def _known_words() -> Mapping[str, tuple[str, Kind]]:
+    """English words that are numbers, days of the week, or turn a statement, with what they say."""
+    table = rules.load("en")
+    known: dict[str, tuple[str, Kind]] = {word: (str(n), "number") for word, n in table["numbers"].items()}
+    known["one"] = "1", "word"  # a number, or nobody in particular
+    for number, word in enumerate(table["weekdays"]):
+        known[word] = known[f"{word}s"] = f"weekday {number}", "date"
+    return {word: (group, "turn") for word, group in _turn_groups().items()} | known
 
 
 @cache

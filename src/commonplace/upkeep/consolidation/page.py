@@ -96,11 +96,9 @@ def read(text: str, path: str) -> Page:
             label = f"M{number}"
         below = statement.end > statement.last
         leads = below and _leads(statement, statements.under(stated, at), raw)
-        own = "\n".join(raw[statement.first - 1 : statement.end]).lower() if odd or private else ""
+        own = "\n".join(raw[statement.first - 1 : statement.end]) if odd or private else ""
         hidden = MARK in statement.text or (below and redacted[statement.end] > redacted[statement.first - 1])
-        fixed = "holds bytes that are no text" if _UNDECODED.search(own) else ""
-        if hidden or "<private" in own or "</private" in own:
-            fixed = "is partly hidden"
+        fixed = _fixed(own.lower(), hidden=hidden)
         section = _legible(statement.headings[-1]) if statement.headings else ""
         words = _legible(" ".join(statement.text.split()))
         pinned = statements.is_pinned(statement.said)
@@ -113,6 +111,13 @@ def _leads(statement: Statement, under: Iterable[Statement], raw: Sequence[str])
     struck = set[int]().union(*(range(one.first, one.last + 1) for one in under if one.struck))
     rest = range(statement.last + 1, statement.end + 1)
     return any(raw[number - 1].strip() for number in rest if number not in struck)
+
+
+def _fixed(own: str, *, hidden: bool) -> str:
+    """Why nothing generated may move a statement with such lines of its own; empty where it may."""
+    if hidden or "<private" in own or "</private" in own:
+        return "is partly hidden"
+    return "holds bytes that are no text" if _UNDECODED.search(own) else ""
 
 
 def _legible(text: str) -> str:

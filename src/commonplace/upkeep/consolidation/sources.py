@@ -186,8 +186,7 @@ def of_note(
     note = parse(decode(data), path)
     lines = (often or {}).get(path, ())
     stated = statements.read(note)
-    labels = Counter(structure.speaker(statement.text) for statement in stated)
-    people = rules.words("people") | {label for label, count in labels.items() if label and count >= _SPEAKS}
+    people = _people(stated)
     answers = _answers(note, stated)
     if strange is not None:
         strange = {"", *strange, *_strange(stated)}
@@ -201,16 +200,25 @@ def of_note(
             text = _TURN.sub("", text, count=1)
         if not grounding.weight(text):
             continue
-        asked = (n for first, last, n in lines if first <= statement.last and last >= statement.first)
-        # A stranger may have planted what a machine wrote in one of these sessions.
-        machine = statement.said.get("by", "owner") != "owner" or not _SUMMARIES.isdisjoint(
-            statement.headings
-        )
-        exposed = machine and (strange is None or statement.said.get("session", "") in strange)
+        asked = [n for first, last, n in lines if first <= statement.last and last >= statement.first]
         importance = int(statement.said.get("importance", "5"))
-        speaker = speaker if speaker in people else ""
-        found.append(Source(statement, text, day, speaker, importance, max(asked, default=0), exposed))
+        who, exposed = speaker if speaker in people else "", _is_exposed(statement, strange)
+        found.append(Source(statement, text, day, who, importance, max(asked, default=0), exposed))
     return found
+
+
+def _people(stated: Sequence[Statement]) -> set[str]:
+    """The labels of those who speak: the owner's, and what begins several statements of a note."""
+    labels = Counter(structure.speaker(statement.text) for statement in stated)
+    return {label for label, count in labels.items() if label and count >= _SPEAKS} | rules.words("people")
+
+
+def _is_exposed(statement: Statement, strange: Collection[str] | None) -> bool:
+    """Whether a stranger may have planted it: a machine wrote it in a session that read strangers' words."""
+    by_owner = statement.said.get("by", "owner") == "owner"
+    if by_owner and _SUMMARIES.isdisjoint(statement.headings):
+        return False
+    return strange is None or statement.said.get("session", "") in strange
 
 
 def _answers(note: Note, stated: Sequence[Statement]) -> set[int]:
@@ -247,18 +255,22 @@ def _is_eligible(statement: Statement, today: date) -> bool:
     said, text = statement.said, statement.text
     if statement.struck or struck.STRUCK.search(text) or said.get("status") or "superseded-by" in said:
         return False
-    if said.get("valid-until", "9999-12-31") < today.isoformat() or "until" in said:
+    if "until" in said or said.get("valid-until", "9999-12-31") < today.isoformat():
         return False
     if said.get("by") in layout.FOREIGN or "from" in said or _HIDDEN.search(text):
         return False
-    # What we wrote out of something else: observations, extracts, what a summary says was done.
+    # A recalled block in it is memory already.
+    return not _is_derived(statement) and strip_recalled(text) == text
+
+
+def _is_derived(statement: Statement) -> bool:
+    """Whether we wrote it out of something else: observations, extracts, what a summary says was done."""
+    text, in_summary = statement.text, not _SUMMARIES.isdisjoint(statement.headings)
     if not OBSERVATIONS.isdisjoint(heading.strip().casefold() for heading in statement.headings):
-        return False
-    if not _SUMMARIES.isdisjoint(statement.headings) and not _KEPT_LABELS.match(text):
-        return False
-    if _LABELS.match(text) or text.startswith(_EXTRACTS):
-        return False
-    return strip_recalled(text) == text  # or a recalled block stands in it, which is memory already
+        return True
+    if in_summary and not _KEPT_LABELS.match(text):
+        return True
+    return _LABELS.match(text) is not None or text.startswith(_EXTRACTS)
 
 
 # --- what became of them ------------------------------------------------------------------------------------
@@ -317,20 +329,11 @@ def _where(
     note = known[place.path] = known[place.path] if place.path in known else stated(place.path, read)
     if not note:
         return "", "is gone"
-    day = metadata.date_of(place.path) or entry.since
     there = [s for s in note if s.first <= place.first <= s.last]
-    if any(s.struck and _stands(s) for s in there):
+    if any(map(_is_merged, there)):
         return reference, ""
-
-    def carries(statement: Statement) -> bool:
-        if "from" in statement.said:
-            return False
-        source = Source(
-            statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min
-        )
-        return grounding.carries(Said(source.text, source.day if day else None, source.headings), entry.text)
-
-    carrying = [s for s in note if carries(s)]
+    day = metadata.date_of(place.path) or entry.since
+    carrying = [s for s in note if _carries(s, day, entry.text)]
     if any(s in carrying for s in there):
         now = there[0]
     elif carrying:
@@ -341,6 +344,19 @@ def _where(
     return (reference, "") if _stands(now) else ("", "is struck")
 
 
+def _carries(statement: Statement, day: str, text: str) -> bool:
+    """Whether a statement of a note says what an entry says, in any of its sentences."""
+    if "from" in statement.said:
+        return False
+    source = Source(statement, " ".join(statement.text.split()), date.fromisoformat(day) if day else date.min)
+    return grounding.carries(Said(source.text, source.day if day else None, source.headings), text)
+
+
 def _stands(source: Statement) -> bool:
     """Whether a source still holds; what an entry was merged from is struck and holds in it."""
     return not source.struck or source.path.endswith(("MEMORY.md", "archive.md"))
+
+
+def _is_merged(source: Statement) -> bool:
+    """Whether it is struck and yet holds, in what it was merged into."""
+    return source.struck and _stands(source)
