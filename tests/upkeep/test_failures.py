@@ -56,8 +56,12 @@ def test_what_is_noise(told: str) -> None:
 
 
 def test_the_same_failure_has_the_same_name() -> None:
-    one = observations.failure_kind("Exit code 1\n/a/b/x.py:12: in f\nModuleNotFoundError: No module named 'yaml'")
-    other = observations.failure_kind("Exit code 1\n/c/x.py:99: in g\nModuleNotFoundError: No module named 'yaml'\n")
+    one = observations.failure_kind(
+        "Exit code 1\n/a/b/x.py:12: in f\nModuleNotFoundError: No module named 'yaml'"
+    )
+    other = observations.failure_kind(
+        "Exit code 1\n/c/x.py:99: in g\nModuleNotFoundError: No module named 'yaml'\n"
+    )
     assert one == other != observations.failure_kind("ModuleNotFoundError: No module named 'numpy'")
     assert observations.failure_kind("at 0x7f3a22: segfault in /tmp/a17/x") == observations.failure_kind(
         "at 0x11aa22: segfault in /tmp/b/x"

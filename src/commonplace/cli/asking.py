@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,6 @@ from commonplace.cli.options import (
 )
 from commonplace.config import keys
 from commonplace.render import count, hits, reports, to_json
-from commonplace.types import Mode
 
 if TYPE_CHECKING:
     from datetime import date
@@ -55,23 +54,7 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 @option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
 @format_option(hits.FORMS)
 @click.pass_context
-def search(
-    ctx: click.Context,
-    query: tuple[str, ...],
-    limit: int | None,
-    collections: tuple[str, ...],
-    mode: Mode | None,
-    min_score: float | None,
-    layer: str | None,
-    now: date | None,
-    history: bool,
-    as_of: str | None,
-    rerank: str | None,
-    expand: bool | None,
-    full: bool,
-    explain: bool,
-    form: str,
-) -> None:
+def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - fields of Search
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
@@ -79,24 +62,7 @@ def search(
     before:, on:, as-of: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or
     intent: say how each is to be asked. A single - reads the question from standard input.
     """
-    ask = searching.Search(
-        query,
-        session.workspace(ctx),
-        session.agent(ctx),
-        limit,
-        collections,
-        mode,
-        min_score,
-        full,
-        explain,
-        form,
-        layer,
-        now,
-        rerank,
-        expand,
-        history,
-        as_of,
-    )
+    ask = searching.Search(query, session.workspace(ctx), session.agent(ctx), **options)
     ctx.exit(searching.search(ask))
 
 
@@ -122,15 +88,12 @@ def search(
 @click.pass_context
 def recall(
     ctx: click.Context,
+    /,
     query: tuple[str, ...],
-    budget: int | None,
-    collections: tuple[str, ...],
-    layer: str | None,
     now: date | None,
     as_of: str | None,
-    rerank: str | None,
-    expand: bool | None,
     form: str,
+    **options: Any,  # noqa: ANN401 - what `Memory.recall` takes by the same name
 ) -> None:
     """Compose the block for a prompt: the best passages, dated and cited, inside a token budget.
 
@@ -138,16 +101,7 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(
-        asked,
-        budget=budget,
-        collections=collections,
-        layer=layer,
-        now=now,
-        rerank=rerank,
-        expand=expand,
-        as_of=searching.day(as_of, now),
-    )
+    found = memory.recall(asked, now=now, as_of=searching.day(as_of, now), **options)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(reports.recall_data(found)))

@@ -183,15 +183,19 @@ class Store:
             return 0
         started = time.monotonic()
         listings = look(self.sources)
-        self._unread = closed = [folder for listing in listings for folder in listing.closed]
+        self._unread = [folder for listing in listings for folder in listing.closed]
         if index.rebuild_reason is not None:
             found = states(listings)
             return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
         whole = fingerprint(listings)
         if whole == index.meta("scan"):
             return self._hold(started)
-        manifest = index.manifest()
-        found, waiting = self._patient(states(listings), manifest)
+        return self._compare_files(states(listings), whole, started)
+
+    def _compare_files(self, files: list[FileState], whole: bytes, started: float) -> int:
+        """Compare files whose listing changed, and read them if that is cheap; return how many are stale."""
+        closed, manifest = self._unread, self.index.manifest()
+        found, waiting = self._patient(files, manifest)
         difference = self._compare(found, manifest)
         if not difference.stale:
             if not waiting:  # else the same files would count as read when they have rested

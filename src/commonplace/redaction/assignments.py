@@ -205,9 +205,7 @@ def _named(text: str, at: int, kind: str, word: str) -> Span | None:
     if not name:
         return None
     before = text[max(0, at - _CONTEXT) : at]
-    if name["flag"] and not ("--" in before and compiled(_FORMS["flag"]).search(before)):
-        return None
-    if not _is_name(name[0], before, kind):
+    if not _is_name(name[0], before, kind) or (name["flag"] and not _is_flag(before)):
         return None
     value = compiled(_FORMS["value"]).match(text, name.end())
     if not value or value.lastgroup is None:
@@ -215,16 +213,20 @@ def _named(text: str, at: int, kind: str, word: str) -> Span | None:
     start, end = value.span(value.lastgroup)
     quoted = value.lastgroup != "bare"
     sign = name["sign"] or ""
-    if sign.startswith(">") and text[start] == "@":  # user:<password>@host
+    if sign[:1] == ">" and text[start] == "@":  # user:<password>@host
         return None
-    if sign.startswith("%") and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
+    if sign[:1] == "%" and (cut := compiled(_FORMS["cut-encoded"]).search(text, start, end)):
         end = cut.start()
     if not quoted:
         end = bare_end(text, start, end)
-    environment = sign == "=" and name[0].isupper() and bool(compiled(_FORMS["environment"]).search(before))
-    least = _least(kind, sign, before)
+    least, environment = _least(kind, sign, before), sign == "=" and _is_variable(name[0], before)
     looks_secret = _looks_secret(text[start:end], kind, quoted, sign.strip(), least, environment)
     return (start, end, kind) if looks_secret else None
+
+
+def _is_variable(name: str, before: str) -> bool:
+    """Tell whether a name is that of a variable of a shell."""
+    return name.isupper() and compiled(_FORMS["environment"]).search(before) is not None
 
 
 def _least(kind: str, sign: str, before: str) -> int:
@@ -236,6 +238,10 @@ def _least(kind: str, sign: str, before: str) -> int:
     if kind == "key" and not is_key(before, len(before)) and _is_service(before):
         return _SERVICE_LEAST
     return 8
+
+
+def _is_flag(before: str) -> bool:
+    return "--" in before and compiled(_FORMS["flag"]).search(before) is not None
 
 
 def _is_name(name: str, before: str, kind: str) -> bool:

@@ -264,12 +264,8 @@ def _columns(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
     """Find the values of the columns whose name is that of a secret: of a Markdown table, or of lines."""
     rows = text[start:end].split("\n")
     markdown = sign == "|"
-    names = [name.strip(_MARKUP + (">\r" if markdown else '>"\r')) for name in rows[0].split(sign)]
-    names = names if markdown else [name.replace("_", " ") for name in names]
-    header = _form("header")
-    secret = {
-        place: assignments.kind_of(name) for place, name in enumerate(names) if name and header.match(name)
-    }
+    names = rows[0].split(sign)
+    secret = _secret_columns(names, markdown=markdown)
     cell = compiled(_FORMS["cell"].replace("{sign}", sign))
     first, edges = (2, _MARKUP + "\r") if markdown else (1, _MARKUP + '"\r')
     at = start + sum(len(row) + 1 for row in rows[:first])
@@ -283,6 +279,17 @@ def _columns(text: str, start: int, end: int, sign: str) -> Iterator[Span]:
                 yield begin, begin + len(value), kind
             place += len(whole) + 1
         at += len(row) + 1
+
+
+def _secret_columns(names: Sequence[str], *, markdown: bool) -> dict[int, str]:
+    """Return which columns hold secrets by their names, and of what kind."""
+    secret = {}
+    for column, name in enumerate(names):
+        name = name.strip(_MARKUP + (">\r" if markdown else '>"\r'))
+        name = name if markdown else name.replace("_", " ")
+        if name and _form("header").match(name):
+            secret[column] = assignments.kind_of(name)
+    return secret
 
 
 def _cells(row: str, cell: re.Pattern[str], many: int) -> tuple[int, list[str]]:

@@ -110,14 +110,14 @@ def replaced(
     for _ in range(_CHAIN):
         if not fresh:
             break
-        told = [row for candidate in fresh for row in _places(index, candidate, rest)]
-        wanted = _standing(index, told)
-        admitted = allow({passage for ids in wanted for passage in ids} - found.keys())
+        places = [row for candidate in fresh for row in _places(index, candidate, rest)]
+        standing = _standing(index, places)
+        admitted = allow(set().union(*standing) - found.keys())
         added = index.candidates(sorted(admitted))
         found |= {candidate.id: candidate for candidate in added}
-        for (own, surely, *_), ids in zip(told, wanted, strict=True):
-            if kept := {passage for passage in ids if passage in found}:
-                (known.surely if surely else known.perhaps).setdefault(own, []).append(kept)
+        for (own, surely, *_), passages in zip(places, (ids & found.keys() for ids in standing), strict=True):
+            if passages:
+                (known.surely if surely else known.perhaps).setdefault(own, []).append(passages)
         fresh = [candidate for candidate in added if candidate.until is not None]
     return list(found.values()), known
 

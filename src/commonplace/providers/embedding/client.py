@@ -95,10 +95,6 @@ class GuardedEmbedder:
         Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
         the rest comes with a later call.
         """
-        from commonplace.providers.embedding.batch import BatchEmbedder
-
-        assert isinstance(self.inner, RemoteEmbedder)
-        assert self._batches is not None
         guard = self._guard
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = guard.known(keys)
@@ -109,14 +105,23 @@ class GuardedEmbedder:
             if not rest:
                 guard.record_known("embed", sum(map(packing.tokens, texts)))
             yield places, unit_rows([known[keys[place]] for place in places])
-        if not rest:
-            return
-        with guard.asking():
+        if rest:
+            yield from self._by_batches(texts, keys, rest)
+
+    def _by_batches(
+        self, texts: Sequence[str], keys: Sequence[bytes], rest: Sequence[int]
+    ) -> Iterator[tuple[list[int], Floats]]:
+        """Ask for the texts at some places, and keep what comes before it is handed on."""
+        from commonplace.providers.embedding.batch import BatchEmbedder
+
+        assert isinstance(self.inner, RemoteEmbedder)
+        assert self._batches is not None
+        with self._guard.asking():
             watcher = partial(self._request, "embed", {})
             batches = BatchEmbedder(self.inner, self._batches, watcher=watcher)
             for some, rows in batches.embed_each([texts[place] for place in rest]):
                 vectors = [row.tobytes() for row in quantize(rows)]
-                guard.keep({keys[rest[at]]: vector for at, vector in zip(some, vectors, strict=True)})
+                self._guard.keep({keys[rest[at]]: vector for at, vector in zip(some, vectors, strict=True)})
                 yield [rest[at] for at in some], unit_rows(vectors)
 
     def try_out(self, texts: Sequence[str] = ("commonplace",), kind: Kind = "query") -> Floats:
