@@ -38,12 +38,14 @@ def outcome(proposal: Proposal) -> checks.Checked:
     operations = [Operation("add", (), (source.label,), "Facts", proposal.text)]
     ground = checks.Ground(EMPTY, {}, shown, (), day, "en")
     said = grounding.weight(proposal.text)
-    verdicts = {
-        question: verify.Verdict(
-            True, alone=proposal.alone or grounding.weight(question.statement) > said + 0.9
+
+    def alone(statement: str) -> bool:
+        return proposal.alone or (
+            grounding.weight(statement) > said + 0.9 and not statement.startswith(VAGUE)
         )
-        for question in checks.check(operations, ground).questions
-    }
+
+    questions = checks.check(operations, ground).questions
+    verdicts = {one: verify.Verdict(True, alone=alone(one.statement)) for one in questions}
     return checks.check(operations, replace(ground, verdicts=verdicts))
 
 
