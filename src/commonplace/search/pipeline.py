@@ -1,4 +1,4 @@
-"""One question through the stages: candidates from both lists, fusion, ranking, threshold, selection."""
+"""One question through the stages: candidates from both lists, fusion, ranking, threshold, order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from commonplace.index import annotated, scope
 from commonplace.index.scope import Scope
 from commonplace.index.sqlite import Candidate, SqliteIndex
 from commonplace.index.vectors import Vectors
-from commonplace.search import factors, ranking, reranking, selection, temporal, terms
+from commonplace.search import factors, order, ranking, reranking, temporal, terms
+from commonplace.search.order import Wanted
 from commonplace.search.query import Query
 from commonplace.search.ranking import Evidence, Ranked, RankSettings
 from commonplace.search.reranking import Reranker
-from commonplace.search.selection import Wanted
 from commonplace.search.terms import Terms
 from commonplace.types.results import Hit, Level, Mode
 
@@ -139,7 +139,7 @@ def search(
                 replaced = past.settled(ranked, outcome.replaced)
                 ranked = past.in_order(ranked, replaced)
                 wanted = wanted._replace(replaced=replaced)
-            outcome.hits = selection.select(index, ranked, wanted)
+            outcome.hits = order.select(index, ranked, wanted)
     return outcome
 
 
@@ -307,7 +307,7 @@ def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, ou
         if request.past:
             kept = _listed_past(index, kept, covered, request)
     with outcome.timed("hits"):
-        outcome.hits = selection.listed(index, kept, request.today)
+        outcome.hits = order.listed(index, kept, request.today)
     return outcome
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from commonplace.index.sqlite import Candidate, Source
 from commonplace.language import compare
-from commonplace.search import diversity
-from commonplace.search.diversity import Entry, Statement
+from commonplace.search import order
+from commonplace.search.order import Entry, Statement
 from commonplace.search.ranking import Ranked
 
 DANA = "Dana moves to Lisbon in April and takes the cat with her"
@@ -31,7 +31,7 @@ def made(
     own = 1 - number / 1000 if score is None else score
     item = Ranked(Candidate(number, number, number, 1, 1, text, 0.0), own, parts or {"words": own})
     path = path or f"memory/{number}.md"
-    return diversity.entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()))
+    return order.entry(item, Source("memory", path, "", day, kind, f"{number:06}", ()))
 
 
 def unchanged(source: Source) -> int:
@@ -39,7 +39,7 @@ def unchanged(source: Source) -> int:
 
 
 def groups(*entries: Entry, limit: int = 10) -> list[list[int]]:
-    return [[one.item.candidate.id for one in group] for group in diversity.gather(entries, limit)]
+    return [[one.item.candidate.id for one in group] for group in order.gather(entries, limit)]
 
 
 STATEMENTS = (
@@ -66,12 +66,12 @@ ENTRIES = st.lists(
 @given(ENTRIES, st.integers(0, 12))
 def test_nothing_that_says_something_else_is_lost(entries: list[Entry], limit: int) -> None:
     """What is not shown is the same as what is, or the transcript of it; what was not reached is not needed."""
-    found = diversity.gather(entries, limit)
+    found = order.gather(entries, limit)
     reached = sum(map(len, found))
     assert sorted(one.item.candidate.id for group in found for one in group) == list(range(reached))
     assert reached == len(entries) or len(found) >= limit
     for group in found:
-        told = diversity.tell(group, unchanged)
+        told = order.tell(group, unchanged)
         assert len(told.others) == len(group) - 1
         for other in told.others:
             alike = compare.same(told.shown.said, other.said)
@@ -85,8 +85,8 @@ def test_a_note_that_repeats_a_transcript_word_for_word_is_not_taken_for_the_not
 
 @given(ENTRIES, st.integers(1, 12), st.floats(0, 1))
 def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: float) -> None:
-    told = [diversity.tell(group, unchanged) for group in diversity.gather(entries, limit)]
-    spread = diversity.spread(told, share)
+    told = [order.tell(group, unchanged) for group in order.gather(entries, limit)]
+    spread = order.spread(told, share)
     items = [one.shown.item for one in spread]
     assert all(a.score >= b.score for a, b in pairwise(items))
     assert all(sum(item.parts.values()) == pytest.approx(item.score) for item in items)
@@ -95,7 +95,7 @@ def test_scores_never_rise_and_add_up(entries: list[Entry], limit: int, share: f
 
 def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
     old, new = made(1, DANA, "2026-01-02", score=0.9), made(2, DANA, "2026-02-03", score=0.5)
-    told = diversity.tell([old, new], unchanged)
+    told = order.tell([old, new], unchanged)
     assert (told.shown.source.date, told.shown.item.score) == ("2026-02-03", 0.9)
     assert told.shown.item.parts == {"words": 0.5, "said again": pytest.approx(0.4)}
     assert told.others == (old,)
@@ -104,14 +104,14 @@ def test_the_newest_is_shown_with_the_score_of_the_best() -> None:
 def test_within_a_day_the_file_changed_last_is_the_newest() -> None:
     first, second = made(1, DANA, path="a.md"), made(2, DANA, path="b.md")
     for changed, newest in (({"a.md": 2, "b.md": 1}, first), ({"a.md": 1, "b.md": 2}, second)):
-        told = diversity.tell([first, second], lambda source, times=changed: times[source.path])
+        told = order.tell([first, second], lambda source, times=changed: times[source.path])
         assert told.shown.source == newest.source
 
 
 def test_of_the_day_asked_for_a_statement_is_shown_as_of_that_day() -> None:
     asked = made(1, DANA, "2026-01-02", parts={"words": 0.8, "date": 0.1})
     later = made(2, DANA, "2026-02-03")
-    assert diversity.tell([asked, later], unchanged).shown.source.date == "2026-01-02"
+    assert order.tell([asked, later], unchanged).shown.source.date == "2026-01-02"
 
 
 def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
@@ -120,9 +120,9 @@ def test_a_note_is_shown_before_transcripts_of_the_event() -> None:
         made(2, f"- {DANA}", "2026-02-12"),
         made(3, "Bob: Dana takes the cat, and moves to Lisbon in April!", "2026-02-12", kind="session"),
     )
-    for order in ([heard, note, again], [heard, again, note], [note, heard, again]):
-        (group,) = diversity.gather(order, 10)
-        told = diversity.tell(group, unchanged)
+    for arrived in ([heard, note, again], [heard, again, note], [note, heard, again]):
+        (group,) = order.gather(arrived, 10)
+        told = order.tell(group, unchanged)
         assert told.shown.source == note.source
         assert {one.source.path for one in told.others} == {heard.source.path, again.source.path}
 
@@ -158,9 +158,9 @@ def test_a_program_is_the_same_only_to_the_letter() -> None:
 def test_variety_puts_what_is_alike_behind_and_says_so() -> None:
     texts = ["walnut desk by the window", "walnut desk by the door", "running shoes"]
     told = [Statement(made(n, text)) for n, text in enumerate(texts)]
-    assert diversity.spread(told, 1.0) == told
-    spread = [one.shown.item for one in diversity.spread(told, 0.5)]
+    assert order.spread(told, 1.0) == told
+    spread = [one.shown.item for one in order.spread(told, 0.5)]
     assert [item.candidate.id for item in spread] == [0, 2, 1]
     assert spread[2].parts["diversity"] < 0
     assert "diversity" not in spread[0].parts
-    assert [one.shown.item.candidate.id for one in diversity.spread(told, 0.0)] == [0, 2, 1]
+    assert [one.shown.item.candidate.id for one in order.spread(told, 0.0)] == [0, 2, 1]

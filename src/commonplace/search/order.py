@@ -1,20 +1,29 @@
-"""A ranking without answers that come twice: near-duplicates made one hit, what is alike kept apart."""
+"""The order of hits: a ranking cut to what is asked for, no answer twice, what is alike kept apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import filetypes
-from commonplace.index.sqlite import Source
+from commonplace.index.sqlite import Source, SqliteIndex
 from commonplace.language import compare
 from commonplace.language.compare import Wording
+from commonplace.search import factors, references
 from commonplace.search.ranking import Ranked
+from commonplace.types.results import Factor, Hit, Place
+
+if TYPE_CHECKING:
+    from commonplace.search.as_of import Successors
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
 HEAD = 2
 TRANSCRIPT = "session"  # the kind of note that is one; any other tells an event better
 EVENT_DAYS = 1  # what was said late is written down the day after
+SHOWN = 5e-5  # a factor that would print as 0.0000 explains nothing
 
 
 class Entry(NamedTuple):
@@ -137,8 +146,6 @@ def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
 def _same_days(one: str | None, other: str | None) -> bool:
     if one is None or other is None:
         return False
-    from datetime import date
-
     return abs((date.fromisoformat(one) - date.fromisoformat(other)).days) <= EVENT_DAYS
 
 
@@ -204,3 +211,101 @@ def _likeness(one: set[str], other: set[str]) -> float:
     """Share of their telling words that two texts have in common, 0..1."""
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared) if shared else 0.0
+
+
+# --- hits ---------------------------------------------------------------------------------------------
+
+
+class Wanted(NamedTuple):
+    """How many hits, from what score on, how much relevance counts beside variety, the question's words.
+
+    `now` is the day that labels are told from, `replaced` what stands in the place of struck passages, by id.
+    """
+
+    limit: int
+    least: float | None
+    diversity: float
+    asked: frozenset[str]
+    now: date | None = None
+    replaced: Successors = MappingProxyType({})
+
+
+def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list[Hit]:
+    """Return the best hits, one for all passages that say the same."""
+    least = wanted.least if wanted.least else -math.inf  # a weak passage may score below 0
+    known = index.manifest
+    entries = _entries(index, [item for item in ranked if item.score >= least], wanted.limit)
+    groups = gather(entries, wanted.limit, wanted.asked)
+    statements = [
+        tell(group, lambda source: known()[source.collection, source.path].mtime_ns)
+        for group in groups
+    ]
+    chosen = spread(statements, wanted.diversity)
+    if wanted.replaced and wanted.diversity < 1:
+        chosen = _in_order(chosen, wanted.replaced)
+    return [
+        _hit(one.shown.item, one.shown.source, wanted.now, one.others)
+        for one in chosen[: wanted.limit]
+        if one.shown.item.score >= least
+    ]
+
+
+def _in_order(chosen: Sequence[Statement], replaced: Successors) -> list[Statement]:
+    """Statements with what replaces struck text before it again, whatever variety made of that."""
+    from commonplace.search import as_of
+
+    shown = {one.shown.item.candidate.id: one for one in chosen}
+    of_all = {other.item.candidate.id: one.shown.item.candidate.id for one in chosen for other in one.others}
+    known = {
+        own: [{of_all.get(other, other) for other in others} for others in places]
+        for own, places in replaced.items()
+    }
+    found = as_of.in_order([one.shown.item for one in chosen], known)
+    return [
+        shown[item.candidate.id]._replace(shown=shown[item.candidate.id].shown._replace(item=item))
+        for item in found
+    ]
+
+
+def listed(index: SqliteIndex, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
+    """Return every passage as a hit of its own."""
+    sources = index.sources([item.candidate.id for item in kept])
+    return [_hit(item, sources[item.candidate.id], now) for item in kept]
+
+
+def _entries(index: SqliteIndex, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
+    """Candidates with what they say, read as far as they are asked for."""
+    step = max(1, HEAD * limit)
+    for start in range(0, len(ranked), step):
+        batch = ranked[start : start + step]
+        sources = index.sources([item.candidate.id for item in batch])
+        yield from (entry(item, sources[item.candidate.id]) for item in batch)
+
+
+def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entry] = ()) -> Hit:
+    candidate = ranked.candidate
+    own = factors.said(candidate)
+    score = min(1.0, max(0.0, ranked.score))
+    parts = {**ranked.parts, "cap": score - ranked.score}  # so that the factors add up to what is shown
+    return Hit(
+        path=source.path,
+        start_line=candidate.start_line,
+        end_line=candidate.end_line,
+        text=candidate.text,
+        score=score,
+        title=source.title,
+        headings=source.headings,
+        date=source.date,
+        collection=source.collection,
+        docid=source.docid,
+        factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
+        labels=factors.labels(own, lambda: now or date.today()) if own else (),
+        others=tuple(_place(other) for other in others),
+        until=candidate.until or None,
+    )
+
+
+def _place(other: Entry) -> Place:
+    path = references.shown(other.source.collection, other.source.path)
+    candidate = other.item.candidate
+    return Place(path, candidate.start_line, candidate.end_line, other.source.date)
