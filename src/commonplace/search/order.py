@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +16,8 @@ from commonplace.search.ranking import Ranked
 from commonplace.types.results import Factor, Hit, Place
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from commonplace.search.as_of import Successors
 
 # As many candidates as this for each hit wanted are compared; more only while hits are missing.
@@ -146,6 +147,8 @@ def _is_told(transcript: Entry, notes: Sequence[Entry]) -> bool:
 def _same_days(one: str | None, other: str | None) -> bool:
     if one is None or other is None:
         return False
+    from datetime import date
+
     return abs((date.fromisoformat(one) - date.fromisoformat(other)).days) <= EVENT_DAYS
 
 
@@ -299,10 +302,16 @@ def _hit(ranked: Ranked, source: Source, now: date | None, others: Sequence[Entr
         collection=source.collection,
         docid=source.docid,
         factors=tuple(Factor(name, value) for name, value in parts.items() if abs(value) >= SHOWN),
-        labels=factors.labels(own, lambda: now or date.today()) if own else (),
+        labels=factors.labels(own, lambda: now or _today()) if own else (),
         others=tuple(_place(other) for other in others),
         until=candidate.until or None,
     )
+
+
+def _today() -> date:
+    from datetime import date  # only labels need it, and a search from the shell starts without
+
+    return date.today()
 
 
 def _place(other: Entry) -> Place:
