@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -35,6 +36,20 @@ def test_nothing_was_overwritten(run: Run) -> None:
     for words in (("restore",), ("restore", "--discard")):
         result = run(*words)
         assert (result.exit_code, result.stdout, result.stderr) == (3, "", "no lines were overwritten\n")
+
+
+def test_the_command_that_is_named_can_be_pasted(run: Run, workspace: Path) -> None:
+    run("remember", "one")
+    note = workspace / "memory" / f"{datetime.now():%Y-%m-%d}.md"
+    buffer = note.read_text()
+    run("remember", "the cat's dish is blue")
+    note.write_text(buffer + "- of the owner\n")
+    message = run("remember", "three").stderr
+    assert "another program saved" in message
+    program, *words = shlex.split(message.split("`")[1])
+    assert program.endswith("commonplace")
+    assert run(*words).exit_code == 0
+    assert note.read_text().splitlines()[-1].endswith("the cat's dish is blue")
 
 
 def test_copies_are_listed_and_put_back(run: Run, workspace: Path, lost: list[str]) -> None:
