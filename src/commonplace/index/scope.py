@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
-
-from commonplace.index import schema
-from commonplace.index.sqlite import SqliteIndex
 
 
 class Scope(NamedTuple):
@@ -34,17 +31,6 @@ class Scope(NamedTuple):
 
 
 ALL = Scope()
-DAY = "coalesce(s.day, n.date)"
-WRITER_KEYS = frozenset({"by", "agent", "session"})  # of what is said of single entries
-
-
-class NoteFacts(NamedTuple):
-    """What a note says of itself beside its text."""
-
-    id: int
-    collection: str
-    path: str
-    metadata: dict[str, Any]
 
 
 def of_collections(names: Sequence[str]) -> Scope:
@@ -57,56 +43,8 @@ def of_notes(ids: Iterable[int]) -> Scope:
     return Scope("n.id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),))
 
 
-def keys(index: SqliteIndex) -> frozenset[str]:
-    """Every key that stands in the front matter of some note, in lower case, and those of who wrote what."""
-    rows = index._rows("SELECT DISTINCT j.key FROM notes, json_each(notes.metadata) j")
-    found = frozenset(row[0].lower() for row in rows)
-    known = index._rows(f"SELECT 1 FROM passages WHERE {schema.WITH_WRITER} LIMIT 1")
-    return found | WRITER_KEYS if known else found
-
-
-def facts(index: SqliteIndex) -> Iterator[NoteFacts]:
-    """Every note with its front matter, whose keys are in lower case."""
-    for note, collection, path, metadata in index._rows("SELECT id, collection, path, metadata FROM notes"):
-        with schema.translated(index.path):
-            loaded = json.loads(metadata) if metadata else {}
-        yield NoteFacts(note, collection, path, {key.lower(): value for key, value in loaded.items()})
-
-
 def of_passages(ids: Iterable[int], notes: Iterable[int], without: Iterable[int]) -> Scope:
     """Some passages, and those of some notes without some others, by id."""
     values = "IN (SELECT value FROM json_each(?))"
     bound = tuple(json.dumps(list(found)) for found in (ids, notes, without))
     return Scope(f"s.id {values} OR (n.id {values} AND s.id NOT {values})", bound, single=True)
-
-
-def of_days(index: SqliteIndex, condition: str, days: Sequence[str]) -> Scope:
-    """The passages whose day meets a condition, such as `>= ?`; that of their note, unless they say so."""
-    rows = index._rows(f"SELECT 1 FROM passages WHERE {schema.WITH_DAY} LIMIT 1")
-    if not rows:  # whole notes cost less
-        return Scope(f"coalesce(n.date {condition}, FALSE)", tuple(days))
-    return Scope(f"coalesce({DAY} {condition}, FALSE)", tuple(days), single=True)
-
-
-def newest(
-    index: SqliteIndex, scope: Scope, limit: int, excluded: str | None = None, *, struck: bool = False
-) -> list[int]:
-    """The newest passages first, of one day in the order of their lines, without what an expression matches.
-
-    What has no date is as old as the last change of its note.
-    """
-    without = ""
-    if excluded:
-        tables = ("passages_fts", "struck_fts")[: 1 + struck]
-        without = "".join(
-            f" AND s.id NOT IN (SELECT rowid FROM {table} WHERE {table} MATCH ?)" for table in tables
-        )
-    stands = "TRUE" if struck else "s.until IS NULL"
-    rows = index._rows(
-        "SELECT s.id FROM passages s JOIN notes n ON n.id = s.note_id"
-        f" WHERE {stands} {scope.where()}{without}"
-        f" ORDER BY coalesce({DAY}, date(n.mtime_ns / 1000000000, 'unixepoch')) DESC, n.mtime_ns DESC, s.id"
-        " LIMIT ?",
-        (*scope.bindings, *[excluded] * without.count("MATCH"), limit),
-    )
-    return [row[0] for row in rows]

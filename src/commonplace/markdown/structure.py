@@ -95,6 +95,8 @@ def plain(text: str) -> str:
 
 def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple[int, int]]]:
     """Find headings, the first 100,000, and fences below line `skip`; lines are 1-based and inclusive."""
+    from commonplace.types import Heading  # a search knows who says a line, and reads no note
+
     headings: list[Heading] = []
     fences: list[tuple[int, int]] = []
     opened, mark = 0, ""
@@ -108,7 +110,7 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
         elif fence := fence_mark(line):
             opened, mark = number, fence
         elif len(headings) < _MOST_HEADINGS and (heading := _heading(lines, number, skip, margins)):
-            headings.append(heading)
+            headings.append(Heading(*heading))
             skip = number
     if opened:
         fences.append((opened, len(lines)))
@@ -117,10 +119,8 @@ def read(lines: Sequence[str], skip: int = 0) -> tuple[list[Heading], list[tuple
 
 def _heading(
     lines: Sequence[str], number: int, skip: int, margins: Callable[[], Sequence[int]]
-) -> Heading | None:
-    """The heading that a line is, or that it underlines."""
-    from commonplace.types import Heading  # a search knows who says a line, and reads no note
-
+) -> tuple[int, str, int] | None:
+    """Level, text and line of the heading that a line is, or that it underlines."""
     line, first = lines[number - 1], number
     if "#" in line[:4]:
         match = atx(line)
@@ -129,7 +129,7 @@ def _heading(
         first = number - 1
     if match is None or (line[0] == " " and _is_in_item(lines, margins(), number, skip)):
         return None
-    return Heading(match[0], plain(match[1]), first)
+    return match[0], plain(match[1]), first
 
 
 def _is_in_item(lines: Sequence[str], margins: Sequence[int], number: int, skip: int) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace import config
 from commonplace.base.errors import ConfigError, IndexUnavailable, UnknownCollection
 from commonplace.config.settings import READERS
-from commonplace.index import scope
+from commonplace.index import annotated
 from commonplace.index.sqlite import DOCID
 from commonplace.search import pipeline, query, references
 from commonplace.search.question_model import QuestionModel
@@ -210,10 +210,13 @@ class Answerer:
         index = self._store.index
         may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
         if not may_be and not request.lines:
-            return query.parse(text, lambda: scope.keys(index)), request
+            return query.parse(text, lambda: annotated.keys(index)), request
         from commonplace.search import query_document
 
-        parsed, own = query_document.read_any(text, lambda: scope.keys(index), as_lines=bool(request.lines))
+        def keys() -> frozenset[str]:
+            return annotated.keys(index)
+
+        parsed, own = query_document.read_any(text, keys, as_lines=bool(request.lines))
         return parsed, request._replace(lines=(*own, *request.lines))
 
     def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import annotated, scope
-from commonplace.index.scope import NoteFacts, Scope
+from commonplace.index.annotated import NoteFacts
+from commonplace.index.scope import Scope
 
 if TYPE_CHECKING:
     from commonplace.index.sqlite import SqliteIndex
@@ -136,12 +137,12 @@ def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
     for (key, sign, negative), items in told.items():
         if sign == ":" and key in _COLUMNS:
             found &= _one_of(_COLUMNS[key], items, negative)
-        elif key in scope.WRITER_KEYS:
+        elif key in annotated.WRITER_KEYS:
             found &= _written(index, items)
         else:
             noted.append(items)
     if noted:
-        facts = [fact for fact in scope.facts(index) if all(_agrees(fact, items) for items in noted)]
+        facts = [fact for fact in annotated.facts(index) if all(_agrees(fact, items) for items in noted)]
         found &= scope.of_notes(fact.id for fact in facts)
     return found
 
@@ -159,7 +160,7 @@ def _written(index: SqliteIndex, items: Sequence[Filter]) -> Scope:
     }
     wanted = [passage for passage, value in own.items() if any(_compare(value, item) for item in items)]
     plain = [item._replace(negative=False) for item in items]
-    notes = [fact.id for fact in scope.facts(index) if _agrees(fact, plain)]
+    notes = [fact.id for fact in annotated.facts(index) if _agrees(fact, plain)]
     covered = scope.of_passages(wanted, notes, own)
     return covered._replace(sql=f"NOT ({covered.sql})") if negative else covered
 
@@ -198,7 +199,7 @@ def _dated(index: SqliteIndex, item: Filter, now: date) -> Scope:
         "before": ("<= ?", (last,)),
         "on": ("BETWEEN ? AND ?", (first, last)),
     }[item.key]
-    found = scope.of_days(index, sql, days)
+    found = annotated.of_days(index, sql, days)
     return found._replace(sql=f"NOT {found.sql}") if item.negative else found
 
 

@@ -276,9 +276,9 @@ def _of_days(index: SqliteIndex, asked: _Asked, request: Request) -> set[int]:
         return set()
     found: set[int] = set()
     for span in asked.days.spans:
-        days = scope.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
-        excluded = asked.query.excluded
-        found.update(scope.newest(index, asked.covered & days, DAY_CANDIDATES, excluded, struck=request.past))
+        days = annotated.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
+        covered, excluded = asked.covered & days, asked.query.excluded
+        found.update(annotated.newest(index, covered, DAY_CANDIDATES, excluded, struck=request.past))
     return found
 
 
@@ -301,7 +301,7 @@ def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
 def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
     """Answer filters alone with the newest passages; they have no score, as nothing was asked of them."""
     with outcome.timed("ranking"):
-        found = scope.newest(index, covered, request.limit, query.excluded, struck=request.past)
+        found = annotated.newest(index, covered, request.limit, query.excluded, struck=request.past)
         candidates = {candidate.id: candidate for candidate in index.candidates(found)}
         kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
         if request.past:

@@ -39,5 +39,6 @@ def __getattr__(name: str) -> object:
 
     for module, names in _MODULES.items():
         if name in names.split():
-            return getattr(import_module(f"commonplace.types.{module}"), name)
+            value = globals()[name] = getattr(import_module(f"commonplace.types.{module}"), name)
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
