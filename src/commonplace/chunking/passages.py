@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from commonplace.base import filetypes
 from commonplace.chunking import breakpoints
@@ -31,14 +31,8 @@ if TYPE_CHECKING:
     from commonplace.types import Statement
 
 Stretch = tuple[int, int, str]  # first line, last line, text
-
-
-class _Unit(NamedTuple):
-    """A line, or a fence that stays whole: first and last line, and the size."""
-
-    first: int
-    last: int
-    size: int
+# First line, last line and size of a line, or of a fence that stays whole; plain, since every line makes one.
+_Unit = tuple[int, int, int]
 
 
 def split(note: Note, settings: ChunkSettings = DEFAULT) -> tuple[list[Section], list[Passage]]:
@@ -118,7 +112,7 @@ def _cut(
                 yield first, last, piece
             continue
         for start, end in _pack(run, note, settings):
-            first, last = run[start].first, run[end - 1].last
+            first, last = run[start][0], run[end - 1][1]
             yield first, last, "\n".join(lines[first - 1 : last])
 
 
@@ -133,8 +127,9 @@ def _runs(
     run: list[_Unit] = []
     was_long = False
     for unit in _units(note, section, settings):
-        is_long = unit.size > settings.line and unit.first == unit.last
-        if run and (is_long or was_long or (said is not None and said.differ(run[-1].last, unit.first))):
+        first, last, size = unit
+        is_long = size > settings.line and first == last
+        if run and (is_long or was_long or (said is not None and said.differ(run[-1][1], first))):
             yield run
             run = []
         run.append(unit)
@@ -143,22 +138,24 @@ def _runs(
         yield run
 
 
-def _units(note: Note, section: Section, settings: ChunkSettings) -> Iterator[_Unit]:
-    """Yield the non-blank lines of a section, or its heading where there are none."""
+def _units(note: Note, section: Section, settings: ChunkSettings) -> list[_Unit]:
+    """The non-blank lines of a section, or its heading where there are none."""
     skip = structure.heading_lines(note, section) if settings.by_heading else frozenset[int]()
     fences = _whole_fences(note, section, settings.fence) if settings.fence else {}
-    after = 0  # the last line of what was yielded
+    wide = settings.wide
+    units: list[_Unit] = []
+    after = 0  # the last line of the fence that is being passed over
     for number, line in enumerate(note.lines[section.start_line - 1 : section.end_line], section.start_line):
         if number <= after or not line or number in skip or line.isspace():
             continue
-        unit = fences.get(number)
-        if unit is None:
-            size = len(line) if line.isascii() else breakpoints.width(line, settings.wide)
-            unit = _Unit(number, number, size)
-        after = unit.last
-        yield unit
-    if skip and not after:
-        yield _Unit(min(skip), max(skip), 1)
+        if number in fences:
+            units.append(fences[number])
+            after = units[-1][1]
+        else:
+            units.append((number, number, len(line) if line.isascii() else breakpoints.width(line, wide)))
+    if not units and skip:
+        units.append((min(skip), max(skip), 1))
+    return units
 
 
 def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit]:
@@ -169,14 +166,14 @@ def _whole_fences(note: Note, section: Section, longest: int) -> dict[int, _Unit
             break
         size = sum(map(len, note.lines[first - 1 : last]))
         if first < last <= section.end_line and size <= longest:
-            found[first] = _Unit(first, last, size)
+            found[first] = first, last, size
     return found
 
 
 def _pack(units: Sequence[_Unit], note: Note, settings: ChunkSettings) -> Iterator[tuple[int, int]]:
     """Yield index ranges (start, end) of units packed up to the target size."""
-    sizes = [unit.size for unit in units]
-    score = cache(lambda place: breakpoints.score(note, units[place].first))  # windows overlap
+    sizes = [unit[2] for unit in units]
+    score = cache(lambda place: breakpoints.score(note, units[place][0]))  # windows overlap
     start = index = size = 0
     while index < len(sizes):
         if index > start and size + sizes[index] + index - start > settings.target:
