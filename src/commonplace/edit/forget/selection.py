@@ -212,20 +212,13 @@ def _sentences(
     """
     if not any((targets.blocks, targets.notes, targets.sessions)):
         return [], [], []
-    texts = [text for text in _going_texts(context, composed) if not targets.takes_whole(text)]
+    going = (text for cut in composed.cuts.values() for text in cut.stated)
+    texts = [text for text in going if not targets.takes_whole(text)]
     stated = list(dict.fromkeys(sentence for text in texts for sentence in _worth(text)))
     said = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
     silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
     short = [] if targets.sessions else list(dict.fromkeys(silent))
     return stated, [one for one in said if one not in stated], short
-
-
-def _going_texts(context: Context, composed: Composed) -> Iterator[str]:
-    """What the statements say that go by their place."""
-    for path, cut in composed.cuts.items():
-        for statement in Page.read(context.read(path) or b"", path).stated:
-            if statement.first in cut.lines:
-                yield statement.text
 
 
 def _spoken(context: Context, session: str) -> Iterator[str]:

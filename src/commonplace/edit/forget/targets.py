@@ -286,12 +286,16 @@ class Gone(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A note without what is forgotten: its bytes (None: no note is left), what goes, which lines do."""
+    """A note without what is forgotten: its bytes (None: no note is left), what goes, which lines do.
+
+    `stated` is what the statements say that begin in these lines.
+    """
 
     data: bytes | None
     gone: tuple[Gone, ...]
     lines: Set[int]
     ordered: Sequence[int] = ()
+    stated: tuple[str, ...] = ()
 
     def moved(self, line: int) -> int | None:
         """Where a line stands now; None where it is gone."""
@@ -309,14 +313,15 @@ def cut(path: str, data: bytes, targets: Targets) -> Cut | None:
         last = len(page.lines)
         every = range(1, last + 1)
         gone = Gone(1, last, page.text.strip(), page.shown(1, last).strip(), True)
-        return Cut(None, (gone,), frozenset(every), every)
+        return Cut(None, (gone,), frozenset(every), every, tuple(one.text for one in page.stated))
     lines = _whole(page, targets)
     changed = _parts(page, targets, lines)
     if not lines and not changed:
         return None
     rest = page.change(changed).delete(lines).document
     after = rest.data if rest.text.strip("\ufeff \t\r\n") else None
-    return Cut(after, tuple(_gone(page, lines, changed)), lines, sorted(lines))
+    stated = tuple(statement.text for statement in page.stated if statement.first in lines)
+    return Cut(after, tuple(_gone(page, lines, changed)), lines, sorted(lines), stated)
 
 
 def _whole(page: Page, targets: Targets) -> set[int]:
