@@ -68,6 +68,11 @@ class Composed(NamedTuple):
         return tuple(Known(c.path, runs.digest(c.before), runs.digest(c.after)) for c in self.changes)
 
     @property
+    def stated(self) -> list[str]:
+        """What the statements say that go by their place."""
+        return [text for cut in self.cuts.values() for text in cut.stated]
+
+    @property
     def places(self) -> list[Erased]:
         """What goes, place by place, in its own words."""
         return [Erased("notes", path, one.first, one.last, one.text) for path, one in self._gone()]

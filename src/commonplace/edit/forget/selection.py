@@ -212,8 +212,7 @@ def _sentences(
     """
     if not any((targets.blocks, targets.notes, targets.sessions)):
         return [], [], []
-    going = (text for cut in composed.cuts.values() for text in cut.stated)
-    texts = [text for text in going if not targets.takes_whole(text)]
+    texts = [text for text in composed.stated if not targets.takes_whole(text)]
     stated = list(dict.fromkeys(sentence for text in texts for sentence in _worth(text)))
     said = dict.fromkeys(one for session in targets.sessions for one in _spoken(context, session))
     silent = (text.strip() for text in texts if text.strip() and not any(_worth(text)))
