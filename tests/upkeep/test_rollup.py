@@ -257,6 +257,21 @@ def test_what_a_note_says_of_itself_goes_with_its_heading(make: Make) -> None:
     assert "tags: [rome]" in month(memory)
 
 
+def test_what_stands_between_rules_stays(make: Make) -> None:
+    """A block that is no front matter, a comment, a title that the heading does not say: nothing is left out."""
+    notes: dict[str, str | bytes] = {
+        "memory/2026-01-02.md": "---\nI promised Ann the blue boat.\n---\n\n# 2026-01-02\n\n- day two\n",
+        "memory/2026-01-03.md": "---\n# lemurs\ntitle: Trip\ndate: 2026-01-03\n---\n\n# 2026-01-03 Trip\n\n- day three\n",
+        "memory/2026-01-04.md": "---\ntitle: Otters\n---\n\n# 2026-01-04\n\n- day four\n",
+        "memory/2026-01-05.md": "---\ntitle: Trip\ndate: 2026-01-05\n---\n\n# 2026-01-05 Trip\n\n- day five\n",
+    }
+    memory = make(notes)
+    roll(memory)
+    text = month(memory)
+    assert all(word in text for word in ("blue boat", "lemurs", "title: Otters"))
+    assert text.count("```yaml") == 3
+
+
 def test_slugs_folders_and_other_encodings(make: Make) -> None:
     notes: dict[str, str | bytes] = {
         "memory/2026-01-01-dentist.md": "- at nine\n",

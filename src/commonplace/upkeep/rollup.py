@@ -389,7 +389,7 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
         first = title + (1 if _is_marked(note, title) else 2)
     lines: list[Line] = [
         (_heading(daily, note, raw, title), (daily.path, title)),
-        *_settings(daily, note, raw),
+        *_settings(daily, note, raw, title),
     ]
     body = range(first, len(raw) + 1)
     deeper = _deeper(note, raw, title)
@@ -400,12 +400,22 @@ def _section(daily: Daily) -> tuple[Note, list[Line]]:
     return note, _sealed(lines)
 
 
-def _settings(daily: Daily, note: Note, raw: Sequence[str]) -> list[Line]:
-    """The front matter of a note as a block of code: a month has one head for all its days."""
-    if not note.front_matter or not set(note.metadata) - _PLAIN_KEYS:
+def _settings(daily: Daily, note: Note, raw: Sequence[str], title: int) -> list[Line]:
+    """The front matter of a note as a block of code, if the heading of the day does not say all of it."""
+    if not note.front_matter:
+        return []
+    heading = _heading(daily, note, raw, title)
+    lines = [line for line in raw[1 : note.front_matter[1] - 1] if line.strip()]
+    if all(key in _PLAIN_KEYS and value in heading for key, value in map(_setting, lines)):
         return []
     kept: list[Line] = [(raw[n - 1], (daily.path, n)) for n in range(2, note.front_matter[1])]
     return [("```yaml", None), *kept, ("```", None)]
+
+
+def _setting(line: str) -> tuple[str, str]:
+    """Key and value of a line of front matter."""
+    key, _, value = line.partition(":")
+    return key.strip(), " ".join(value.split()).strip("\"'")
 
 
 def _is_marked(note: Note, line: int) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from commonplace import Memory
 from commonplace.edit.forget import selection
-from commonplace.types import Hit
+from commonplace.types import Hit, Selection
 
 
 def hit(path: str, first: int, last: int, text: str = "") -> Hit:
@@ -69,3 +71,19 @@ def test_a_transcript_goes_whole_and_says_so() -> None:
 def test_bytes_that_are_no_text_are_no_trouble() -> None:
     found = selection.offers("zinc", [hit("n.md", 1, 1)], lambda _: b"- zinc \xff\xfe\n")
     assert [one.citation for one in found] == ["n.md#L1"]
+
+
+def test_what_stays_is_cited_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    note = tmp_path / "memory" / "2026-02-13.md"
+    note.write_text("# 2026-02-13\n\n- Mira Chen signs off.\n- Boats.\n- Chen Ltd delivers.\n", "utf-8")
+    with Memory.open(tmp_path, overrides={"embedding.provider": "none"}) as memory:
+        preview = memory.forget(Selection("person", "Mira Chen"), dry_run=True)
+        assert [one.what for one in preview.unreachable if "may mean" in one.what] == [
+            "memory/2026-02-13.md#L5 says Chen, which may mean the same person"
+        ]
+        done = memory.forget(preview)
+        assert "memory/2026-02-13.md#L4 says Chen, which may mean the same person" in [
+            one.what for one in done.unreachable
+        ]
+    assert note.read_text("utf-8").splitlines()[3] == "- Chen Ltd delivers."

@@ -53,7 +53,7 @@ def forget(
                 waiting = stores.find(context, "spool", targets)
                 journal.check(context, targets, choice.composed, waiting)
             targets = _complete(context, choice, targets)
-            remarks = selection.remarks(context, choice)
+            remarks = selection.remarks(context, choice, done=True)
             path = journal.add(workspace, targets)
             try:
                 erased.append(_erase(context, path, targets, now, remarks))
@@ -102,7 +102,7 @@ def preview(context: Context, choice: Choice) -> Erasure:
         Unreachable(f"{path}: what it says is not known: {reason}", f"then: {remedies.say('forget.again')}")
         for path, reason in choice.unreadable.items()
     ]
-    remarks = selection.remarks(context, choice)
+    remarks = selection.remarks(context, choice, done=False)
     elsewhere = residue.unreachable(context, targets, was_here=bool(places))
     return Erasure(tuple(map(_shown, places)), (*closed, *remarks, *elsewhere), dry_run=True, basis=basis)
 

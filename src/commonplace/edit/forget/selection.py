@@ -270,17 +270,32 @@ def requested(context: Context, choice: Choice) -> tuple[str, ...]:
 # --- what the owner should know -------------------------------------------------------------------------
 
 
-def remarks(context: Context, choice: Choice) -> list[Unreachable]:
-    """Say what stays and says the same, what rests on what goes, and what may mean the same person."""
+def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable]:
+    """Say what stays and says the same, what rests on what goes, and what may mean the same person.
+
+    Lines are cited as they stand: as before for a preview, as they are to be once it is `done`.
+    """
+
+    def cited(citation: str, *, after: bool) -> str:
+        reference = references.parse_reference(citation)
+        cut = choice.composed.cuts.get(reference.path)
+        if cut is None or after == done:
+            return citation
+        move = cut.moved if done else cut.stood
+        lines = dict.fromkeys(filter(None, (move(reference.first), move(reference.last or reference.first))))
+        return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
+
+    same = [cited(citation, after=True) for citation in _stating(choice, Words(choice.common))]
     rows = [
         Unreachable(f"{citation} says the same, and was not asked for", remedies.say("forget.what", citation))
-        for citation in _stating(choice, Words(choice.common))
+        for citation in same
     ]
+    resting = notes.resting(choice.composed, choice.notes, context.read)
     rows += [
         Unreachable(f"{citation} rests on nothing but what goes", remedies.say("forget.what", citation))
-        for citation in notes.resting(choice.composed, choice.notes, context.read)
+        for citation in (cited(one, after=False) for one in resting)
     ]
-    partly = list(_partly_named(choice))
+    partly = [(cited(citation, after=True), part) for citation, part in _partly_named(choice)]
     rows += [
         Unreachable(
             f"{citation} says {part}, which may mean the same person", remedies.say("forget.what", citation)

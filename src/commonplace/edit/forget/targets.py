@@ -301,6 +301,14 @@ class Cut(NamedTuple):
         """Where a line stands now; None where it is gone."""
         return None if line in self.lines else line - bisect_left(self.ordered, line)
 
+    def stood(self, line: int) -> int:
+        """Where a line stood before that stands here now."""
+        for gone in self.ordered:
+            if gone > line:
+                break
+            line += 1
+        return line
+
     def follower(self, path: str) -> Moved:
         """Return the map of lines that `references.follow` takes, for the note at `path`."""
         return lambda line: None if (now := self.moved(line)) is None else f"{path}#L{now}"
