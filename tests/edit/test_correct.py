@@ -131,6 +131,13 @@ def test_what_says_nothing_takes_no_place(memory: Memory, root: Path, new: str) 
     assert notes(root) == before
 
 
+def test_a_private_part_that_is_never_closed_is_refused(memory: Memory, root: Path) -> None:
+    before = notes(root)
+    with pytest.raises(ConfigError, match="never closes it"):
+        memory.correct(OLD, "Prefers <private> coffee and cake, decided with Ann.")
+    assert notes(root) == before
+
+
 def test_what_stands_already_is_not_written_twice(memory: Memory, root: Path) -> None:
     (root / "MEMORY.md").write_text("# Memory\n")
     (root / "memory/2026-02-19.md").write_text(f"- 10:00 {OLD}\n")

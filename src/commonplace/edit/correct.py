@@ -99,6 +99,7 @@ def _new_words(request: Correction, redact: bool) -> tuple[str, tuple[str, ...]]
     by = request.provenance
     if by is not None and by.by in layout.FOREIGN:
         raise ConfigError("provenance", f"what is {by.by} corrects nothing; the owner or an agent does")
+    layout.check_closed(request.new, "new")
     body, kinds = layout.own_words(request.new, by, redact)
     body = body.strip()
     if request.new.strip() and not body:

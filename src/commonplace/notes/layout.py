@@ -75,9 +75,7 @@ def remember(
     NoteUnreadable.
     """
     _check_heading(section, heading, long_term)
-    if not strip_private(f"{text}\nx").endswith("x"):
-        told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
-        raise ConfigError("text", told)
+    check_closed(text, "text")
     provenance = dated(provenance, now)
     body, kinds = own_words(text, provenance, redact)
     if not body.strip():
@@ -145,6 +143,13 @@ def dated(provenance: Provenance | None, at: datetime) -> Provenance | None:
     if provenance is None or provenance.at:
         return provenance
     return replace(provenance, at=at.isoformat(timespec="seconds"))
+
+
+def check_closed(text: str, name: str) -> None:
+    """Refuse a text that opens a private part and never closes it. Raises ConfigError."""
+    if not strip_private(f"{text}\nx").endswith("x"):
+        told = "opens <private> and never closes it, so all behind it would be lost; write </private> as well"
+        raise ConfigError(name, told)
 
 
 def own_words(text: str, provenance: Provenance | None, redact: bool) -> tuple[str, tuple[str, ...]]:
