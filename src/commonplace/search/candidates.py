@@ -1,0 +1,238 @@
+"""Candidates of a question: passages that full text finds by its words, and the vectors by its meaning.
+
+A question is one line to each of them, or several lines, each with a weight: a passage's words and meaning
+are then those of the line that it answers best. BM25 of several is first measured against its own line's
+ideal, so that a line of three words and one of ten can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from commonplace import language
+from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.index import annotated
+from commonplace.language import lexicon
+from commonplace.search import fusion, terms
+from commonplace.search.query import TYPED, Dated, Line, Query, of_question
+from commonplace.search.ranking import WORDS_MAX, RankSettings
+from commonplace.search.terms import Terms
+
+if TYPE_CHECKING:
+    from commonplace.index.scope import Scope
+    from commonplace.index.sqlite import SqliteIndex
+    from commonplace.index.vectors import Nearest, Vectors
+    from commonplace.providers.embedding.base import Kind
+    from commonplace.search.request import Outcome, Request
+
+DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
+_SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
+
+Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passage, and its weight
+
+
+class Embed(Protocol):
+    """What turns a text into its unit vector, (d,) float32; None for a script that it does not serve."""
+
+    def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
+        """Embed one text. Raises ProviderError, BudgetExceeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as the index sees it: its terms weighed, the notes it covers, the days it names."""
+
+    index: SqliteIndex
+    query: Query
+    request: Request
+    ranking: RankSettings
+    covered: Scope
+    terms: Terms
+    days: Dated | None
+
+    def allowed(self, passages: Iterable[int]) -> set[int]:
+        """Those of some passages that hold what the question demands and nothing that it excludes."""
+        allowed = set(passages)
+        if allowed and self.query.required:
+            allowed &= self.index.matching(sorted(allowed), self.query.required)
+        if allowed and self.query.excluded:
+            allowed -= self.index.matching(sorted(allowed), self.query.excluded)
+        return allowed
+
+
+class Candidates(NamedTuple):
+    """BM25 and cosine by passage, and how the terms of the question measure the former.
+
+    `lists` are those of each line of a question that has several.
+    """
+
+    lexical: dict[int, float]
+    semantic: dict[int, float]
+    terms: Terms
+    lists: Sequence[Weighted] = ()
+
+
+def gather(question: Question, vectors: Vectors, embed: Embed | None, outcome: Outcome) -> Candidates:
+    """Ask full text and the vectors; cosines of what only full text found are filled in.
+
+    Where the model fails, full text answers alone and `outcome` gets a warning.
+    """
+    request, lines = question.request, question.request.lines or of_question(question.query)
+    by_meaning = [line for line in lines if line.kind != "lex"]
+    if request.mode == "lexical" and len(by_meaning) == len(lines):
+        outcome.warnings.append("no line asks full text, and a lexical search asks nothing else")
+    if embed is None or request.mode == "lexical" or not by_meaning:
+        return _by_words(question, lines, outcome)
+    nearest, level = vectors.ready(question.covered, struck=request.past)
+    asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates)
+    if vectors.in_memory:
+        asking.start()
+    found = _by_words(question, lines, outcome)
+    with outcome.timed("vectors"):
+        if (error := asking.wait()) is not None:
+            alone = "some lines were not asked by meaning" if asking.answers else "full text answered alone"
+            outcome.warnings.append(f"{error}; {alone}")
+        if asking.answers:
+            outcome.level = level
+        # Each line weighs every passage that any line found, by words too.
+        passages = (
+            question.allowed(p for *_, cosines in asking.answers for p in cosines) | found.lexical.keys()
+        )
+        lists: list[Weighted] = []
+        for line, vector, cosines in asking.answers:
+            near = {passage: cosine for passage, cosine in cosines.items() if passage in passages}
+            missing = sorted(passages - near.keys())
+            lists.append((near | vectors.cosines(vector, missing), line.weight))
+    several = [*found.lists, *lists] if request.lines else ()
+    return found._replace(semantic=fusion.by_maximum(lists), lists=several)
+
+
+def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Candidates:
+    """The best passages by the words of each line; of several lines relative to a full match of each, 1."""
+    index, request, settings = question.index, question.request, question.ranking
+    with outcome.timed("full text"):
+        weighed = {question.query: question.terms}
+        for line in lines:
+            if line.query not in weighed:
+                weighed[line.query] = terms.weigh(index, line.query, struck=request.past)
+        lists: list[tuple[dict[int, float], float]] = []
+        for line in lines:
+            own = weighed[line.query]
+            expression = line.query.expression(own.wanted)
+            if line.kind != "lex" or not expression or request.mode == "semantic":
+                continue
+            matched = dict(index.match(expression, settings.candidates, question.covered, settings.header))
+            scores = terms.score(index, own, matched)
+            if request.past:
+                from commonplace.search import as_of
+
+                scores |= as_of.words(index, expression, own, question.covered, settings.header)
+            if request.lines:  # where the line is an expression, against its best hit
+                ideal = own.ideal or max(scores.values(), default=0.0)
+                scores = {p: min(WORDS_MAX, s / ideal) for p, s in scores.items()} if ideal > 0 else {}
+            lists.append((scores, line.weight))
+        best = fusion.by_maximum(lists)
+        if not request.lines:
+            return Candidates(best, {}, question.terms)
+        allowed = question.allowed(best)
+        kept = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
+        lexical = {passage: score for passage, score in best.items() if passage in allowed}
+        # The gate goes by the most that is known of any line that somebody typed; a full match is 1 already.
+        typed = [weighed[line.query] for line in lines if line.weight >= TYPED and weighed[line.query].asked]
+        known = max(typed, key=lambda own: (own.known, own.content), default=Terms())
+        most = max((own.asked for own in typed), default=0)
+        return Candidates(
+            lexical, {}, known._replace(wanted={}, ideal=1.0, asked=most, missing=frozenset()), kept
+        )
+
+
+class _Asking(Thread):
+    """Lines on their way through the model and the vectors, beside full text: both leave Python's lock."""
+
+    def __init__(self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int) -> None:
+        super().__init__(name="commonplace-vectors", daemon=True)
+        self._ask = (embed, nearest, lines, limit)
+        self.answers: list[tuple[Line, Any, dict[int, float]]] = []  # a line, its vector, cosine by passage
+        self._error: Exception | None = None
+
+    def wait(self) -> CommonplaceError | None:
+        """Wait for the answers, or work them out if it was not started; return what the model failed with."""
+        if self.ident is None:
+            self.run()
+        else:
+            self.join()
+        if self._error is None or isinstance(self._error, ProviderError | BudgetExceeded):
+            return self._error
+        raise self._error
+
+    def run(self) -> None:
+        """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
+        embed, nearest, lines, limit = self._ask
+        try:
+            for line in lines:
+                vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
+                if vector is not None:
+                    self.answers.append((line, vector, dict(nearest(vector, limit))))
+        except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
+            self._error = error
+
+
+# --- candidates of neither list -------------------------------------------------------------------------
+
+
+def of_days(question: Question) -> set[int]:
+    """Passages of the days that a question names, if it asks for nothing else."""
+    if question.days is None or not question.days.alone:
+        return set()
+    index, excluded, struck = question.index, question.query.excluded, question.request.past
+    found: set[int] = set()
+    for span in question.days.spans:
+        days = annotated.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
+        found.update(
+            annotated.newest(index, question.covered & days, DAY_CANDIDATES, excluded, struck=struck)
+        )
+    return found
+
+
+def triggered(question: Question) -> set[int]:
+    """Passages that have a trigger in the question, found without a model; no cost where none has one."""
+    triggers = annotated.triggers(question.index)
+    if not triggers:
+        return set()
+    asked = _folded(question.query.words)
+    found = {passage for passage, said in triggers if any(_holds(asked, phrase) for phrase in phrases(said))}
+    return question.allowed(annotated.within(question.index, found, question.covered)) if found else found
+
+
+def phrases(said: str) -> Iterable[str]:
+    """Yield the phrases of a passage's triggers, folded."""
+    from commonplace.redaction.redact import MARK
+
+    for phrase in json.loads(said)["trigger"].translate(_SEPARATORS).split(","):
+        folded = _folded(phrase)
+        if folded and MARK not in phrase:  # to ask for a secret is to ask for nothing
+            yield folded
+
+
+def _folded(text: str) -> str:
+    return " ".join(language.compose(text).casefold().split())
+
+
+def _holds(text: str, phrase: str) -> bool:
+    """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
+    at = text.find(phrase)
+    while at >= 0:
+        before, behind = text[at - 1 : at], text[at + len(phrase) : at + len(phrase) + 1]
+        if not (_joined(before, phrase[0]) or _joined(phrase[-1], behind)):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _joined(*characters: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in characters)
