@@ -608,7 +608,7 @@ def test_the_former_vectors_answer_while_another_model_is_filled(root: Path) -> 
         finally:
             model.go_on.set()
         running.result(30)
-        assert memory._store.index.meta("model") == "waiting-1"
+        assert memory._store.index.meta["model"] == "waiting-1"
         assert memory.search("certificate release").level == 0
 
 

@@ -18,8 +18,8 @@ from commonplace.base.errors import CommonplaceError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.index.base import DOCID, Index
 from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -508,7 +508,7 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _fresh(self) -> SqliteIndex:
+    def _fresh(self) -> Index:
         self._store.freshen()
         return self._store.index
 

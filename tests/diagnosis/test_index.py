@@ -14,7 +14,8 @@ from commonplace.base.paths import fallback_index
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
 from commonplace.diagnosis import index, snapshot
-from commonplace.index import changes, schema
+from commonplace.index import changes
+from commonplace.index.sqlite import schema
 from commonplace.memory import Memory
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check, states

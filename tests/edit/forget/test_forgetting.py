@@ -20,8 +20,8 @@ from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
 from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
-from commonplace.index import forget as index_forget
-from commonplace.index import schema
+from commonplace.index.sqlite import forget as index_forget
+from commonplace.index.sqlite import schema
 from commonplace.index.vectors import embedded_text
 from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
