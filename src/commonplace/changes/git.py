@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,8 +27,13 @@ from commonplace.base import paths
 from commonplace.base.root import Root, TooLarge, Unsafe
 from commonplace.render import screen
 
+if sys.platform != "win32":
+    import fcntl
+
 TIMEOUT_S = 20.0  # a call; each takes some milliseconds where nothing is wrong
 LARGEST = 16_000_000  # bytes of an object that is read; notes are smaller
+_VIEW = "commonplace-git-"  # what the names of views begin with
+_YOUNG_S = 60.0
 AUTHOR = ("commonplace", "commonplace@localhost")  # where the settings of git name nobody
 SUBMODULE = "160000"  # the mode of a commit of another repository
 _MOST_OUTPUT = 256_000_000  # bytes of one answer: the index of some million files
@@ -383,12 +388,44 @@ def opened(folder: Path) -> Iterator[Repository | None]:
         yield None
         return
     layout = _find(folder)
-    with tempfile.TemporaryDirectory(prefix="commonplace-git-") as view:
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_VIEW) as view, _held(view):
         try:
             repository = Repository(layout, Path(os.path.realpath(view)))
         except OSError as error:
             raise GitError(f"its git folder cannot be read ({paths.reason(error)})") from error
         yield repository
+
+
+@contextmanager
+def _held(view: str) -> Iterator[None]:
+    """Hold the lock of a view, which ends with the process: a view that nobody holds is litter."""
+    descriptor = os.open(view, os.O_RDONLY)
+    try:
+        if sys.platform != "win32":
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the views that killed processes of this user left in the folder of temporary files."""
+    if sys.platform == "win32":
+        return
+    for view in folder.glob(f"{_VIEW}*"):
+        with suppress(OSError):
+            status = view.lstat()
+            # One of this moment may not be locked yet.
+            is_young = abs(time.time() - status.st_mtime) < _YOUNG_S
+            if is_young or not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+                continue
+            descriptor = os.open(view, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(view)
+            finally:
+                os.close(descriptor)
 
 
 def _find(folder: Path) -> Layout:
