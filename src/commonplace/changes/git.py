@@ -27,9 +27,6 @@ from commonplace.base import paths
 from commonplace.base.root import Root, TooLarge, Unsafe
 from commonplace.render import screen
 
-if sys.platform != "win32":
-    import fcntl
-
 TIMEOUT_S = 20.0  # a call; each takes some milliseconds where nothing is wrong
 LARGEST = 16_000_000  # bytes of an object that is read; notes are smaller
 _VIEW = "commonplace-git-"  # what the names of views begin with
@@ -388,7 +385,6 @@ def opened(folder: Path) -> Iterator[Repository | None]:
         yield None
         return
     layout = _find(folder)
-    _sweep(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_VIEW) as view, _held(view):
         try:
             repository = Repository(layout, Path(os.path.realpath(view)))
@@ -399,33 +395,35 @@ def opened(folder: Path) -> Iterator[Repository | None]:
 
 @contextmanager
 def _held(view: str) -> Iterator[None]:
-    """Hold the lock of a view, which ends with the process: a view that nobody holds is litter."""
-    descriptor = os.open(view, os.O_RDONLY)
-    try:
-        if sys.platform != "win32":
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    """Hold the lock of a view until this process ends; remove those of this user's that nobody holds."""
+    folder, own = os.path.split(view)
+    temporary = Root(folder)
+    with temporary.listed(own) as held:
+        if _locked(held):
+            for name in temporary.names():
+                if name.startswith(_VIEW) and name != own:
+                    with suppress(OSError):
+                        _sweep(temporary, name)
         yield
-    finally:
-        os.close(descriptor)
 
 
-def _sweep(folder: Path) -> None:
-    """Remove the views that killed processes of this user left in the folder of temporary files."""
-    if sys.platform == "win32":
-        return
-    for view in folder.glob(f"{_VIEW}*"):
-        with suppress(OSError):
-            status = view.lstat()
-            # One of this moment may not be locked yet.
-            is_young = abs(time.time() - status.st_mtime) < _YOUNG_S
-            if is_young or not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-                continue
-            descriptor = os.open(view, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(view)
-            finally:
-                os.close(descriptor)
+def _sweep(temporary: Root, name: str) -> None:
+    status = temporary.stat(name)
+    is_young = abs(time.time() - status.st_mtime) < _YOUNG_S  # it may not be locked yet
+    if status.st_uid == os.geteuid() and not is_young:
+        with temporary.listed(name) as view:
+            if _locked(view):
+                temporary.remove(name)
+
+
+def _locked(folder: int | str) -> bool:
+    """Lock a folder for the life of its descriptor. Raises OSError where somebody else holds it."""
+    if sys.platform == "win32" or isinstance(folder, str):
+        return False
+    import fcntl
+
+    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True
 
 
 def _find(folder: Path) -> Layout:
