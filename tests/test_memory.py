@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.base import errors
-from commonplace.index import store, vectors
+from commonplace.index import store
+from commonplace.index.sqlite import vectors
 from commonplace.memory import estimate
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.base import Kind

@@ -121,7 +121,7 @@ def test_how_far_the_check_came(
 
 def made_with(name: str, value: str) -> tuple[str, str]:
     """Statements that make an index one that another version of ours has made."""
-    signature = schema.signature(changes.identity(DEFAULT) | {name: value})
+    signature = schema.signature({"schema": schema.VERSION, **changes.identity(DEFAULT), name: value})
     return (
         f"UPDATE meta SET value = '{value}' WHERE key = '{name}'",
         f"UPDATE meta SET value = '{signature}' WHERE key = 'signature'",

@@ -103,7 +103,7 @@ def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
     try:
         yield from _CHECKS[name](index, case)
     except IndexUnavailable as error:
-        yield Finding(name, "wrong", f"the index does not answer ({error})", anew(case))
+        yield Finding(name, "wrong", f"the index does not answer ({error.reason})", anew(case))
 
 
 def _unusable(path: Path, error: Exception) -> Finding:

@@ -25,7 +25,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import open_named
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.diagnosis.snapshot import written_as
-from commonplace.index.sqlite.vectors import extension_path
+from commonplace.index.sqlite import vectors
 from commonplace.language import lexicon
 from commonplace.providers.embedding import builtin
 from commonplace.providers.runtime import NO_TELEMETRY
@@ -265,7 +265,7 @@ def extension(case: Case) -> Iterator[Finding]:
 
 def _distance(connection: apsw.Connection) -> str:
     """Load the extension and compute the cosine distance of two vectors at right angles; say what fails."""
-    path = extension_path()
+    path = vectors.extension_path()
     if path is None:
         return "is not installed"
     try:
