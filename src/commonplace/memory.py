@@ -18,8 +18,8 @@ from commonplace.base.errors import CommonplaceError, ConfigError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.index.base import DOCID, Index
 from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID, SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -316,7 +316,7 @@ class Memory:
 
     def search(
         self,
-        text: str,
+        text: str | Request,
         *,
         limit: int | None = None,
         mode: Mode = "hybrid",
@@ -328,7 +328,7 @@ class Memory:
         history: bool = False,
         as_of: date | None = None,
     ) -> SearchResult:
-        """Find the passages that answer a question, best first.
+        """Find the passages that answer a question, best first; or a `Request`, which says all else itself.
 
         `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
@@ -338,16 +338,16 @@ class Memory:
         what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there
         is not, and for a query document with a mistake.
         """
-        names = _names(collections)
-        return self.ask(Request(text, limit, mode, names, min_score, now, rerank, expand, history, as_of))
-
-    def ask(self, request: Request) -> SearchResult:
-        """Answer a request, as `search` does what it is given by keyword."""
+        request = text
+        if not isinstance(request, Request):
+            request = Request(
+                request, limit=limit, mode=mode, collections=_names(collections), min_score=min_score, now=now,
+                rerank=rerank, expand=expand, history=history, as_of=as_of,
+            )  # fmt: skip
         started = time.perf_counter()
         result = self._answerer.answer(request)
         self._journal.asked("search", result, started)
-        warnings = (*result.warnings, *self._due_records())
-        return replace(result, warnings=warnings)
+        return replace(result, warnings=(*result.warnings, *self._due_records()))
 
     def recall(
         self,
@@ -512,7 +512,7 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _fresh(self) -> SqliteIndex:
+    def _fresh(self) -> Index:
         self._store.freshen()
         return self._store.index
 

@@ -553,3 +553,25 @@ def test_nothing_is_left_of_the_view(trap: Trap, monkeypatch: pytest.MonkeyPatch
     told(trap)
     assert list((tmp_path / "temporary").iterdir()) == []
     assert paths.Workspace(trap.root).derived.is_dir()
+
+
+def test_what_a_killed_process_left_of_a_view_is_removed(
+    trap: Trap, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", os.fspath(temporary))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    views = [temporary / f"commonplace-git-{name}" for name in ("dead", "young", "link", "held")]
+    for view in views:
+        view.symlink_to(outside) if view.name.endswith("link") else view.mkdir()
+    (views[0] / "refs").symlink_to(outside)
+    os.utime(views[0], (0, 0))
+    with git._held(os.fspath(views[3])), git.opened(trap.root.resolve()) as repository:
+        assert repository is not None
+        os.utime(views[3], (0, 0))
+        with git.opened(trap.root.resolve()):
+            assert [view.name for view in views if os.path.lexists(view)] == [view.name for view in views[1:]]
+    assert (outside / "kept").exists()

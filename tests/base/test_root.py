@@ -265,3 +265,22 @@ def test_what_root_makes_belongs_to_the_owner_of_the_folder(tmp_path: Path) -> N
     assert other.stat().st_uid == 0
     Root(tmp_path / "roots").create("x", b"")
     assert (tmp_path / "roots" / "x").stat().st_uid == 0
+
+
+def test_ctrl_c_on_the_way_to_a_file_closes_no_descriptor_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    closed: list[int] = []
+    close = os.close
+
+    def interrupted(descriptor: int) -> None:
+        close(descriptor)
+        closed.append(descriptor)
+        if len(closed) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Root(tmp_path).stat("a/b/c")
+    assert len(set(closed)) == len(closed) == 2

@@ -159,7 +159,7 @@ def test_an_undo_of_an_undo_is_a_redo_and_can_be_undone(workspace: paths.Workspa
     for _ in range(3):
         (back,) = undo.undo(workspace)
         assert (back.about.undoes, workspace.memory_file.read_bytes()) == (run.id, b"# Memory\n\n- one\n")
-        with pytest.raises(undo.NothingToUndo):
+        with pytest.raises(undo.NothingToUndo, match=f"undone already; undoing {back.id}"):
             undo.undo(workspace)
         with pytest.raises(undo.NotUndone, match="undone already"):
             undo.undo(workspace, run.id)

@@ -9,9 +9,9 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import ConfigError, NoteUnreadable
 from commonplace.changes import runs, undo
-from commonplace.edit.correct import confirm
+from commonplace.edit.correct import Correction, confirm, correct
 from commonplace.edit.resolve import StatementNotFound
-from commonplace.types import Provenance
+from commonplace.types import Cited, Provenance
 from tests.edit.conftest import DAY, LONG_TERM, NOW, notes
 
 OLD, NEW = "Deploys go out on Tuesdays.", "Deploys go out on Thursdays."
@@ -216,6 +216,38 @@ def test_what_says_nearly_so_and_what_was_made_of_it(memory: Memory, root: Path)
     (root / "MEMORY.md").write_text(text)
     done = memory.correct(OLD, NEW, now=NOW)
     assert [one.citation for one in done.similar] == ["MEMORY.md#L1", "MEMORY.md#L2"]
+
+
+def test_near_misses_of_the_index_are_statements(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("# Memory\n\n- Lin hikes.\n- ~~Ann sails.~~\n- Bob cooks rice.\n")
+    passage = Cited("MEMORY.md#L1-L5", "- Lin hikes. - ~~Ann sails.~~ - Bob cooks rice.")
+    outside = Cited("team/team.md#L1", "Mira hikes too.")
+    with pytest.raises(StatementNotFound) as raised:
+        correct(
+            memory.workspace, memory.settings, Correction("food at home", "", NOW),
+            ask=lambda text, own: [outside, passage] if own else [],
+        )  # fmt: skip
+    assert [(one.citation, one.text) for one in raised.value.near] == [
+        ("MEMORY.md#L3", "Lin hikes."),
+        ("MEMORY.md#L5", "Bob cooks rice."),
+        (outside.citation, outside.text),
+    ]
+
+
+def test_the_rest_of_a_line_with_a_private_part(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("- 10:00 <private>x</private> The flat is by the river.\n")
+    memory.correct("The flat is by the river.", "The flat is by the sea.", now=NOW)
+    first, second = (root / "MEMORY.md").read_text().splitlines()
+    assert first.startswith("- 10:00 <private>x</private> ~~The flat is by the river.~~ <!--")
+    assert second.startswith("- The flat is by the sea. <!--")
+
+
+def test_nothing_is_written_into_a_private_part_that_is_never_closed(memory: Memory, root: Path) -> None:
+    (root / "MEMORY.md").write_text("The flat is by the river. <private>x\n")
+    before = notes(root)
+    with pytest.raises(NoteUnreadable, match="by hand"):
+        memory.correct("The flat is by the river.", "The flat is by the sea.", now=NOW)
+    assert notes(root) == before
 
 
 def test_collections_are_named_and_left(root: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.search import abstention, query
 from commonplace.search.abstention import (
     GATE,

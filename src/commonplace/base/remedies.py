@@ -48,6 +48,7 @@ WORDS: Mapping[str, str] = {
     "sync.writer": "a sync by whoever can write does it",
     "trust": "its owner can look at it and sign it",
     "undo": "it can be taken back",
+    "undo.run": "undoing {0} takes the last undo back, which does that change again",
     "usage.never": "in the whole list",
 }
 _spoken: Mapping[str, str] = {}

@@ -317,9 +317,10 @@ class Root:
         folder = self._opened(make=make)
         try:
             for part in above:
+                # The new one first: Ctrl-C in between may leave one open, and closes none twice.
                 below = self._descend_or_make(folder, part) if make else self._descend(folder, part)
-                os.close(folder)
-                folder = below
+                folder, below = below, folder
+                os.close(below)
             yield folder, name
         finally:
             os.close(folder)

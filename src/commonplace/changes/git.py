@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,8 @@ from commonplace.render import screen
 
 TIMEOUT_S = 20.0  # a call; each takes some milliseconds where nothing is wrong
 LARGEST = 16_000_000  # bytes of an object that is read; notes are smaller
+_VIEW = "commonplace-git-"  # what the names of views begin with
+_YOUNG_S = 60.0
 AUTHOR = ("commonplace", "commonplace@localhost")  # where the settings of git name nobody
 SUBMODULE = "160000"  # the mode of a commit of another repository
 _MOST_OUTPUT = 256_000_000  # bytes of one answer: the index of some million files
@@ -383,12 +385,45 @@ def opened(folder: Path) -> Iterator[Repository | None]:
         yield None
         return
     layout = _find(folder)
-    with tempfile.TemporaryDirectory(prefix="commonplace-git-") as view:
+    with tempfile.TemporaryDirectory(prefix=_VIEW) as view, _held(view):
         try:
             repository = Repository(layout, Path(os.path.realpath(view)))
         except OSError as error:
             raise GitError(f"its git folder cannot be read ({paths.reason(error)})") from error
         yield repository
+
+
+@contextmanager
+def _held(view: str) -> Iterator[None]:
+    """Hold the lock of a view until this process ends; remove those of this user's that nobody holds."""
+    folder, own = os.path.split(view)
+    temporary = Root(folder)
+    with temporary.listed(own) as held:
+        if _locked(held):
+            for name in temporary.names():
+                if name.startswith(_VIEW) and name != own:
+                    with suppress(OSError):
+                        _sweep(temporary, name)
+        yield
+
+
+def _sweep(temporary: Root, name: str) -> None:
+    status = temporary.stat(name)
+    is_young = abs(time.time() - status.st_mtime) < _YOUNG_S  # it may not be locked yet
+    if status.st_uid == os.geteuid() and not is_young:
+        with temporary.listed(name) as view:
+            if _locked(view):
+                temporary.remove(name)
+
+
+def _locked(folder: int | str) -> bool:
+    """Lock a folder for the life of its descriptor. Raises OSError where somebody else holds it."""
+    if sys.platform == "win32" or isinstance(folder, str):
+        return False
+    import fcntl
+
+    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return True
 
 
 def _find(folder: Path) -> Layout:

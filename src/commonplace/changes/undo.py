@@ -25,10 +25,13 @@ class NotUndone(CommonplaceError):
 
 
 class NothingToUndo(NotUndone):
-    """There is no run that could be taken back."""
+    """There is no run that could be taken back; `last` is the undo that would do the last one again."""
 
-    def __init__(self) -> None:
-        super().__init__("", "there is no generated change that could be undone")
+    def __init__(self, last: Run | None = None) -> None:
+        reason = "there is no generated change that could be undone"
+        if last is not None:
+            reason = f"every generated change is undone already; {remedies.say('undo.run', last.id)}"
+        super().__init__("", reason)
 
 
 class Undoing(NamedTuple):
@@ -130,10 +133,13 @@ def find(workspace: paths.Workspace, name: str = "") -> Run:
     Raises NotUndone.
     """
     if not name:
+        last = None
         for run in runs.newest_first(workspace):
             if run.about.kind != "undo" and not run.undone:
                 return run
-        raise NothingToUndo
+            if run.about.kind == "undo" and not run.undone:
+                last = last or run
+        raise NothingToUndo(last)
     names = [known for known in runs.names(workspace) if known.startswith(name)]
     if len(names) != 1:
         several = f"more than one run begins so: {', '.join(names[:3])}"

@@ -41,5 +41,6 @@ WORDS: Mapping[str, str] = {
     "sync.writer": "`commonplace sync` by whoever can write does it",
     "trust": "`commonplace trust` shows it",
     "undo": "`commonplace undo` would take it back",
+    "undo.run": "`commonplace undo {0}` takes the last undo back, which does that change again",
     "usage.never": "`commonplace usage --never`",
 }

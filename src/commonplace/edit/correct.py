@@ -87,8 +87,9 @@ def correct(
             dry_run=dry_run,
         )  # fmt: skip
     except StatementNotFound as error:
-        searched = error.near or error.reason != resolve.NOWHERE
-        near = error.near if searched else ask(request.old, True)
+        near = error.near
+        if not near and error.reason == resolve.NOWHERE and (passages := ask(request.old, True)):
+            near = tuple(resolve.near(draft.corpus, request.old, passages))
         raise StatementNotFound(request.old, error.reason, near) from None
     diff, digest = diffs.of_changes(draft.changes), diffs.digest(draft.changes)
     return replace(corrected, run=run.id if run else "", redacted=redacted, diff=diff, digest=digest)
@@ -372,6 +373,9 @@ class Draft:
         """Make sure that a note reads back as before, but for what is struck in it and put in."""
         after = {statement.first: statement for statement in document.statements}
         shorter = {statement.first for statement in self._unmarked.get(path, ())}
+        if path in self._inserted and (line := self._inserted[path][2].lines[0]) not in after:
+            reason = "the new statement would be read there as something else; change it by hand"
+            raise NoteUnreadable(f"{path}#L{line}", reason)
         strikes = sorted(self._strikes.get(path, ()), key=lambda strike: -strike.statement.first)
         last: Strike | None = None  # none is within another, but for what part of one is struck
         for statement in self.corpus.statements(path):

@@ -77,7 +77,12 @@ def elsewhere(answerer: Answerer, text: str, *, own: bool = False) -> list[Cited
         hits = hits[: resolve.MOST_NEAR]
     else:
         hits = [h for h in hits if not _is_own(h) and similarity.share(text, h.text) >= similarity.SAID]
-    return [Cited(hit.citation, resolve.shortened(hit.text)) for hit in hits]
+    return [Cited(hit.citation, resolve.shortened(_nearest_line(hit.text, text))) for hit in hits]
+
+
+def _nearest_line(passage: str, text: str) -> str:
+    """The line of a passage that shares most words with a text, the first of several."""
+    return max(passage.splitlines(), key=lambda line: similarity.share(text, line), default="")
 
 
 def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:

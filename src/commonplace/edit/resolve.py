@@ -145,16 +145,25 @@ def matched(statement: Statement, words: Words) -> Match | None:
     return None
 
 
-def near(corpus: Corpus, named: str, among: Sequence[str] = ()) -> list[Cited]:
-    """Return what stands and comes nearest to some words, of these notes or of all, best first."""
-    likely = [s for path in among if path in corpus.paths for s in corpus.statements(path)]
-    scored = [
-        (share, statement)
-        for statement in likely or corpus.like(named, 0.3)
-        if not statement.struck and (share := similarity.share(named, statement.text))
-    ]
-    best = sorted(scored, key=lambda pair: -pair[0])[:MOST_NEAR]
-    return cited([Match(statement) for _, statement in best])
+def near(corpus: Corpus, named: str, passages: Sequence[Cited] = ()) -> list[Cited]:
+    """Return the statements that stand and come nearest to some words, best first.
+
+    With `passages` of an index it is those in them, which need share no word with what is named. A passage
+    of a file that is none of these notes is taken as it is.
+    """
+    likely = corpus.like(named, 0.3) if not passages else []
+    others: list[Cited] = []
+    for passage in passages:
+        place = references.parse_reference(passage.citation)
+        if place.path in corpus.paths:
+            last = place.last or place.first
+            likely += [s for s in corpus.statements(place.path) if s.first <= last and s.last >= place.first]
+        else:
+            others.append(passage)
+    shares = [(similarity.share(named, statement.text), statement) for statement in likely]
+    standing = [pair for pair in shares if not pair[1].struck and (pair[0] or passages)]
+    best = sorted(standing, key=lambda pair: -pair[0])
+    return [*cited([Match(statement) for _, statement in best]), *others][:MOST_NEAR]
 
 
 def cited(matches: Sequence[Match], most: int = MOST_NEAR) -> list[Cited]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from commonplace.base import filetypes
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
-from commonplace.index.sqlite import CODE, Key, Known
+from commonplace.index.base import Key, Known
 from commonplace.notes.scan import FileState, Source
 
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
@@ -35,7 +35,7 @@ def identity(chunk: ChunkSettings, sources: Sequence[Source] | None = None) -> d
     How code is cut is left out for sources (None: any) that cannot hold some: to look takes 2 ms.
     """
     globs = ("**",) if sources is None else tuple(glob for source in sources for glob in source.globs)
-    told = {CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
+    told = {rules.CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
     return told | rules.identity(chunk)
 
 

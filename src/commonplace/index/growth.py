@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 
-from commonplace.index.sqlite import Key, Known
+from commonplace.index.base import Key, Known
 from commonplace.notes.scan import FileState
 
 _BLOCK = 1 << 16

@@ -15,9 +15,8 @@ from commonplace.base.paths import shown
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.index.base import Entry, Key, Known
 from commonplace.index.progress import Progress
-from commonplace.index.rows import Entry
-from commonplace.index.sqlite import Key, Known
 from commonplace.markdown import metadata
 from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import FileState

@@ -50,7 +50,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ROW = re.compile(r"\s*\|")
 _RULE_OF_TABLE = re.compile(r"\s*+\|[\s:|]*+-[\s:|-]*+\Z")
-_HOUR = re.compile(r"[ \t]*\d\d:\d\d (?=\S)")
+_HOUR = re.compile(r"[ \t]*\d\d:\d\d[ \t]+(?=\S)")
 _FRONT_ITEM = re.compile(r"\s*-(?:\s|\Z)")
 # What must not lose one of its ends: what is behind it would be shown, or swallowed.
 _CLOSED = re.compile(r"<private\b.*?(?:</private\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)

@@ -13,7 +13,7 @@ from commonplace.markdown.comments import Annotations
 from commonplace.types import Note
 from commonplace.types.notes import Statement
 
-_HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d) (?=\S)")
+_HOUR = re.compile(r"(?P<hour>(?:[01]\d|2[0-3]):[0-5]\d)[ \t]+(?=\S)")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
 _BOX = re.compile(r"\[[ xX]\][ \t]+")
 _NUMBER = re.compile(r"\d{1,9}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from commonplace import config
 from commonplace.base import remedies
 from commonplace.base.errors import IndexUnavailable
-from commonplace.index import annotated
-from commonplace.index.sqlite import DOCID
+from commonplace.index import facts
+from commonplace.index.base import DOCID
 from commonplace.index.vectors import FOREIGN_SHARE
 from commonplace.language import lexicon
 from commonplace.search import pipeline, query, references
@@ -128,14 +128,17 @@ class Answerer:
                     raise
                 self._store.recover(error)
         index = self._store.index
-        shared = index.shared_docids(hit.docid for hit in outcome.hits)
+        hashes: dict[str, set[str]] = {}
+        for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
+            hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
+        shared = {docid for docid, several in hashes.items() if len(several) > 1}
         hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
         warnings = (
             *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         )  # fmt: skip
-        everything = -(-index.text_bytes() // BYTES_A_TOKEN)
+        everything = -(-index.text_bytes // BYTES_A_TOKEN)
         result = SearchResult(request.text, hits, level, stale, warnings, outcome.timings_ms, everything)
         return result, outcome
 
@@ -148,10 +151,10 @@ class Answerer:
         store = self._store
         compare = self._settings.index.sync_on_search or store.empty
         if compare and store.scouted:
-            index, version = store.index, store.index.version()
+            index, version = store.index, store.index.version
             outcome = self._search(request)
             stale = store.freshen()
-            if store.index is index and index.version() == version:
+            if store.index is index and index.version == version:
                 return outcome, stale
         else:
             stale = store.freshen() if compare else 0
@@ -161,7 +164,7 @@ class Answerer:
         index, text = self._store.index, request.text
 
         def keys() -> frozenset[str]:
-            return annotated.keys(index)
+            return facts.keys(index)
 
         if request.lines or text.lstrip()[:6].lower().startswith(query.DOCUMENT):
             from commonplace.search import query_document
@@ -185,8 +188,8 @@ class Answerer:
         embed = self.model.embedder(model, request) if model is not None else None
         reader = self._readers.choose(request.rerank, model, self._ranking)
         means = pipeline.Means(embed, reader, self._ranking, self._settings.search.diversity)
-        with index.reading():
-            outcome = pipeline.search(index, self._store.vectors, means, parsed, request)
+        with index.transaction(write=False):
+            outcome = pipeline.search(index, means, parsed, request)
         if request.mode == "semantic" and embed is None:
             nobody = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(nobody)
@@ -197,7 +200,8 @@ class Answerer:
         path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
-            docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid
+            notes = self._store.index.notes(keys=[(hit.collection, hit.path)])
+            docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts)
 
@@ -213,7 +217,7 @@ class QuestionModel:
         """Return the model for questions: the index's own, while the vectors of another are not complete."""
         model = self._current.load()
         if model is not None and not self._store.vectors.serves(model):
-            model = self._current.former(str(self._store.index.meta("model")))
+            model = self._current.former(str(self._store.index.meta.get("model")))
         return model
 
     def serving(self, parsed: query.Query, request: Request) -> Embedder | None:
@@ -225,7 +229,7 @@ class QuestionModel:
             return None
         store = self._store
         few = store.few_pending
-        model = None if store.vectors.level() == 2 and not few else self.asked()
+        model = None if store.index.vectors.level() == 2 and not few else self.asked()
         if model is None:
             return None
         from commonplace.providers import opening
@@ -233,7 +237,7 @@ class QuestionModel:
         if few and not opening.is_remote(model):  # a question may wait for its own vector alone
             store.catch_up(model)
         foreign = not request.lines and parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts
-        return None if store.vectors.level() == 2 or foreign else model
+        return None if store.index.vectors.level() == 2 or foreign else model
 
     def embedder(self, model: Embedder, request: Request) -> Embed:
         """Return what embeds a question and its lines."""
@@ -253,7 +257,7 @@ class QuestionModel:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
             return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
-        pending = self._store.index.pending()
+        pending = self._store.index.vectors.pending()
         return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
 
     def advice(self) -> list[str]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from commonplace import language
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
-from commonplace.index import annotated
+from commonplace.index import facts
+from commonplace.index.base import ALL, Days, Has, In, Matches, Not, Scope
 from commonplace.language import lexicon
 from commonplace.search import fusion, terms
 from commonplace.search.query import TYPED, Dated, Line, Query, of_question
@@ -23,9 +24,7 @@ from commonplace.search.ranking import WORDS_MAX, RankSettings
 from commonplace.search.terms import Terms
 
 if TYPE_CHECKING:
-    from commonplace.index.scope import Scope
-    from commonplace.index.sqlite import SqliteIndex
-    from commonplace.index.vectors import Nearest, Vectors
+    from commonplace.index.base import Index, Nearest
     from commonplace.providers.embedding.base import Kind
     from commonplace.search.request import Outcome, Request
 
@@ -46,7 +45,7 @@ class Embed(Protocol):
 class Question:
     """A question as the index sees it: its terms weighed, the notes it covers, the days it names."""
 
-    index: SqliteIndex
+    index: Index
     query: Query
     request: Request
     ranking: RankSettings
@@ -56,12 +55,15 @@ class Question:
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that hold what the question demands and nothing that it excludes."""
-        allowed = set(passages)
-        if allowed and self.query.required:
-            allowed &= self.index.matching(sorted(allowed), self.query.required)
-        if allowed and self.query.excluded:
-            allowed -= self.index.matching(sorted(allowed), self.query.excluded)
-        return allowed
+        scope = without(ALL, self.query.excluded)
+        if self.query.required:
+            scope &= Matches(self.query.required)
+        return facts.within(self.index, passages, scope)
+
+
+def without(scope: Scope, excluded: str | None) -> Scope:
+    """Return a scope without the passages that match an expression of full text, if there is one."""
+    return scope & Not(Scope((Matches(excluded),))) if excluded else scope
 
 
 class Candidates(NamedTuple):
@@ -76,7 +78,7 @@ class Candidates(NamedTuple):
     lists: Sequence[Weighted] = ()
 
 
-def gather(question: Question, vectors: Vectors, embed: Embed | None, outcome: Outcome) -> Candidates:
+def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candidates:
     """Ask full text and the vectors; cosines of what only full text found are filled in.
 
     Where the model fails, full text answers alone and `outcome` gets a warning.
@@ -87,6 +89,7 @@ def gather(question: Question, vectors: Vectors, embed: Embed | None, outcome: O
         outcome.warnings.append("no line asks full text, and a lexical search asks nothing else")
     if embed is None or request.mode == "lexical" or not by_meaning:
         return _by_words(question, lines, outcome)
+    vectors = question.index.vectors
     nearest, level = vectors.ready(question.covered, struck=request.past)
     asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates)
     if vectors.in_memory:
@@ -125,12 +128,14 @@ def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Ca
             expression = line.query.expression(own.wanted)
             if line.kind != "lex" or not expression or request.mode == "semantic":
                 continue
-            matched = dict(index.match(expression, settings.candidates, question.covered, settings.header))
+            matched = dict(
+                index.match(expression, settings.candidates, question.covered, header=settings.header)
+            )
             scores = terms.score(index, own, matched)
             if request.past:
                 from commonplace.search import as_of
 
-                scores |= as_of.words(index, expression, own, question.covered, settings.header)
+                scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
             if request.lines:  # where the line is an expression, against its best hit
                 ideal = own.ideal or max(scores.values(), default=0.0)
                 scores = {p: min(WORDS_MAX, s / ideal) for p, s in scores.items()} if ideal > 0 else {}
@@ -188,24 +193,41 @@ def of_days(question: Question) -> set[int]:
     """Passages of the days that a question names, if it asks for nothing else."""
     if question.days is None or not question.days.alone:
         return set()
-    index, excluded, struck = question.index, question.query.excluded, question.request.past
     found: set[int] = set()
     for span in question.days.spans:
-        days = annotated.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
-        found.update(
-            annotated.newest(index, question.covered & days, DAY_CANDIDATES, excluded, struck=struck)
-        )
+        days = Days(span.first.isoformat(), span.last.isoformat())
+        scope, struck = without(question.covered & days, question.query.excluded), question.request.past
+        found.update(question.index.select(scope, DAY_CANDIDATES, struck=struck, newest=True))
     return found
+
+
+def others(question: Question, known: set[int]) -> set[int]:
+    """Passages that no list holds, for a question that takes whatever there is: neighbours first."""
+    missing = (question.request.limit or 0) - len(known)
+    if missing <= 0:
+        return set()
+    index, struck = question.index, question.request.past
+    near = In("passage", frozenset(passage + step for passage in known for step in (-1, 1)))
+    found = [i for i in index.select(question.covered & near, struck=struck) if i not in known]
+    if len(found) < missing:  # then in the order of the notes
+        known = {*known, *found}
+        every = index.select(question.covered, len(known) + missing, struck=struck)
+        found += [i for i in every if i not in known]
+    return question.allowed(found[:missing])
 
 
 def triggered(question: Question) -> set[int]:
     """Passages that have a trigger in the question, found without a model; no cost where none has one."""
-    triggers = annotated.triggers(question.index)
-    if not triggers:
+    index = question.index
+    if not index.select(Scope((Has("trigger"),)), 1, struck=True):
         return set()
     asked = _folded(question.query.words)
-    found = {passage for passage, said in triggers if any(_holds(asked, phrase) for phrase in phrases(said))}
-    return question.allowed(annotated.within(question.index, found, question.covered)) if found else found
+    found = {
+        passage
+        for passage, said in facts.annotated(index, "trigger")
+        if any(_holds(asked, phrase) for phrase in phrases(said))
+    }
+    return question.allowed(facts.within(index, found, question.covered)) if found else found
 
 
 def phrases(said: str) -> Iterable[str]:

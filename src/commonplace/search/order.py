@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace import language
 from commonplace.base import filetypes
-from commonplace.index import annotated
-from commonplace.index.sqlite import Source, SqliteIndex
+from commonplace.index import facts
+from commonplace.index.base import Index, Source
 from commonplace.language import compare, lexicon, rules, stopwords, values
 from commonplace.language.compare import Wording
 from commonplace.markdown import structure
@@ -92,7 +92,7 @@ def replacement(item: Ranked) -> str:
     return said(own).get("superseded-by", "") if own.annotations and own.until is None else ""
 
 
-def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[annotated.Place]]) -> list[Ranked]:
+def put_below(ranked: Sequence[Ranked], places: Mapping[str, Sequence[facts.Place]]) -> list[Ranked]:
     """Put what is superseded below what replaces it, where that is among the candidates.
 
     What replaces it may be superseded in turn, so this goes on until nothing moves; a circle ends it as well.
@@ -439,11 +439,12 @@ def arrange(
     index, request, settings = question.index, question.request, question.ranking
     if settings.updates and settings.fusion == "calibrated" and asks_for_value(question.query):
         with outcome.timed("updates"):
-            days = index.dates([item.candidate.id for item in ranked[:COMPARED]])
+            sources = index.sources([item.candidate.id for item in ranked[:COMPARED]])
+            days = {passage: source.date for passage, source in sources.items()}
             ranked = lift(ranked, question.query, days)
     ranked = put_first(ranked, first)
     if names := {name for item in ranked if (name := replacement(item))}:
-        ranked = put_below(ranked, annotated.places(index, names))
+        ranked = put_below(ranked, facts.places(index, names))
     with outcome.timed("hits"):
         successors: Successors = {}
         if replaced:
@@ -483,13 +484,13 @@ def _in_order(statements: Sequence[Statement], replaced: Successors) -> list[Sta
     return [one._replace(shown=one.shown._replace(item=item)) for one, item in each]
 
 
-def listed(index: SqliteIndex, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
+def listed(index: Index, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
     """Return every passage as a hit of its own."""
     sources = index.sources([item.candidate.id for item in kept])
     return [_hit(item, sources[item.candidate.id], now) for item in kept]
 
 
-def _entries(index: SqliteIndex, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
+def _entries(index: Index, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
     """Candidates with what they say, read as far as they are asked for."""
     step = max(1, HEAD * limit)
     for start in range(0, len(ranked), step):

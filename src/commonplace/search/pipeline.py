@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, MissingExtra, ProviderError
-from commonplace.index import annotated, scope
-from commonplace.index.scope import Scope
-from commonplace.index.sqlite import Candidate, SqliteIndex
-from commonplace.index.vectors import Vectors
+from commonplace.index import facts
+from commonplace.index.base import ALL, Candidate, In, Index, Scope
 from commonplace.search import abstention, candidates, order, query, ranking, reranking, terms
 from commonplace.search.candidates import Candidates, Embed, Question
 from commonplace.search.query import Query
@@ -30,7 +28,7 @@ class Means(NamedTuple):
     diversity: float = 1.0
 
 
-def search(index: SqliteIndex, vectors: Vectors, means: Means, asked: Query, request: Request) -> Outcome:
+def search(index: Index, means: Means, asked: Query, request: Request) -> Outcome:
     """Answer a question from the index.
 
     Without a model, or when it fails, full text answers alone (level 2). What the reranker fails with is a
@@ -48,13 +46,14 @@ def search(index: SqliteIndex, vectors: Vectors, means: Means, asked: Query, req
         weighed = terms.weigh(index, asked, struck=request.past)
         days = query.days(asked, request.now)
         question = Question(index, asked, request, means.ranking, covered, weighed, days)
-    found = candidates.gather(question, vectors, means.embed, outcome)
+    found = candidates.gather(question, means.embed, outcome)
     with outcome.timed("ranking"):
         triggered = candidates.triggered(question)
         passages, replaced = _passages(question, found, triggered)
         ages = bool(means.ranking.recency)
-        dates = index.dates([one.id for one in passages]) if ages or days else {}
-        curated = annotated.long_term(index) if ages else ()
+        sources = index.sources([one.id for one in passages]) if ages or days else {}
+        dates = {passage: source.date for passage, source in sources.items()}
+        curated = {one.note_id for one in passages if ages and sources[one.id].kind == "long-term"}
         evidence = Evidence(
             asked,
             found.terms,
@@ -98,24 +97,24 @@ def _passages(
     index, request, covered = question.index, question.request, question.covered
     wanted = {*found.lexical, *found.semantic, *candidates.of_days(question), *triggered}
     if request.min_score is not None and request.min_score <= 0:
-        room = (request.limit or 0) - len(wanted)
-        wanted |= question.allowed(index.others(wanted, room, covered, struck=request.past))
-    passages = index.candidates(sorted(wanted))
+        wanted |= candidates.others(question, wanted)
+    passages = index.passages(sorted(wanted))
     if not request.past:
         return passages, None
     from commonplace.search import as_of
 
     def allow(passages: set[int]) -> set[int]:
-        return question.allowed(annotated.within(index, passages, covered))
+        return question.allowed(facts.within(index, passages, covered))
 
     passages, replaced = as_of.replaced(index, passages, allow, rest=request.as_of is None)
     passages.sort(key=lambda candidate: candidate.id)
     return as_of.as_it_stood(index, passages, covered) if request.as_of else passages, replaced
 
 
-def _scope(index: SqliteIndex, asked: Query, request: Request) -> Scope:
+def _scope(index: Index, asked: Query, request: Request) -> Scope:
     """The notes that the question and the request keep to."""
-    covered = scope.of_collections(request.collections)
+    named = frozenset(request.collections)
+    covered = Scope((In("collection", named),)) if named else ALL
     if request.as_of is not None:
         from commonplace.search import as_of
 
@@ -129,13 +128,14 @@ def _scope(index: SqliteIndex, asked: Query, request: Request) -> Scope:
     return covered & filters.cover(index, asked.filters, request.now or date.today())
 
 
-def _list(index: SqliteIndex, asked: Query, covered: Scope, request: Request) -> list[Ranked]:
+def _list(index: Index, asked: Query, covered: Scope, request: Request) -> list[Ranked]:
     """Answer filters alone with the newest passages; they have no score, as nothing was asked of them.
 
     Those of the past come as they stood, none that is struck before what replaced it.
     """
-    found = annotated.newest(index, covered, request.limit or 0, asked.excluded, struck=request.past)
-    by_id = {candidate.id: candidate for candidate in index.candidates(found)}
+    scope = candidates.without(covered, asked.excluded)
+    found = index.select(scope, request.limit, struck=request.past, newest=True)
+    by_id = {candidate.id: candidate for candidate in index.passages(found)}
     listed = [by_id[passage] for passage in found]
     if not request.past:
         return [Ranked(candidate, 0.0, {}) for candidate in listed]

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.chunking.settings import STRUCK
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.language import lexicon
 from commonplace.markdown import structure
 from commonplace.search import fusion

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from commonplace.base.errors import ConfigError, ProviderError
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.language import lexicon, stopwords
 from commonplace.search import query as queries
 from commonplace.search.query import Query

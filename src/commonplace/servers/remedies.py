@@ -21,5 +21,6 @@ WORDS: Mapping[str, str] = {
     "restore": _ASK.format("restore {0}") + ", which puts {1} back",
     "sync": _ASK.format("sync"),
     "trust": _ASK.format("trust"),
+    "undo.run": _ASK.format("undo {0}") + " to take the last undo back, which does that change again",
     "undo": _ASK.format("undo") + " to take it back",
 }
