@@ -208,7 +208,7 @@ def _is_latin(character: str) -> bool:
 
 
 class _Reading(NamedTuple):
-    """A text, folded, without what nobody sees; `place` maps a place in it to one in the text as it stands."""
+    """A text, folded, without what nobody sees; `place` maps its places to those of the text as it stands."""
 
     text: str
     place: Callable[[int], int]
