@@ -19,7 +19,6 @@ from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import DOCID, Index
-from commonplace.index.progress import Progress, silent
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -30,6 +29,7 @@ from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from datetime import date, datetime
