@@ -18,8 +18,7 @@ from commonplace.base.errors import CommonplaceError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID, SqliteIndex
+from commonplace.index.base import DOCID, Index
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -30,6 +29,7 @@ from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -508,7 +508,7 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _fresh(self) -> SqliteIndex:
+    def _fresh(self) -> Index:
         self._store.freshen()
         return self._store.index
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.search import abstention, query, ranking
 from commonplace.search.abstention import PROSE, STRANGER, TALK, TALK_UNREAD
 from commonplace.search.ranking import GATE, GATE_DIALOGUE, GATE_LOOSE, Evidence, Ranked

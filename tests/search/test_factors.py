@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.index.annotated import Place
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
+from commonplace.index.facts import Place
 from commonplace.search import factors
 from commonplace.search.ranking import Ranked
 from commonplace.types import Hit, Mode

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.providers.embedding.builtin import TokenEmbedder, Tokens
 from commonplace.search import late_interaction
 from commonplace.search.late_interaction import NEIGHBOUR, LateInteraction

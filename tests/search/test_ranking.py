@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.search import fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf

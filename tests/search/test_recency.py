@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.search import query, recency
 from commonplace.search.ranking import Ranked
 from commonplace.search.recency import GAP, HEAD

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from commonplace import config
 from commonplace.base.errors import ConfigError, IndexUnavailable, UnknownCollection
 from commonplace.config.settings import READERS
-from commonplace.index import annotated
-from commonplace.index.sqlite import DOCID
+from commonplace.index import facts
+from commonplace.index.base import DOCID
 from commonplace.search import pipeline, query, references
 from commonplace.search.question_model import QuestionModel
 from commonplace.search.ranking import RankSettings
@@ -154,14 +154,17 @@ class Answerer:
                     raise
                 self._store.recover(error)
         index = self._store.index
-        shared = index.shared_docids(hit.docid for hit in outcome.hits)
+        hashes: dict[str, set[str]] = {}
+        for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
+            hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
+        shared = {docid for docid, several in hashes.items() if len(several) > 1}
         hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
         warnings = [
             *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
             *outcome.warnings,
         ]  # fmt: skip
-        everything = -(-index.text_bytes() // BYTES_A_TOKEN)
+        everything = -(-index.text_bytes // BYTES_A_TOKEN)
         result = SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
         return result, outcome
 
@@ -174,17 +177,17 @@ class Answerer:
         store = self._store
         wanted = self._settings.index.sync_on_search or store.empty
         if wanted and store.scouted:
-            index, version = store.index, store.index.version()
+            index, version = store.index, store.index.version
             outcome = self._search(text, request)
             stale = store.freshen()
-            if store.index is index and index.version() == version:
+            if store.index is index and index.version == version:
                 return outcome, stale
         else:
             stale = store.freshen() if wanted else 0
         return self._search(text, request), stale
 
     def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
-        index, vectors = self._store.index, self._store.vectors
+        index = self._store.index
         parsed, request = self._parsed(text, request)
         if parsed.filters:
             request = self._filtered(parsed, request)
@@ -198,8 +201,8 @@ class Answerer:
             gather = lines.candidates
         embed = self.model.embedder(model, request)
         means = pipeline.Means(embed, gather, self._readers.choose(request.rerank, model, request.ranking))
-        with index.reading():
-            outcome = pipeline.search(index, vectors, means, parsed, request)
+        with index.transaction(write=False):
+            outcome = pipeline.search(index, index.vectors, means, parsed, request)
         if request.mode == "semantic" and embed is None:
             told = "no vectors can answer this question, and a semantic search asks nothing else"
             outcome.warnings.append(told)
@@ -210,11 +213,11 @@ class Answerer:
         index = self._store.index
         may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
         if not may_be and not request.lines:
-            return query.parse(text, lambda: annotated.keys(index)), request
+            return query.parse(text, lambda: facts.keys(index)), request
         from commonplace.search import query_document
 
         def keys() -> frozenset[str]:
-            return annotated.keys(index)
+            return facts.keys(index)
 
         parsed, own = query_document.read_any(text, keys, as_lines=bool(request.lines))
         return parsed, request._replace(lines=(*own, *request.lines))
@@ -224,7 +227,8 @@ class Answerer:
         path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
-            docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid
+            notes = self._store.index.notes(keys=[(hit.collection, hit.path)])
+            docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts)
 

@@ -16,8 +16,8 @@ from commonplace.chunking.settings import STRUCK
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.index.annotated import Place
-    from commonplace.index.sqlite import Candidate
+    from commonplace.index.base import Candidate
+    from commonplace.index.facts import Place
     from commonplace.search.ranking import Ranked
 
 # For each point above or below 5: from -.04 to .05, half of what a named speaker counts. Others multiply by

@@ -17,7 +17,7 @@ from commonplace.base.errors import ProviderError
 from commonplace.language import stopwords
 
 if TYPE_CHECKING:
-    from commonplace.index.sqlite import Candidate
+    from commonplace.index.base import Candidate
     from commonplace.providers.embedding.base import Floats
     from commonplace.providers.embedding.builtin import Tokens
 

@@ -18,8 +18,7 @@ from commonplace.search.query import Query
 from commonplace.search.terms import Terms
 
 if TYPE_CHECKING:
-    from commonplace.index.sqlite import SqliteIndex
-    from commonplace.index.vectors import Nearest, Vectors
+    from commonplace.index.base import Index, Nearest, VectorStore
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.embedding.base import Kind as EmbedKind
 
@@ -79,8 +78,8 @@ def embedder(model: Embedder, deadline_s: float | None) -> pipeline.Embed:
 
 
 def candidates(
-    index: SqliteIndex,
-    vectors: Vectors,
+    index: Index,
+    vectors: VectorStore,
     embed: pipeline.Embed | None,
     asked: pipeline._Asked,
     request: pipeline.Request,
@@ -111,7 +110,7 @@ def candidates(
 
 
 def _lexical(
-    index: SqliteIndex, asked: pipeline._Asked, request: pipeline.Request, outcome: pipeline.Outcome
+    index: Index, asked: pipeline._Asked, request: pipeline.Request, outcome: pipeline.Outcome
 ) -> tuple[dict[int, float], Terms]:
     """The best passages by the words of each line, 1 for a full match of it; what is known of its terms."""
     with outcome.timed("full text"):
@@ -126,8 +125,8 @@ def _lexical(
             if line.kind != "lex" or not expression or request.mode == "semantic":
                 continue
             settings = request.ranking
-            matched = dict(index.match(expression, settings.candidates, asked.covered, settings.header))
-            scores = terms.score(index, own, matched)
+            matched = index.match(expression, settings.candidates, asked.covered, header=settings.header)
+            scores = terms.score(index, own, dict(matched))
             scores |= pipeline.struck(index, expression, own, asked.covered, request)
             found.append((_relative(scores, own), line.weight))
         best = fusion.by_maximum(found)
@@ -157,7 +156,7 @@ def _known(typed: Sequence[Terms]) -> Terms:
 
 
 def _semantic(
-    index: SqliteIndex, vectors: Vectors, query: Query, found: Sequence[_Found], lexical: Iterable[int]
+    index: Index, vectors: VectorStore, query: Query, found: Sequence[_Found], lexical: Iterable[int]
 ) -> list[tuple[dict[int, float], float]]:
     """For each line the cosine of each passage that any line found, by words too, and its weight."""
     union = {passage for _, _, cosines in found for passage in cosines}

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base import filetypes
-from commonplace.index.sqlite import Source, SqliteIndex
+from commonplace.index.base import Index, Source
 from commonplace.language import compare
 from commonplace.language.compare import Wording
 from commonplace.search import factors, references
@@ -233,7 +233,7 @@ class Wanted(NamedTuple):
     replaced: Successors = MappingProxyType({})
 
 
-def select(index: SqliteIndex, ranked: Sequence[Ranked], wanted: Wanted) -> list[Hit]:
+def select(index: Index, ranked: Sequence[Ranked], wanted: Wanted) -> list[Hit]:
     """Return the best hits, one for all passages that say the same."""
     least = wanted.least if wanted.least else -math.inf  # a weak passage may score below 0
     known = index.manifest
@@ -270,13 +270,13 @@ def _in_order(chosen: Sequence[Statement], replaced: Successors) -> list[Stateme
     ]
 
 
-def listed(index: SqliteIndex, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
+def listed(index: Index, kept: Sequence[Ranked], now: date | None = None) -> list[Hit]:
     """Return every passage as a hit of its own."""
     sources = index.sources([item.candidate.id for item in kept])
     return [_hit(item, sources[item.candidate.id], now) for item in kept]
 
 
-def _entries(index: SqliteIndex, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
+def _entries(index: Index, ranked: Sequence[Ranked], limit: int) -> Iterator[Entry]:
     """Candidates with what they say, read as far as they are asked for."""
     step = max(1, HEAD * limit)
     for start in range(0, len(ranked), step):

@@ -9,10 +9,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from commonplace.base.errors import BudgetExceeded, CommonplaceError, ConfigError, MissingExtra, ProviderError
-from commonplace.index import annotated, scope
-from commonplace.index.scope import Scope
-from commonplace.index.sqlite import Candidate, SqliteIndex
-from commonplace.index.vectors import Vectors
+from commonplace.index import facts
+from commonplace.index.base import ALL, Candidate, Days, Has, In, Index, Matches, Not, Scope, VectorStore
 from commonplace.search import factors, order, ranking, reranking, temporal, terms
 from commonplace.search.order import Wanted
 from commonplace.search.query import Query
@@ -24,7 +22,7 @@ from commonplace.types.results import Hit, Level, Mode
 if TYPE_CHECKING:
     from datetime import date
 
-    from commonplace.index.vectors import Nearest
+    from commonplace.index.base import Nearest
     from commonplace.providers.embedding.base import Kind
     from commonplace.search.as_of import Replaced
     from commonplace.search.lines import Line
@@ -107,8 +105,8 @@ class Means(NamedTuple):
 
 
 def search(
-    index: SqliteIndex,
-    vectors: Vectors,
+    index: Index,
+    vectors: VectorStore,
     means: Means,
     query: Query,
     request: Request,
@@ -144,8 +142,8 @@ def search(
 
 
 def _rank(
-    index: SqliteIndex,
-    vectors: Vectors,
+    index: Index,
+    vectors: VectorStore,
     embed: Embed | None,
     gather: Gather | None,
     asked: _Asked,
@@ -163,7 +161,7 @@ def _rank(
         wanted = {*lexical, *semantic, *_of_days(index, asked, request), *triggered}
         if request.min_score is not None and request.min_score <= 0:
             wanted |= _others(index, asked, wanted, request)
-        candidates = index.candidates(sorted(wanted))
+        candidates = index.passages(sorted(wanted))
         if request.past:
             candidates = _of_the_past(index, asked, candidates, request, outcome)
         evidence = _evidence(index, asked, (lexical, semantic), candidates, request)
@@ -186,7 +184,7 @@ def _answering(
 
 
 def _put_in_order(
-    index: SqliteIndex,
+    index: Index,
     ranked: Sequence[Ranked],
     first: set[int],
     query: Query,
@@ -201,7 +199,7 @@ def _put_in_order(
 
 
 def _evidence(
-    index: SqliteIndex,
+    index: Index,
     asked: _Asked,
     found: tuple[dict[int, float], dict[int, float]],
     candidates: Sequence[Candidate],
@@ -209,19 +207,20 @@ def _evidence(
 ) -> Evidence:
     """What both lists say, with what the index knows of the notes where the ranking asks for it."""
     ages = bool(request.ranking.recency)
-    dates = index.dates([c.id for c in candidates]) if ages or asked.days else {}
-    curated = annotated.long_term(index) if ages else ()
+    sources = index.sources([c.id for c in candidates]) if ages or asked.days else {}
+    dates = {passage: source.date for passage, source in sources.items()}
+    curated = {c.note_id for c in candidates if ages and sources[c.id].kind == "long-term"}
     return Evidence(asked.query, asked.terms, *found, dates, request.today, asked.days, curated)
 
 
 def _of_the_past(
-    index: SqliteIndex, asked: _Asked, candidates: Sequence[Candidate], request: Request, outcome: Outcome
+    index: Index, asked: _Asked, candidates: Sequence[Candidate], request: Request, outcome: Outcome
 ) -> list[Candidate]:
     """The candidates as they stood, with what replaced the struck ones."""
     from commonplace.search import as_of as past
 
     def allow(passages: set[int]) -> set[int]:
-        covered = annotated.within(index, passages, asked.covered)
+        covered = facts.within(index, passages, asked.covered)
         allowed = _allowed(index, asked.query, sorted(covered))
         return covered if allowed is None else allowed
 
@@ -230,9 +229,9 @@ def _of_the_past(
     return past.as_it_stood(index, found, asked.covered) if request.as_of else found
 
 
-def _triggered(index: SqliteIndex, asked: _Asked) -> set[int]:
+def _triggered(index: Index, asked: _Asked) -> set[int]:
     """Passages that have a trigger in the question; no cost where none has one."""
-    if not annotated.triggers(index):
+    if not index.select(Scope((Has("trigger"),)), 1, struck=True):
         return set()
     from commonplace.search import triggers
 
@@ -241,10 +240,10 @@ def _triggered(index: SqliteIndex, asked: _Asked) -> set[int]:
     return found if allowed is None else allowed
 
 
-def _settled(index: SqliteIndex, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
+def _settled(index: Index, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
     """The order at last, in which nothing superseded stands above what replaces it."""
     named = factors.replacements(ranked)
-    return factors.put_below(ranked, annotated.places(index, named)) if named else ranked
+    return factors.put_below(ranked, facts.places(index, named)) if named else ranked
 
 
 class _Asked(NamedTuple):
@@ -258,33 +257,46 @@ class _Asked(NamedTuple):
 
 # Both lists of a question, and its terms as the lists measure them.
 Gather = Callable[
-    [SqliteIndex, Vectors, Embed | None, _Asked, Request, Outcome],
+    [Index, VectorStore, Embed | None, _Asked, Request, Outcome],
     tuple[dict[int, float], dict[int, float], Terms],
 ]
 
 
-def _others(index: SqliteIndex, asked: _Asked, wanted: set[int], request: Request) -> set[int]:
+def _others(index: Index, asked: _Asked, wanted: set[int], request: Request) -> set[int]:
     """Passages that no list holds, for a question that takes whatever there is."""
-    others = index.others(wanted, request.limit - len(wanted), asked.covered, struck=request.past)
-    allowed = _allowed(index, asked.query, sorted(others))
-    return others if allowed is None else allowed
+    missing = request.limit - len(wanted)
+    if missing <= 0:
+        return set()
+    near = In("passage", frozenset(i + step for i in wanted for step in (-1, 1)))
+    others = [i for i in index.select(asked.covered & near, struck=request.past) if i not in wanted]
+    if len(others) < missing:  # then in the order of the notes
+        known = {*wanted, *others}
+        every = index.select(asked.covered, len(known) + missing, struck=request.past)
+        others += [i for i in every if i not in known]
+    allowed = _allowed(index, asked.query, others[:missing])
+    return set(others[:missing]) if allowed is None else allowed
 
 
-def _of_days(index: SqliteIndex, asked: _Asked, request: Request) -> set[int]:
+def _of_days(index: Index, asked: _Asked, request: Request) -> set[int]:
     """Passages of the days that the question names, for one that asks for nothing else."""
     if asked.days is None or not asked.days.alone:
         return set()
     found: set[int] = set()
     for span in asked.days.spans:
-        days = annotated.of_days(index, "BETWEEN ? AND ?", (span.first.isoformat(), span.last.isoformat()))
-        covered, excluded = asked.covered & days, asked.query.excluded
-        found.update(annotated.newest(index, covered, DAY_CANDIDATES, excluded, struck=request.past))
+        days = Days(span.first.isoformat(), span.last.isoformat())
+        covered = _without(asked.covered & days, asked.query.excluded)
+        found.update(index.select(covered, DAY_CANDIDATES, struck=request.past, newest=True))
     return found
 
 
-def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
+def _without(covered: Scope, excluded: str | None) -> Scope:
+    return covered & Not(Scope((Matches(excluded),))) if excluded else covered
+
+
+def _scope(index: Index, query: Query, request: Request) -> Scope:
     """The notes that the question and the request keep to."""
-    covered = scope.of_collections(request.collections)
+    named = frozenset(request.collections)
+    covered = Scope((In("collection", named),)) if named else ALL
     if request.as_of is not None:
         from commonplace.search import as_of as past
 
@@ -298,11 +310,12 @@ def _scope(index: SqliteIndex, query: Query, request: Request) -> Scope:
     return covered & filters.cover(index, query.filters, request.now or date.today())
 
 
-def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
+def _list(index: Index, query: Query, covered: Scope, request: Request, outcome: Outcome) -> Outcome:
     """Answer filters alone with the newest passages; they have no score, as nothing was asked of them."""
     with outcome.timed("ranking"):
-        found = annotated.newest(index, covered, request.limit, query.excluded, struck=request.past)
-        candidates = {candidate.id: candidate for candidate in index.candidates(found)}
+        listed = _without(covered, query.excluded)
+        found = index.select(listed, request.limit, struck=request.past, newest=True)
+        candidates = {candidate.id: candidate for candidate in index.passages(found)}
         kept = [Ranked(candidates[passage], 0.0, {}) for passage in found]
         if request.past:
             kept = _listed_past(index, kept, covered, request)
@@ -312,7 +325,7 @@ def _list(index: SqliteIndex, query: Query, covered: Scope, request: Request, ou
 
 
 def _listed_past(
-    index: SqliteIndex, kept: Sequence[Ranked], covered: Scope, request: Request
+    index: Index, kept: Sequence[Ranked], covered: Scope, request: Request
 ) -> list[Ranked]:
     """What is listed as it stood, nothing that is struck before what replaced it."""
     from commonplace.search import as_of as past
@@ -326,8 +339,8 @@ def _listed_past(
 
 
 def _candidates(
-    index: SqliteIndex,
-    vectors: Vectors,
+    index: Index,
+    vectors: VectorStore,
     embed: Embed | None,
     asked: _Asked,
     request: Request,
@@ -352,7 +365,7 @@ def _candidates(
         return lexical, semantic | vectors.cosines(ask.vector, missing)
 
 
-def _permitted(index: SqliteIndex, query: Query, found: Mapping[int, float]) -> dict[int, float]:
+def _permitted(index: Index, query: Query, found: Mapping[int, float]) -> dict[int, float]:
     """What vectors found, without what the question excludes or does not demand."""
     allowed = _allowed(index, query, list(found))
     return {p: cosine for p, cosine in found.items() if allowed is None or p in allowed}
@@ -390,20 +403,20 @@ class _Asking(Thread):
             self.error = error
 
 
-def _lexical(index: SqliteIndex, asked: _Asked, request: Request, outcome: Outcome) -> dict[int, float]:
+def _lexical(index: Index, asked: _Asked, request: Request, outcome: Outcome) -> dict[int, float]:
     """The best passages by BM25; none for a question to the vectors alone."""
     with outcome.timed("full text"):
         expression = asked.query.expression(asked.terms.wanted)
         if not expression or request.mode == "semantic":
             return {}
         settings = request.ranking
-        found = dict(index.match(expression, settings.candidates, asked.covered, settings.header))
+        found = dict(index.match(expression, settings.candidates, asked.covered, header=settings.header))
         scores = terms.score(index, asked.terms, found)
         return scores | struck(index, expression, asked.terms, asked.covered, request)
 
 
 def struck(
-    index: SqliteIndex, expression: str, weighed: Terms, covered: Scope, request: Request
+    index: Index, expression: str, weighed: Terms, covered: Scope, request: Request
 ) -> dict[int, float]:
     """What full text finds of struck text, for a question into the past; nothing for any other."""
     if not request.past:
@@ -413,12 +426,14 @@ def struck(
     return past.words(index, expression, weighed, covered, request.ranking.header)
 
 
-def _allowed(index: SqliteIndex, query: Query, passages: Sequence[int]) -> set[int] | None:
+def _allowed(index: Index, query: Query, passages: Sequence[int]) -> set[int] | None:
     """Which passages satisfy what the question demands; None when it demands nothing."""
     if query.required is None and query.excluded is None:
         return None
-    allowed = index.matching(passages, query.required) if query.required else set(passages)
-    return allowed - index.matching(passages, query.excluded) if query.excluded else allowed
+    covered = Scope((In("passage", frozenset(passages)),))
+    if query.required:
+        covered &= Matches(query.required)
+    return set(index.select(_without(covered, query.excluded), struck=True))
 
 
 def _may_be_refused(evidence: Evidence, request: Request) -> bool:
@@ -467,7 +482,7 @@ def _may_ask_for_value(query: Query) -> bool:
 
 
 def _updated(
-    index: SqliteIndex, ranked: Sequence[Ranked], query: Query, outcome: Outcome
+    index: Index, ranked: Sequence[Ranked], query: Query, outcome: Outcome
 ) -> Sequence[Ranked]:
     """The candidates with newer statements before older ones, if the question asks for a value."""
     from commonplace.search import recency
@@ -475,5 +490,6 @@ def _updated(
     if not recency.asks_for_value(query):
         return ranked
     with outcome.timed("updates"):
-        days = index.dates([item.candidate.id for item in ranked[: recency.HEAD]])
+        sources = index.sources([item.candidate.id for item in ranked[: recency.HEAD]])
+        days = {passage: source.date for passage, source in sources.items()}
         return recency.lift(ranked, query, days)

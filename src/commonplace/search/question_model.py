@@ -29,7 +29,7 @@ class QuestionModel:
         """The model that a question goes to: the index's own, while those of another are not complete."""
         model = self._current.load()
         if model is not None and not self._store.vectors.serves(model):
-            model = self._current.former(str(self._store.index.meta("model")))
+            model = self._current.former(str(self._store.index.meta.get("model")))
         return model
 
     def serving(self, parsed: query.Query, request: Request) -> Embedder | None:
@@ -44,14 +44,14 @@ class QuestionModel:
         """The model for questions, once it has embedded the few passages that lack a vector."""
         store = self._store
         few = store.few_pending
-        model = None if store.vectors.level() == 2 and not few else self.asked()
+        model = None if store.index.vectors.level() == 2 and not few else self.asked()
         if model is None:
             return None
         from commonplace.providers import opening
 
         if few and not opening.is_remote(model):  # a question may wait for its own vector alone
             store.catch_up(model)
-        return None if store.vectors.level() == 2 else model
+        return None if store.index.vectors.level() == 2 else model
 
     def embedder(self, model: Embedder | None, request: Request) -> Embed | None:
         """The function that embeds a question and its lines."""
@@ -76,7 +76,7 @@ class QuestionModel:
             return [current.trouble]
         if current.model is not None and not self._store.vectors.serves(current.model):
             return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
-        pending = self._store.index.pending()
+        pending = self._store.index.vectors.pending()
         return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
 
     def advice(self) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.language import lexicon
 from commonplace.markdown import structure
 from commonplace.search import factors, fusion

@@ -12,7 +12,7 @@ from commonplace.search.reranking import MODEL_HEAD, Kind, Read, Reranker
 
 if TYPE_CHECKING:
     from commonplace.config.settings import Settings
-    from commonplace.index.sqlite import Candidate
+    from commonplace.index.base import Candidate
     from commonplace.providers.costs import Accounts
     from commonplace.providers.embedding.base import Embedder
     from commonplace.providers.reranking.remote import GuardedReranker

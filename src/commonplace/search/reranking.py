@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.language import lexicon
 from commonplace.search.query import Query
 from commonplace.search.ranking import Ranked

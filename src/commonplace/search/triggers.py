@@ -7,23 +7,22 @@ import re
 from collections.abc import Iterable
 
 from commonplace import language
-from commonplace.index import annotated
-from commonplace.index.scope import Scope
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index import facts
+from commonplace.index.base import Index, Scope
 from commonplace.language import lexicon
 from commonplace.redaction.redact import MARK
 
 _SEPARATORS = r"[,;，、；]"
 
 
-def find(index: SqliteIndex, question: str, covered: Scope) -> set[int]:
+def find(index: Index, question: str, covered: Scope) -> set[int]:
     """The passages that have a trigger in the question, among those that it covers."""
-    known = annotated.triggers(index)
+    known = facts.annotated(index, "trigger")
     if not known:
         return set()
     asked = _folded(question)
     found = {passage for passage, said in known if any(_holds(asked, p) for p in phrases(said))}
-    return annotated.within(index, found, covered) if found else found
+    return facts.within(index, found, covered) if found else found
 
 
 def phrases(said: str) -> Iterable[str]:
