@@ -19,7 +19,6 @@ from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import DOCID, Index
-from commonplace.index.progress import Progress, silent
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -31,6 +30,7 @@ from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
 from commonplace.search.request import Request
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -341,8 +341,8 @@ class Memory:
         request = text
         if not isinstance(request, Request):
             request = Request(
-                request, limit=limit, mode=mode, collections=_names(collections), min_score=min_score, now=now,
-                rerank=rerank, expand=expand, history=history, as_of=as_of,
+                request, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
+                now=now, rerank=rerank, expand=expand, history=history, as_of=as_of,
             )  # fmt: skip
         started = time.perf_counter()
         result = self._answerer.answer(request)

@@ -189,13 +189,14 @@ class Contract:
         facts_ = index.notes(keys=[("memory", "MEMORY.md")])[0]
         assert self.found(index, Lines(facts_.id, 3, 9)) == {"the lamp is"}
         assert self.found(index, Has("trigger")) == {"the walnut desk"}
-        assert self.found(index, Has("writer")) == {"ann repaired two"}
+        assert self.found(index, Has("by")) == {"ann repaired two"}
+        assert self.found(index, Has("struck")) == {"the lamp is"}
         assert self.found(index, Has("day")) == {"the lamp costs"}
         assert self.found(index, Has("until")) == {"the lamp is"}
         assert self.found(index, Matches('"lamp"'), Not(Scope((Matches('"green"'),)))) == {
             "the lamp costs", "new york new",
         }  # fmt: skip
-        sides = (Scope((In("collection", frozenset({"docs"})),)), Scope((Has("writer"),)))
+        sides = (Scope((In("collection", frozenset({"docs"})),)), Scope((Has("by"),)))
         assert self.found(index, Either(sides)) == {"数据库迁移", "ann repaired two"}
         assert self.found(index, Either(())) == self.found(index, Not(ALL)) == set()
         assert self.found(index, In("collection", frozenset())) == set()

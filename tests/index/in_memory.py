@@ -208,9 +208,8 @@ class MemoryIndex:
                 return own.until is None or own.until > on
             case base.Lines(note, first_line, last_line):
                 return own.note_id == note and own.end_line >= first_line and own.start_line <= last_line
-            case base.Has(name):
-                said = {"trigger": "trigger", "writer": "by", "day": "since", "until": STRUCK}
-                return said[name] in row.said
+            case base.Has(key):
+                return {"day": "since", "until": STRUCK}.get(key, key) in row.said
             case base.Matches(expression):
                 return bool(parse(expression)(row.tokens))
             case base.Not(scope):

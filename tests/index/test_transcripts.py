@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, growth, sync
+from commonplace.index import changes, sync
 from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
@@ -214,7 +214,7 @@ def test_rest_is_told_by_the_clock_alone(searched: Searched) -> None:
     )
     known = {("logs", "a.jsonl"): changes.Known(4_000_000_000, 1, "x")}
     for now, waits in [(5.0, 1), (604.9, 1), (605.1, 0)]:
-        found, waiting = growth.patient([state], known, PATIENCE, now)
+        found, waiting = changes.patient([state], known, PATIENCE, now)
         assert waiting == waits
         assert found[0] == (state._replace(mtime_ns=4_000_000_000, size=1) if waits else state)
 

@@ -18,8 +18,8 @@ from commonplace.bench import questions as sets_of
 from commonplace.bench.evaluation import Options
 from commonplace.bench.metrics import Span
 from commonplace.bench.questions import Question, QuestionSet
-from commonplace.index.progress import Progress, silent
 from commonplace.render import screen
+from commonplace.types.progress import Progress, silent
 
 QUESTIONS = 200
 SEED = "commonplace"

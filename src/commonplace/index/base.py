@@ -173,9 +173,9 @@ class Lines(NamedTuple):
 
 
 class Has(NamedTuple):
-    """The passages that name a trigger, who wrote them, since when they hold; `until`: those struck."""
+    """The passages that say something of a key of annotations; `day`: since when, `until`: those struck."""
 
-    field: Literal["trigger", "writer", "day", "until"]
+    key: str
 
 
 class Matches(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from commonplace.base.errors import IndexUnavailable
 from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index.base import Has, In, Index, Lines, Scope
+from commonplace.markdown.comments import FILTERS
 
-WRITER_KEYS = frozenset({"by", "agent", "session"})  # of what is said of single entries
 _LAST_LINE = 1 << 40
 
 
@@ -40,9 +40,9 @@ class Place(NamedTuple):
         return Lines(self.note_id, self.first, self.last or _LAST_LINE)
 
 
-def annotated(index: Index, field: Literal["trigger", "writer"]) -> Sequence[tuple[int, str]]:
-    """Every passage with a `trigger`, or a `writer`, and what is said of it (JSON)."""
-    ids = index.select(Scope((Has(field),)), struck=True)
+def annotated(index: Index, key: str) -> Sequence[tuple[int, str]]:
+    """Every passage that says something of a key, and all that it says (JSON); see `markdown.comments`."""
+    ids = index.select(Scope((Has(key),)), struck=True)
     return [(row.id, row.annotations or "{}") for row in index.passages(ids)] if ids else ()
 
 
@@ -74,10 +74,10 @@ def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Pla
 
 
 def keys(index: Index) -> frozenset[str]:
-    """Every key that stands in the front matter of some note, in lower case, and those of who wrote what."""
+    """Every key that stands in the front matter of some note, in lower case, and those said of passages."""
     found = frozenset(key for fact in facts(index) for key in fact.metadata)
-    written = index.select(Scope((Has("writer"),)), 1, struck=True)
-    return found | WRITER_KEYS if written else found
+    known = {said for said in set(FILTERS.values()) if index.select(Scope((Has(said),)), 1, struck=True)}
+    return found | {key for key, said in FILTERS.items() if said in known}
 
 
 def facts(index: Index) -> Iterator[NoteFacts]:

@@ -16,13 +16,13 @@ from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
 from commonplace.index.base import ALL, Index, Key, Known
-from commonplace.index.progress import Progress, silent
 from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory, open_index, take_over
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from commonplace.index.growth import Patience
+    from commonplace.index.changes import Patience
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
@@ -216,9 +216,7 @@ class Store:
         """Leave transcripts that are being written for later; return the files, and how many waited."""
         if not self._follows:
             return found, 0
-        from commonplace.index import growth
-
-        return growth.patient(found, manifest, self._patience)
+        return changes.patient(found, manifest, self._patience)
 
     def _compare(self, found: Sequence[FileState], manifest: Mapping[Key, Known]) -> changes.Difference:
         """Compare files with the index; transcripts that are to be read in another way are new to it."""

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
-from commonplace.index.progress import Progress, silent
 from commonplace.index.reading import Reader
 from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState
 from commonplace.types import SyncReport
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Batching, Embedder

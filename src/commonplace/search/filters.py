@@ -20,6 +20,7 @@ from commonplace.config.settings import WORKSPACE_COLLECTION
 from commonplace.index import facts
 from commonplace.index.base import ALL, Days, Either, In, Not, Scope
 from commonplace.index.facts import NoteFacts
+from commonplace.markdown.comments import FILTERS
 
 if TYPE_CHECKING:
     from commonplace.index.base import Index
@@ -137,7 +138,7 @@ def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
     for (key, sign, negative), items in told.items():
         if sign == ":" and key in _FIELDS:
             covered = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
-        elif key in facts.WRITER_KEYS:
+        elif key in FILTERS:
             covered = _written(index, items)
         else:
             noted.append(items)
@@ -154,7 +155,7 @@ def _written(index: Index, items: Sequence[Filter]) -> Scope:
     key = items[0].key
     own = {
         passage: said[key]
-        for passage, text in facts.annotated(index, "writer")
+        for passage, text in facts.annotated(index, FILTERS[key])
         if key in (said := json.loads(text))
     }
     wanted = [passage for passage, value in own.items() if any(_compare(value, item) for item in items)]

@@ -23,6 +23,7 @@ from commonplace.edit.forget.targets import Targets
 from commonplace.index.sqlite import forget as index_forget
 from commonplace.index.sqlite import schema
 from commonplace.index.vectors import embedded_text
+from commonplace.markdown import statements
 from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
@@ -83,6 +84,19 @@ def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
         "memory/2026-02-13.md#L3",
         ".commonplace/index.sqlite",
     ]
+
+
+def test_a_dry_run_reads_the_statements_of_a_note_twice(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = memory.workspace.daily(NOW.date())
+    path.write_text("# N\n\n- The deploy was moved to Friday by the team.\n- Tea is drunk at four each day.\n")
+    read: list[str] = []
+    reading = statements.read
+    monkeypatch.setattr(statements, "read", lambda note: read.append(note.path) or reading(note))
+    place = path.relative_to(memory.workspace.root).as_posix()
+    assert memory.forget(Selection("lines", f"{place}#L3"), dry_run=True).places
+    assert read.count(place) <= 2
 
 
 def test_lines_are_whole_statements(memory: Memory) -> None:

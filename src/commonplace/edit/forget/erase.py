@@ -231,7 +231,7 @@ class _Work:
 
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal composed
-            composed = notes.compose(names, read, self.targets)
+            composed = notes.compose(names, read, self.targets, self.context.page)
             if self.confirmed:
                 waiting = stores.find(self.context, "spool", self.targets)
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)

@@ -23,24 +23,32 @@ from commonplace.index.sqlite import schema
 
 DAY = "coalesce(s.day, n.date)"  # of a passage: the one it says it holds since, otherwise that of its note
 _COLUMNS = {"collection": "n.collection", "kind": "n.kind", "note": "n.id", "passage": "s.id"}
+# What has an index of its own; other keys are looked for in every annotation.
 _HAS = {
     "trigger": schema.WITH_TRIGGER,
-    "writer": schema.WITH_WRITER,
+    "by": schema.WITH_WRITER,
     "day": schema.WITH_DAY,
     "until": schema.STRUCK,
 }
-_VALUES = "IN (SELECT value FROM json_each(?))"
 _IN_NOTE = "(SELECT {} FROM notes WHERE id = ?)"
-_LINES = (
-    f"s.id BETWEEN {_IN_NOTE.format('first_passage')} AND {_IN_NOTE.format('last_passage')}"
-    " AND s.end_line >= ? AND s.start_line <= ?"
-)
-_MATCHES = (
-    "s.id IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
-    " UNION ALL SELECT rowid FROM struck_fts WHERE struck_fts MATCH ?)"
-)
-_HELD_ON = "s.until IS NULL OR s.until > ?"
-_WRITTEN_BY = "coalesce(s.day, CASE n.kind WHEN 'long-term' THEN NULL ELSE n.date END, '') <= ?"
+# Of each condition on single passages its SQL and what is bound.
+_SINGLE: dict[type, tuple[str, Callable[[Any], tuple[Any, ...]]]] = {
+    WrittenBy: (
+        "coalesce(s.day, CASE n.kind WHEN 'long-term' THEN NULL ELSE n.date END, '') <= ?",
+        lambda one: (one.day,),
+    ),
+    HeldOn: ("s.until IS NULL OR s.until > ?", lambda one: (one.day,)),
+    Lines: (
+        f"s.id BETWEEN {_IN_NOTE.format('first_passage')} AND {_IN_NOTE.format('last_passage')}"
+        " AND s.end_line >= ? AND s.start_line <= ?",
+        lambda one: (one.note, one.note, one.first, one.last),
+    ),
+    Matches: (
+        "s.id IN (SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?"
+        " UNION ALL SELECT rowid FROM struck_fts WHERE struck_fts MATCH ?)",
+        lambda one: (one.expression, one.expression),
+    ),
+}
 
 
 class Where(NamedTuple):
@@ -71,31 +79,34 @@ def _joined(parts: Sequence[Where], word: str) -> Where:
 
 
 def _compiled(condition: Condition, has_days: Callable[[], bool]) -> Where:
-    match condition:
-        case In(field, values):
-            ids = field in ("note", "passage")
-            bound = (json.dumps(sorted(values)),) if ids else tuple(sorted(values))
-            marks = _VALUES if ids else f"IN ({', '.join('?' * len(values))})"
-            return Where(f"{_COLUMNS[field]} {marks}", bound, field == "passage")
-        case Days(first, last):
-            single = has_days()
-            day = DAY if single else "n.date"
-            sides = [(f"{day} >= ?", first), (f"{day} <= ?", last)]
-            sql = " AND ".join([side for side, bound in sides if bound] or [f"{day} IS NOT NULL"])
-            return Where(f"coalesce({sql}, FALSE)", tuple(filter(None, (first, last))), single)
-        case WrittenBy(day):
-            return Where(_WRITTEN_BY, (day,), True)
-        case HeldOn(day):
-            return Where(_HELD_ON, (day,), True)
-        case Lines(note, first, last):
-            return Where(_LINES, (note, note, first, last), True)
-        case Has(field):
-            return Where(_HAS[field], (), True)
-        case Matches(expression):
-            return Where(_MATCHES, (expression, expression), True)
-        case Not(scope):
-            where = compile_scope(scope, has_days)
-            return where._replace(sql=f"NOT ({where.sql or 'TRUE'})")
-        case Either(scopes):
-            where = _joined([compile_scope(scope, has_days) for scope in scopes], " OR ")
-            return where._replace(sql=where.sql or "FALSE")
+    if isinstance(condition, In):
+        return _among(condition)
+    if isinstance(condition, Days):
+        return _between(condition, single=has_days())
+    if isinstance(condition, Has):
+        if indexed := _HAS.get(condition.key):
+            return Where(indexed, (), True)
+        return Where("instr(s.annotations, ?) > 0", (f'"{condition.key}":',), True)
+    if isinstance(condition, Not):
+        where = compile_scope(condition.scope, has_days)
+        return where._replace(sql=f"NOT ({where.sql or 'TRUE'})")
+    if isinstance(condition, Either):
+        where = _joined([compile_scope(scope, has_days) for scope in condition.scopes], " OR ")
+        return where._replace(sql=where.sql or "FALSE")
+    sql, bind = _SINGLE[type(condition)]
+    return Where(sql, bind(condition), True)
+
+
+def _among(condition: In) -> Where:
+    values = sorted(condition.values)
+    by_id = condition.field in ("note", "passage")  # of which there may be thousands: they are bound as one
+    marks = "SELECT value FROM json_each(?)" if by_id else ", ".join("?" * len(values))
+    bound = (json.dumps(values),) if by_id else tuple(values)
+    return Where(f"{_COLUMNS[condition.field]} IN ({marks})", bound, condition.field == "passage")
+
+
+def _between(days: Days, *, single: bool) -> Where:
+    day = DAY if single else "n.date"
+    sides = [f"{day} {sign} ?" for sign, bound in zip((">=", "<="), days, strict=True) if bound]
+    sql = " AND ".join(sides or [f"{day} IS NOT NULL"])
+    return Where(f"coalesce({sql}, FALSE)", tuple(filter(None, days)), single)
