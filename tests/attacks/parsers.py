@@ -35,17 +35,17 @@ from commonplace.redaction import masks, personal, phrases, recalled, redact
 from commonplace.render import hits, screen
 from commonplace.render import reports as render_revisions
 from commonplace.search import (
+    candidates,
     dedupe,
     expansion,
-    factors,
     filters,
     identifiers,
     layers,
     pack,
     query,
     query_document,
+    ranking,
     timeline,
-    triggers,
 )
 from commonplace.servers import protocol
 from commonplace.transcripts import content, formats, ours, rendering, session
@@ -344,7 +344,7 @@ def _labels(text: str) -> object:
 
 
 def _factors(text: str) -> object:
-    return [factors.labels(own, lambda: TODAY) for own in _note(text).annotations.values()]
+    return [ranking.labels(own, lambda: TODAY) for own in _note(text).annotations.values()]
 
 
 def _told(text: str) -> object:
@@ -462,7 +462,7 @@ PARSERS: dict[str, Parser] = {
     "search.expansion.read": expansion.read,
     "search.identifiers.spellings": identifiers.spellings,
     "search.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
-    "search.triggers.phrases": lambda text: list(triggers.phrases(json.dumps({"trigger": text}))),
+    "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
     "search.repeats.Told": _told,
@@ -470,7 +470,7 @@ PARSERS: dict[str, Parser] = {
     "search.disclose.compose, one": lambda text: pack.compose([_hit(text)], 1500),
     "search.disclose.framed": lambda text: pack.framed([_hit(text)], text),
     "search.layers.snippet": lambda text: layers.snippet(_hit(text), screen.matcher(["tea", "a"])),
-    "search.factors.labels": _factors,
+    "search.ranking.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),
     "index.lexicon.cjk_share": lexicon.cjk_share,

@@ -14,7 +14,7 @@ from commonplace.index import facts
 from commonplace.index.base import ALL, Has, HeldOn, Matches, Scope, WrittenBy
 from commonplace.index.facts import Place
 from commonplace.language import lexicon
-from commonplace.search import factors
+from commonplace.search import ranking
 from commonplace.search.ranking import Ranked
 from commonplace.search.terms import Terms, idf
 
@@ -58,9 +58,7 @@ def cover(as_of: date | None, *, history: bool) -> Scope:
 # --- what is found --------------------------------------------------------------------------------------
 
 
-def words(
-    index: Index, expression: str, terms: Terms, covered: Scope, header: float
-) -> dict[int, float]:
+def words(index: Index, expression: str, terms: Terms, covered: Scope, header: float) -> dict[int, float]:
     """BM25 of struck passages that match, about: as if they stood among the others, of ordinary length.
 
     In a full text of their own no term would be rare. Of a question that demands a match every match is full.
@@ -120,7 +118,7 @@ def replaced(
 
 def _places(index: Index, own: Candidate, rest: bool) -> Iterable[tuple[int, bool, bool, Place]]:
     """Where what replaced a passage stands: id, whether for sure, whether struck text counts, the place."""
-    said = factors.said(own)
+    said = ranking.said(own)
     if rest:
         yield own.id, True, False, Place(own.note_id, own.start_line, own.end_line)
     for key in ("replaced-by", "beside"):
@@ -161,7 +159,7 @@ def as_it_stood(index: Index, candidates: Sequence[Candidate], covered: Scope) -
     named = {
         reference
         for candidate in candidates
-        if candidate.until is None and (reference := factors.said(candidate).get("superseded-by"))
+        if candidate.until is None and (reference := ranking.said(candidate).get("superseded-by"))
     }
     later = {reference for reference in named if _is_later(index, reference, covered)}
     return [_then(candidate, later) for candidate in candidates]
@@ -184,7 +182,7 @@ def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
         strikes = struck.of_lines(lines)
         told = [struck.unmarked(line, strikes.get(number, ())) for number, line in enumerate(lines, 1)]
         return candidate._replace(text="\n".join(told))
-    said: dict[str, Any] = dict(factors.said(candidate))
+    said: dict[str, Any] = dict(ranking.said(candidate))
     if said.get("superseded-by") not in later:
         return candidate
     del said["superseded-by"]

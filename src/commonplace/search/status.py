@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Settings
     from commonplace.index.store import Store
-    from commonplace.search.question_model import QuestionModel
+    from commonplace.search.answering import QuestionModel
     from commonplace.types import Level
 
 
