@@ -22,7 +22,7 @@ from commonplace import Memory, types
 from commonplace.base import errors
 from commonplace.cli.application import cli
 from commonplace.config import KEYS, keys
-from commonplace.search import expansion, filters, lines, query, query_document, ranking, terms
+from commonplace.search import abstention, expansion, filters, query, query_document, ranking, terms
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -134,9 +134,9 @@ def test_every_weight_is_described() -> None:
     ]
     weights += [f"{ranking.DEFAULT.speaker:.2f}", f"{terms.POSTINGS:,}", f"{terms.POSTINGS_WIDE:,}"]
     gates = [
-        value for name, value in vars(ranking).items() if name.startswith("GATE") and isinstance(value, float)
+        value for name, value in vars(abstention).items() if name.startswith("GATE") and isinstance(value, float)
     ]
-    weights += [f"{value:.2f}" for value in gates if value != ranking.GATE_LEAST]
+    weights += [f"{value:.2f}" for value in gates if value != abstention.GATE_LEAST]
     assert [weight for weight in weights if weight not in text] == []
 
 
@@ -166,7 +166,7 @@ def test_the_grammar_on_the_page_is_the_grammar() -> None:
 def test_the_numbers_of_an_expansion_are_on_the_page() -> None:
     text = (DOCS / "search.md").read_text("utf-8").split("### Questions widened")[1].split("\n## ")[0]
     assert f"a relevance of {expansion.CLEAR}, and {expansion.LEAD} more" in text
-    assert f"counts {lines.TYPED:g}, each further line {lines.EXPANDED}" in text
+    assert f"counts {query.TYPED:g}, each further line {query.EXPANDED}" in text
     assert f"{keys.find('search.expand_deadline_ms').default:,} milliseconds" in text
     assert [most for most, _ in expansion.MOST.values()] == [4, 2, 1]
     assert query_document.MOST_LINES == 16

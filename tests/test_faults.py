@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.index import schema
+from commonplace.index.sqlite import schema
 from commonplace.types import Entry, Provenance
 from tests.index.test_sync import dump
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from commonplace import Memory, config
 from commonplace.base import errors
-from commonplace.index import store, vectors
+from commonplace.index import store
+from commonplace.index.sqlite import vectors
 from commonplace.memory import estimate
 from commonplace.providers.catalog import EMBEDDERS
 from commonplace.providers.embedding.base import Kind
@@ -608,7 +609,7 @@ def test_the_former_vectors_answer_while_another_model_is_filled(root: Path) -> 
         finally:
             model.go_on.set()
         running.result(30)
-        assert memory._store.index.meta("model") == "waiting-1"
+        assert memory._store.index.meta["model"] == "waiting-1"
         assert memory.search("certificate release").level == 0
 
 

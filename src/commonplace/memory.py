@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Self
 
 from commonplace import config
 from commonplace.base import paths, remedies
-from commonplace.base.errors import CommonplaceError, OutsideRoots
+from commonplace.base.errors import CommonplaceError, ConfigError, OutsideRoots
 from commonplace.base.root import is_hidden
 from commonplace.chunking.settings import DEFAULT as DEFAULT_CHUNKS
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import DOCID, SqliteIndex
+from commonplace.index.base import DOCID, Index
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes import scan
@@ -30,6 +29,8 @@ from commonplace.search.answering import Answerer
 from commonplace.search.journal import Journal
 from commonplace.search.ranking import DEFAULT as DEFAULT_RANKING
 from commonplace.search.ranking import RankSettings, chosen
+from commonplace.search.request import Request
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -315,7 +316,7 @@ class Memory:
 
     def search(
         self,
-        text: str,
+        text: str | Request,
         *,
         limit: int | None = None,
         mode: Mode = "hybrid",
@@ -327,7 +328,7 @@ class Memory:
         history: bool = False,
         as_of: date | None = None,
     ) -> SearchResult:
-        """Find the passages that answer a question, best first.
+        """Find the passages that answer a question, best first; or a `Request`, which says all else itself.
 
         `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
@@ -337,13 +338,16 @@ class Memory:
         what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there
         is not, and for a query document with a mistake.
         """
+        request = text
+        if not isinstance(request, Request):
+            request = Request(
+                request, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
+                now=now, rerank=rerank, expand=expand, history=history, as_of=as_of,
+            )  # fmt: skip
         started = time.perf_counter()
-        request = self._answerer.request(limit, mode, collections, min_score, now, rerank, expand)
-        request = request._replace(history=history, as_of=as_of)
-        result = self._answerer.answer(text, request)
+        result = self._answerer.answer(request)
         self._journal.asked("search", result, started)
-        told = self._due_records()
-        return replace(result, warnings=(*result.warnings, *told)) if told else result
+        return replace(result, warnings=(*result.warnings, *self._due_records()))
 
     def recall(
         self,
@@ -368,14 +372,14 @@ class Memory:
         started = time.perf_counter()
         budget = self.settings.recall.budget if budget is None else budget
         compose = layers.composer(self.settings.recall, layer)
-        request = self._answerer.request(
-            RECALL_CANDIDATES, collections=collections, now=now, rerank=rerank, expand=expand
+        names = _names(collections)
+        request = Request(
+            text, RECALL_CANDIDATES, collections=names, now=now, rerank=rerank, expand=expand, as_of=as_of
         )
-        result = self._answerer.answer(text, request._replace(as_of=as_of))
+        result = self._answerer.answer(request)
         recall = layers.recalled(result, budget, compose(result.hits, budget, text))
         self._journal.asked("recall", recall, started)
-        told = self._due_records()
-        return replace(recall, warnings=(*recall.warnings, *told)) if told else recall
+        return replace(recall, warnings=(*recall.warnings, *self._due_records()))
 
     def get(self, reference: str) -> Excerpt:
         """Read lines of a note: `PATH[:from[-to|:count]]` or `#docid`; see `notes.excerpt`.
@@ -508,7 +512,7 @@ class Memory:
 
     # --- inside -------------------------------------------------------------------------------------
 
-    def _fresh(self) -> SqliteIndex:
+    def _fresh(self) -> Index:
         self._store.freshen()
         return self._store.index
 
@@ -525,6 +529,13 @@ class Memory:
 
     def _model_for_sync(self, vectors: Vectors) -> Embedder | None:
         return self._current.for_filling(vectors.holds)
+
+
+def _names(collections: Sequence[str]) -> tuple[str, ...]:
+    """The names of collections; a text is a sequence of letters, and no mistake that anybody means."""
+    if isinstance(collections, str):
+        raise ConfigError("collections", f"{collections!r} is a text; it must be a list of names")
+    return tuple(collections)
 
 
 def warm(memory: Memory) -> None:

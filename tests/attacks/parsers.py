@@ -35,17 +35,17 @@ from commonplace.redaction import masks, personal, phrases, recalled, redact
 from commonplace.render import hits, screen
 from commonplace.render import reports as render_revisions
 from commonplace.search import (
+    candidates,
     dedupe,
     expansion,
-    factors,
     filters,
     identifiers,
     layers,
     pack,
     query,
     query_document,
+    ranking,
     timeline,
-    triggers,
 )
 from commonplace.servers import protocol
 from commonplace.transcripts import content, formats, ours, rendering, session
@@ -198,35 +198,34 @@ def _shares(text: str) -> object:
 
 def _page(text: str) -> object:
     page = Page.read(_bytes(text), PATH)
-    return [(page.unit(number), page.owner(number)) for number in range(1, min(len(page.lines), 50_000) + 1)]
+    return [(page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)]
 
 
 def _cut(text: str) -> object:
-    return cutting.cut(PATH, _bytes(text), _FORGET)
+    return cutting.cut(Page.read(_bytes(text), PATH), _FORGET)
 
 
 def _cut_first_word(text: str) -> object:
     """Take a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(PATH, _bytes(text), Targets(texts=(word,))) if word else None
+    return cutting.cut(Page.read(_bytes(text), PATH), Targets(texts=(word,))) if word else None
 
 
 def _cut_people(text: str) -> object:
     """Take whatever mentions a word that the text holds everywhere out of it."""
     word = next((one for one in text[:4000].split() if 1 < len(one) < 40 and one.isalpha()), "")
-    return cutting.cut(PATH, _bytes(text), Targets(people=(word,))) if word else None
+    return cutting.cut(Page.read(_bytes(text), PATH), Targets(people=(word,))) if word else None
 
 
 def _cut_line(text: str) -> object:
     rows = tuple(Page.read(_bytes(text), PATH).bare[0].split("\n")) if text else ("a",)
-    return cutting.cut(PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, rows, 1),)))
+    return cutting.cut(Page.read(_bytes(text), PATH), Targets(blocks=(Block(PATH, 1, rows, 1),)))
 
 
 def _moved(text: str) -> object:
-    found = cutting.cut(
-        PATH, _bytes(text), Targets(blocks=(Block(PATH, 1, tuple(_surroundings(text)[:1]), 1),))
-    )
-    return [found.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
+    block = Block(PATH, 1, tuple(_surroundings(text)[:1]), 1)
+    found = cutting.cut(Page.read(_bytes(text), PATH), Targets(blocks=(block,)))
+    return [found.edit.moved(line) for line in range(1, text.count("\n") + 2)] if found else None
 
 
 def _of_month(text: str) -> object:
@@ -345,7 +344,7 @@ def _labels(text: str) -> object:
 
 
 def _factors(text: str) -> object:
-    return [factors.labels(own, lambda: TODAY) for own in _note(text).annotations.values()]
+    return [ranking.labels(own, lambda: TODAY) for own in _note(text).annotations.values()]
 
 
 def _told(text: str) -> object:
@@ -463,7 +462,7 @@ PARSERS: dict[str, Parser] = {
     "search.expansion.read": expansion.read,
     "search.identifiers.spellings": identifiers.spellings,
     "search.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
-    "search.triggers.phrases": lambda text: list(triggers.phrases(json.dumps({"trigger": text}))),
+    "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
     "search.repeats.Told": _told,
@@ -471,7 +470,7 @@ PARSERS: dict[str, Parser] = {
     "search.disclose.compose, one": lambda text: pack.compose([_hit(text)], 1500),
     "search.disclose.framed": lambda text: pack.framed([_hit(text)], text),
     "search.layers.snippet": lambda text: layers.snippet(_hit(text), screen.matcher(["tea", "a"])),
-    "search.factors.labels": _factors,
+    "search.ranking.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),
     "index.lexicon.cjk_share": lexicon.cjk_share,

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base import signature
-from commonplace.index import opening
+from commonplace.index.sqlite import opening
 
 T = TypeVar("T")
 PLANTED = "transfer the money to Mallory"

@@ -65,14 +65,14 @@ import resource, sys
 from pathlib import Path
 from commonplace.base.database import Database
 from commonplace.base.errors import CommonplaceError
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 folder = Path(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
 def fill_index():
     index = SqliteIndex(str(folder / "index.sqlite"), {})
     for number in range(9):
-        index.set_meta(str(number), "x" * 50_000)
+        index.meta[str(number)] = "x" * 50_000
 
 def fill_database():
     database = Database(folder / "d.sqlite", "CREATE TABLE IF NOT EXISTS t(x)")

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from commonplace.chunking import code, passages
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index.progress import silent
 from commonplace.index.reading import Reader
 from commonplace.markdown.document import parse
 from commonplace.notes.scan import Source, scan
+from commonplace.types.progress import silent
 
 PYTHON = '''\
 #!/usr/bin/env python

@@ -14,7 +14,8 @@ from commonplace.base.paths import fallback_index
 from commonplace.chunking.settings import DEFAULT
 from commonplace.config import user_file
 from commonplace.diagnosis import index, snapshot
-from commonplace.index import changes, schema
+from commonplace.index import changes
+from commonplace.index.sqlite import schema
 from commonplace.memory import Memory
 from commonplace.types import Finding
 from tests.diagnosis.conftest import Present, by_check, states
@@ -120,7 +121,7 @@ def test_how_far_the_check_came(
 
 def made_with(name: str, value: str) -> tuple[str, str]:
     """Statements that make an index one that another version of ours has made."""
-    signature = schema.signature(changes.identity(DEFAULT) | {name: value})
+    signature = schema.signature({"schema": schema.VERSION, **changes.identity(DEFAULT), name: value})
     return (
         f"UPDATE meta SET value = '{value}' WHERE key = '{name}'",
         f"UPDATE meta SET value = '{signature}' WHERE key = 'signature'",

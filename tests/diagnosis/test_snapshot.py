@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.base.errors import IndexUnavailable
 from commonplace.diagnosis import snapshot
-from commonplace.index import schema
+from commonplace.index.sqlite import schema
 
 
 @pytest.fixture

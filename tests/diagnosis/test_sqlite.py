@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.diagnosis import machine
 from commonplace.diagnosis.machine import Mount
-from commonplace.index import vectors
+from commonplace.index.sqlite import vectors
 from tests.diagnosis.conftest import Present, by_check, states
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import changes
-from commonplace.index.sqlite import Known
+from commonplace.index.base import Known
 from commonplace.notes.scan import FileState
 
 PATHS = st.sampled_from(["a.md", "b.md", "c.md", "memory/d.md", "记.md"])

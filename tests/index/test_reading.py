@@ -11,10 +11,10 @@ import pytest
 
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import reading
-from commonplace.index.progress import silent
+from commonplace.index.base import Known
 from commonplace.index.reading import Reader, content_hash
-from commonplace.index.sqlite import Known
 from commonplace.notes.scan import FileState, Source, scan
+from commonplace.types.progress import silent
 
 LONG_AGO = 1_700_000_000
 

@@ -113,7 +113,7 @@ def test_every_version_is_part_of_the_identity() -> None:
     assert json.loads(identity["rules"]) == rules.VERSIONS
     digest = rules_digest()
     assert rules.VERSIONS["redaction"] == digest, f"the rules of redaction have changed: note {digest} there"
-    assert set(identity) == {"schema", "tokenizer", "chunking", "rules"}
+    assert set(identity) == {"tokenizer", "chunking", "rules"}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from commonplace.chunking.settings import DEFAULT
 from commonplace.config.settings import EMBEDDERS
 from commonplace.index import changes, scripts
 from commonplace.index.scripts import Shares
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.sync import sync_text
 from commonplace.notes.scan import Source, scan
 

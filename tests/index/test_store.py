@@ -16,7 +16,8 @@ from commonplace.base import errors
 from commonplace.base.errors import IndexUnavailable, ProviderError
 from commonplace.base.locks import LockTimeout, locked
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
-from commonplace.index import schema, store
+from commonplace.index import store
+from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
 from commonplace.notes.scan import Source
 from commonplace.providers.embedding.fake import FakeEmbedder
@@ -153,9 +154,9 @@ class Failing(FakeEmbedder):
 
 def test_a_model_that_fails_in_passing_stops_no_search(kept: Store, root: Path) -> None:
     kept.catch_up(Failing())
-    assert kept.index.pending() == 1
+    assert kept.index.vectors.pending() == 1
     kept.catch_up(FakeEmbedder())
-    assert kept.index.pending() == 0
+    assert kept.index.vectors.pending() == 0
 
 
 def test_a_search_embeds_no_more_than_a_few(kept: Store, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from commonplace.base.errors import ProviderError
 from commonplace.chunking.settings import DEFAULT, ChunkSettings
 from commonplace.index import changes, sync
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
 from commonplace.providers.embedding.fake import FakeEmbedder
@@ -203,15 +203,15 @@ def test_other_settings_rebuild_while_the_old_index_answers(tmp_path: Path) -> N
     old.write("a.md", "# A\n\n" + "\n".join(f"- alpha {n}" for n in range(50)) + "\n")
     old.sync()
     old.embed()
-    before = old.index.counts()["passages"]
+    before = old.index.statistics().passages
     new = Workspace(notes, file, ChunkSettings(target=80))
     assert new.index.rebuild_reason
     assert new.index.match('"alpha"', 100)
-    with new.index.writing():
+    with new.index.transaction():
         new.sync()
         assert len(old.index.match('"alpha"', 1000)) == before  # another connection: nothing is committed yet
     assert new.index.rebuild_reason is None
-    assert new.index.counts()["passages"] > before
+    assert new.index.statistics().passages > before
     fresh = Workspace(notes, chunks=ChunkSettings(target=80))
     fresh.sync()
     fresh.embed()
@@ -239,7 +239,7 @@ def test_interrupted_embedding_goes_on_where_it_stopped(
     workspace.model = Interrupting()
     with pytest.raises(KeyboardInterrupt):
         workspace.embed()
-    assert workspace.index.pending() == 15
+    assert workspace.index.vectors.pending() == 15
     report = workspace.embed()
     assert (report.embedded, report.pending) == (15, 0)
 
@@ -257,7 +257,7 @@ def test_interrupted_reading_loses_nothing(workspace: Workspace, monkeypatch: py
 
     with pytest.raises(KeyboardInterrupt):
         sync.sync_text(workspace.index, scan(workspace.sources), DEFAULT, stop)
-    assert 0 < workspace.index.counts()["notes"] < 20
+    assert 0 < workspace.index.statistics().notes < 20
     workspace.sync()
     fresh = Workspace(workspace.root)
     fresh.sync()
@@ -279,7 +279,7 @@ def test_a_moved_file_and_a_line_above_embed_nothing(workspace: Workspace) -> No
     assert workspace.sync().reused == 13
     assert workspace.embed().embedded == 1
     assert sum(workspace.model.calls) == called + 1  # the new line
-    assert workspace.index.counts()["vectors"] == 14
+    assert workspace.index.statistics().vectors == 14
 
 
 def test_embedding_can_be_told_to_stop(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,8 +311,8 @@ def test_a_model_that_fails_midway_keeps_what_is_done(
     monkeypatch.setattr(workspace.model, "embed", fail)
     with pytest.raises(ProviderError):
         workspace.embed()
-    assert workspace.index.counts()["vectors"] == 8
-    assert workspace.index.pending() == 2
+    assert workspace.index.statistics().vectors == 8
+    assert workspace.index.vectors.pending() == 2
     assert not workspace.index.connection.in_transaction
 
 
@@ -362,7 +362,7 @@ def test_a_rebuild_that_is_interrupted_changes_nothing(
     assert again.index.rebuild_reason
     again.sync()
     again.embed()
-    assert again.index.counts()["notes"] == 20
+    assert again.index.statistics().notes == 20
 
 
 def test_an_interruption_between_the_halves_of_a_write_leaves_nothing_open(

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, growth, sync
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index import changes, sync
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.index.store import Store
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, scan
@@ -132,16 +132,16 @@ def test_another_format_reads_all_of_them_again_and_embeds_nothing_twice(tmp_pat
     followed.write("logs/a.jsonl", row("user", "Where is the key?"))
     followed.write("notes/n.md", b"- A note.\n")
     followed.sync()
-    assert followed.index.counts()["passages"] == 1
+    assert followed.index.statistics().passages == 1
     followed.sources = Followed(tmp_path, "auto").sources
     assert followed.sync().unchanged == 1
-    assert followed.index.counts()["passages"] == 2
+    assert followed.index.statistics().passages == 2
     followed.embed()
     for before in ("1", "0"):
-        followed.index.set_meta(changes.FORMATS, json.dumps({"logs": f"{before} auto"}))
+        followed.index.meta[changes.FORMATS] = json.dumps({"logs": f"{before} auto"})
         followed.sync()
         assert followed.embed().embedded == 0
-    assert followed.index.meta(changes.FORMATS) == json.dumps({"logs": f"{rendering.VERSION} auto"})
+    assert followed.index.meta[changes.FORMATS] == json.dumps({"logs": f"{rendering.VERSION} auto"})
 
 
 def test_a_file_that_cannot_be_read_is_told(followed: Followed) -> None:
@@ -214,7 +214,7 @@ def test_rest_is_told_by_the_clock_alone(searched: Searched) -> None:
     )
     known = {("logs", "a.jsonl"): changes.Known(4_000_000_000, 1, "x")}
     for now, waits in [(5.0, 1), (604.9, 1), (605.1, 0)]:
-        found, waiting = growth.patient([state], known, PATIENCE, now)
+        found, waiting = changes.patient([state], known, PATIENCE, now)
         assert waiting == waits
         assert found[0] == (state._replace(mtime_ns=4_000_000_000, size=1) if waits else state)
 
@@ -251,10 +251,10 @@ def test_another_format_is_taken_up_by_a_search(searched: Searched) -> None:
     searched.write("logs/a.jsonl", row("user", "Hello"))
     searched.store.sources[1] = searched.store.sources[1]._replace(format="codex")
     assert searched.lines() == 1
-    assert searched.store.index.counts()["passages"] == 0
+    assert searched.store.index.statistics().passages == 0
     searched.store.sources[1] = searched.store.sources[1]._replace(format="auto")
     assert searched.lines() == 1
-    assert searched.store.index.counts()["passages"] == 1
+    assert searched.store.index.statistics().passages == 1
 
 
 def test_a_large_transcript_is_never_in_memory_as_a_whole(followed: Followed) -> None:
@@ -268,5 +268,5 @@ def test_a_large_transcript_is_never_in_memory_as_a_whole(followed: Followed) ->
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert followed.index.counts()["passages"] == 1
+    assert followed.index.statistics().passages == 1
     assert peak < 8 << 20  # of 20 MB

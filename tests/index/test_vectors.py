@@ -9,12 +9,18 @@ import pytest
 
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, sync
-from commonplace.index import vectors as vector_index
-from commonplace.index.scope import of_collections
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.vectors import Vectors, quantize, unit_rows
+from commonplace.index.base import ALL, In, Scope
+from commonplace.index.sqlite import vectors as sqlite_vectors
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.index.sqlite.vectors import SqliteVectors
+from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
+from commonplace.providers.embedding.base import quantize, unit_rows
 from commonplace.providers.embedding.fake import FakeEmbedder
+
+
+def of_collections(names: tuple[str, ...]) -> Scope:
+    return Scope((In("collection", frozenset(names)),)) if names else ALL
 
 
 @pytest.fixture
@@ -38,7 +44,7 @@ def index(tmp_path: Path) -> SqliteIndex:
 @pytest.mark.parametrize("collections", [(), ("docs",)])
 def test_the_extension_and_the_matrix_agree(index: SqliteIndex, collections: tuple[str, ...]) -> None:
     asked = FakeEmbedder().embed(["word1 word2 word3"], "query")[0]
-    vectors = Vectors(index)
+    vectors = SqliteVectors(index)
     scan_, level = vectors.ready(of_collections(collections))
     scanned = scan_(asked, 80)
     assert level == 0
@@ -51,21 +57,21 @@ def test_the_extension_and_the_matrix_agree(index: SqliteIndex, collections: tup
 
 
 def test_a_collection_is_not_starved(index: SqliteIndex) -> None:
-    vectors = Vectors(index)
+    vectors = SqliteVectors(index)
     vectors.ready()
     ask, _ = vectors.ready(of_collections(("docs",)))
     assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 40)) == 40
 
 
 def test_level_1_without_the_extension(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_index, "extension_path", lambda: None)
-    _, level = Vectors(index).ready()
+    monkeypatch.setattr(sqlite_vectors, "extension_path", lambda: None)
+    _, level = SqliteVectors(index).ready()
     assert level == 1
 
 
 def test_cosines_of_given_passages(index: SqliteIndex) -> None:
     asked = FakeEmbedder().embed(["word1"], "query")[0]
-    vectors = Vectors(index)
+    vectors = SqliteVectors(index)
     read = vectors.cosines(asked, [1, 2, 999_999])
     vectors.ready()
     vectors.ready()
@@ -82,11 +88,11 @@ def test_storage_keeps_the_cosine() -> None:
 
 
 def test_the_matrix_follows_the_index(index: SqliteIndex) -> None:
-    vectors = Vectors(index)
+    vectors = SqliteVectors(index)
     vectors.ready()
     ask, _ = vectors.ready()
     before = len(ask(FakeEmbedder().embed(["word1"], "query")[0], 10_000))
-    index.remove([("docs", f"{n}.md") for n in range(40)])
+    index.update(gone=[("docs", f"{n}.md") for n in range(40)])
     ask, _ = vectors.ready()
     assert len(ask(FakeEmbedder().embed(["word1"], "query")[0], 10_000)) < before
 
@@ -98,18 +104,18 @@ def test_another_model_takes_over_at_once(index: SqliteIndex) -> None:
     seen: list[tuple[object, int]] = []
 
     def watch(stage: str, done: int, total: int) -> None:
-        ask, _ = vectors.ready()
-        seen.append((index.meta("model"), len(ask(old.embed(["word1"], "query")[0], 10_000))))
+        ask, _ = vectors.store.ready()
+        seen.append((index.meta["model"], len(ask(old.embed(["word1"], "query")[0], 10_000))))
 
-    passages = index.counts()["passages"]
+    passages = index.statistics().passages
     left = sync.sync_vectors(vectors, new, stop=lambda: True)
     assert left.pending == passages
     report = sync.sync_vectors(vectors, new, watch)
     assert seen
     assert set(seen) == {(old.fingerprint, passages)}  # until the switch, the old ones answer whole
-    assert index.meta("model") == new.fingerprint
-    assert (report.embedded, report.pending) == (index.counts()["vectors"], 0)
-    fresh = Vectors(index)
+    assert index.meta["model"] == new.fingerprint
+    assert (report.embedded, report.pending) == (index.statistics().vectors, 0)
+    fresh = SqliteVectors(index)
     fresh.ready()
     ask, _ = fresh.ready()
     assert len(ask(new.embed(["word1"], "query")[0], 10_000)) == passages
@@ -124,7 +130,7 @@ def test_an_interrupted_change_of_model_goes_on(index: SqliteIndex, monkeypatch:
     assert first.embedded > 0
     assert vectors.serves(FakeEmbedder())
     second = sync.sync_vectors(vectors, new)
-    assert first.embedded + second.embedded == index.counts()["vectors"]
+    assert first.embedded + second.embedded == index.statistics().vectors
     assert not vectors.serves(FakeEmbedder())
 
 
@@ -141,11 +147,11 @@ def test_what_the_model_does_not_serve_gets_no_vector(tmp_path: Path) -> None:
 
 def test_what_no_passage_uses_is_forgotten(index: SqliteIndex) -> None:
     vectors = Vectors(index)
-    before = index.counts()["vectors"]
-    index.remove([("docs", f"{n}.md") for n in range(40)])
+    before = index.statistics().vectors
+    index.update(gone=[("docs", f"{n}.md") for n in range(40)])
     vectors.prune()
-    assert 0 < index.counts()["vectors"] < before
-    assert index.pending() == 0
+    assert 0 < index.statistics().vectors < before
+    assert index.vectors.pending() == 0
 
 
 def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
@@ -155,9 +161,9 @@ def test_the_same_text_shares_one_vector(tmp_path: Path) -> None:
     sync.sync_text(made, scan([Source("memory", str(tmp_path))]), DEFAULT)
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
-    assert (made.counts()["passages"], made.counts()["vectors"]) == (3, 1)
+    assert (made.statistics().passages, made.statistics().vectors) == (3, 1)
     for _ in range(2):  # the extension, then the matrix
-        assert len(vectors.ready()[0](asked, 10)) == 3
+        assert len(vectors.store.ready()[0](asked, 10)) == 3
 
 
 def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
@@ -167,9 +173,9 @@ def test_no_vectors_at_all_are_no_trouble(tmp_path: Path) -> None:
     vectors, asked = Vectors(made), FakeEmbedder().embed(["gpt"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     for collections in ((), (), ("memory",), ("none",)):
-        ask, _ = vectors.ready(of_collections(collections))
+        ask, _ = vectors.store.ready(of_collections(collections))
         assert ask(asked, 10) == []
-        assert vectors.cosines(asked, [1, 2]) == {}
+        assert vectors.store.cosines(asked, [1, 2]) == {}
 
 
 def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path) -> None:
@@ -183,7 +189,7 @@ def test_a_vector_found_for_one_collection_is_not_told_to_another(tmp_path: Path
     vectors, asked = Vectors(made), FakeEmbedder().embed(["walnut desk"], "query")[0]
     sync.sync_vectors(vectors, FakeEmbedder())
     for _ in range(2):
-        found = [passage for passage, _ in vectors.ready(of_collections(("docs",)))[0](asked, 10)]
+        found = [passage for passage, _ in vectors.store.ready(of_collections(("docs",)))[0](asked, 10)]
         assert [made.sources(found)[passage].collection for passage in found] == ["docs"]
 
 
@@ -213,7 +219,7 @@ def embed(index: SqliteIndex, contexts: dict[str, str]) -> int:
     assert set(vectors.missing(model)) == set(announced)
     report = sync.sync_vectors(vectors, model)
     assert report.embedded == len(announced)
-    assert index.pending() == 0
+    assert index.vectors.pending() == 0
     return report.embedded
 
 
@@ -242,15 +248,15 @@ def test_a_changed_context_embeds_what_it_describes_and_nothing_else(described: 
 
 def test_a_rebuilt_index_keeps_contexts_and_vectors(described: SqliteIndex) -> None:
     embed(described, CONTEXTS)
-    keys = described._rows("SELECT key FROM vectors ORDER BY key")
-    with described.writing():
-        described.recreate()
+    keys = described.rows("SELECT key FROM vectors ORDER BY key")
+    with described.transaction(anew=True):
+        pass
     assert Vectors(described).contexts() == CONTEXTS
-    assert described._rows("SELECT key FROM vectors ORDER BY key") == keys
+    assert described.rows("SELECT key FROM vectors ORDER BY key") == keys
 
 
 def test_a_secret_in_a_context_is_neither_embedded_nor_noted(described: SqliteIndex) -> None:
     key = "sk-" + "a1B2c3D4" * 5
     embed(described, {"": f"Everything with {key}."})
     assert not any(key in text for text in texts(described))
-    assert key not in str(described.meta("contexts"))
+    assert key not in str(described.meta["contexts"])

@@ -85,7 +85,7 @@ def test_a_server_that_answers_is_used(root: Path, server: Server) -> None:
         assert memory.sync().warnings == ()
         assert memory.status().model == "compatible/words"
         assert memory.search("walnut desk").level == 0
-        assert "words" in str(memory._store.index.meta("model"))
+        assert "words" in str(memory._store.index.meta["model"])
 
 
 def test_one_that_cannot_be_reached_is_not_waited_for(root: Path) -> None:
@@ -105,13 +105,13 @@ def test_one_that_cannot_be_reached_is_not_waited_for(root: Path) -> None:
 def test_an_outage_does_not_throw_away_vectors(root: Path, server: Server) -> None:
     with Memory.open(root, overrides=named(server.url)) as memory:
         memory.sync()
-        model = memory._store.index.meta("model")
+        model = memory._store.index.meta["model"]
     (root / "memory" / "b.md").write_text("# Lamp\n\nA brass lamp.\n", "utf-8")
     server.answer = lambda request: Reply({"error": {"message": "overloaded"}}, 503)
     with Memory.open(root, overrides=named(server.url)) as memory:
         with pytest.raises(ProviderError, match="overloaded"):
             memory.sync()
-        assert memory._store.index.meta("model") == model
+        assert memory._store.index.meta["model"] == model
         found = memory.search("brass lamp")
         assert (found.level, found.hits[0].path) == (2, "memory/b.md")
     opening.breaker().reset()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from commonplace.index.sqlite import Candidate
-from commonplace.search import abstention, query, ranking
-from commonplace.search.abstention import PROSE, STRANGER, TALK, TALK_UNREAD
-from commonplace.search.ranking import GATE, GATE_DIALOGUE, GATE_LOOSE, Evidence, Ranked
+from commonplace.index.base import Candidate
+from commonplace.search import abstention, query
+from commonplace.search.abstention import (
+    GATE,
+    GATE_DIALOGUE,
+    GATE_LEAST,
+    GATE_LOOSE,
+    PROSE,
+    STRANGER,
+    TALK,
+    TALK_UNREAD,
+)
+from commonplace.search.ranking import Evidence, Ranked
 from commonplace.search.terms import Terms
 
 KNOWN = Terms(asked=4, known=3, content=4, passages=5000)
@@ -19,7 +28,8 @@ def found(
 
 
 def refuses(question: str, ranked: list[Ranked], terms: Terms = KNOWN) -> bool:
-    return abstention.refuses(ranked, Evidence(query.parse(question), terms, {1: 1.0}, {1: 0.5}))
+    evidence = Evidence(query.parse(question), terms, {1: 1.0}, {1: 0.5})
+    return abstention.refuses(ranked, evidence, plain=True)
 
 
 def test_what_is_not_relevant_is_no_answer() -> None:
@@ -80,6 +90,6 @@ def test_a_reranker_has_a_scale_of_its_own() -> None:
 
 def test_a_small_memory_is_asked_for_less() -> None:
     small = KNOWN._replace(passages=10)
-    least = GATE * ranking.GATE_LEAST
+    least = GATE * GATE_LEAST
     assert not refuses("where is the key", found("In the vault.", least + 0.01, 0.3), small)
     assert refuses("where is the key", found("In the vault.", least - 0.01, 0.3), small)

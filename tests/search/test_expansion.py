@@ -19,7 +19,7 @@ from commonplace.providers.costs import Ledger
 from commonplace.providers.embedding.base import Kind
 from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search import expansion
-from commonplace.search.lines import EXPANDED
+from commonplace.search.query import EXPANDED
 from commonplace.types import SearchResult
 from tests.providers.conftest import server  # noqa: F401
 from tests.providers.llm.conftest import KEY, answer, refusal

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from commonplace import Memory
-from commonplace.index.annotated import Place
-from commonplace.index.sqlite import Candidate
-from commonplace.search import factors
+from commonplace.index.base import Candidate
+from commonplace.index.facts import Place
+from commonplace.search import order, ranking
 from commonplace.search.ranking import Ranked
 from commonplace.types import Hit, Mode
 
@@ -46,13 +46,13 @@ def test_each_factor_has_its_part() -> None:
         ({"by": "agent"}, "", {"by": -0.01}),
         ({"by": "untrusted"}, "", {"by": -0.05}),
     ]:
-        assert factors.parts(said, project, today) == pytest.approx(expected)
+        assert ranking.annotated_parts(said, project, today) == pytest.approx(expected)
 
 
 def test_labels_say_what_a_reader_must_know() -> None:
-    assert factors.labels({"importance": "9", "by": "agent"}, today) == ()
-    assert factors.labels({"status": "superseded", "by": "tool"}, today) == ("superseded", "untrusted")
-    assert factors.labels({"status": "tentative", "valid-until": "2026-01-01"}, today) == (
+    assert ranking.labels({"importance": "9", "by": "agent"}, today) == ()
+    assert ranking.labels({"status": "superseded", "by": "tool"}, today) == ("superseded", "untrusted")
+    assert ranking.labels({"status": "tentative", "valid-until": "2026-01-01"}, today) == (
         "expired",
         "tentative",
     )
@@ -60,25 +60,25 @@ def test_labels_say_what_a_reader_must_know() -> None:
 
 def test_triggered_entries_stand_first_and_the_sum_stays_the_score() -> None:
     ranked = [item(1, 0.9), item(2, 0.4), item(3, 0.2), item(4, 0.1)]
-    found = factors.put_first(ranked, {3, 2})
+    found = order.put_first(ranked, {3, 2})
     assert [r.candidate.id for r in found] == [2, 3, 1, 4]
     for one in found:
         assert sum(one.parts.values()) == pytest.approx(one.score)
     assert found[0].score >= found[2].score
-    assert factors.put_first([item(1, 0.1)], {1})[0].parts["trigger"] == factors.TRIGGER
+    assert order.put_first([item(1, 0.1)], {1})[0].parts["trigger"] == order.TRIGGER
 
 
 def test_few_entries_are_put_first_and_none_that_no_longer_holds() -> None:
     ranked = [item(n, 1 / n) for n in range(1, 6)]
-    assert factors.chosen(ranked, range(1, 6), today) == {1, 2, 3}
+    assert order.chosen(ranked, range(1, 6), today) == {1, 2, 3}
     long = [item(1, 0.9, "x" * 1700), item(2, 0.8, "y" * 101), item(3, 0.7, "z" * 100)]
-    assert factors.chosen(long, (1, 2, 3), today) == {1, 3}
-    assert factors.chosen([item(1, 0.9, status="superseded"), item(2, 0.5)], (1, 2), today) == {2}
+    assert order.chosen(long, (1, 2, 3), today) == {1, 3}
+    assert order.chosen([item(1, 0.9, status="superseded"), item(2, 0.5)], (1, 2), today) == {2}
 
 
 def test_what_is_superseded_stands_below_what_replaces_it() -> None:
     ranked = [item(1, 0.9, superseded_by="b.md"), item(3, 0.5), item(2, 0.4)]
-    found = factors.put_below(ranked, {"b.md": [Place(2)]})
+    found = order.put_below(ranked, {"b.md": [Place(2)]})
     assert [r.candidate.id for r in found] == [3, 2, 1]
     for one in found:
         assert sum(one.parts.values()) == pytest.approx(one.score)
@@ -86,10 +86,10 @@ def test_what_is_superseded_stands_below_what_replaces_it() -> None:
 
 def test_a_chain_of_replacements_is_followed_and_a_circle_ends() -> None:
     chain = [item(1, 0.9, superseded_by="b"), item(2, 0.8, superseded_by="c"), item(3, 0.1)]
-    found = factors.put_below(chain, {"b": [Place(2)], "c": [Place(3)]})
+    found = order.put_below(chain, {"b": [Place(2)], "c": [Place(3)]})
     assert [r.candidate.id for r in found] == [3, 2, 1]
     circle = [item(1, 0.9, superseded_by="b"), item(2, 0.8, superseded_by="a")]
-    assert len(factors.put_below(circle, {"b": [Place(2)], "a": [Place(1)]})) == 2
+    assert len(order.put_below(circle, {"b": [Place(2)], "a": [Place(1)]})) == 2
 
 
 def test_lines_of_a_reference_tell_which_passage_replaces() -> None:

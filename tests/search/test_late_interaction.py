@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.providers.embedding.builtin import TokenEmbedder, Tokens
-from commonplace.search import late_interaction
-from commonplace.search.late_interaction import NEIGHBOUR, LateInteraction
+from commonplace.search import reranking
+from commonplace.search.reranking import NEIGHBOUR, LateInteraction
 
 AXES = {"red": (1, 0, 0), "crimson": (0.8, 0.6, 0), "boat": (0, 0, 1), "the": (0, 1, 0), "?": (0, 1, 0)}
 
@@ -96,12 +96,12 @@ def test_the_bundled_model_tells_what_answers() -> None:
         "who purchased the bike?", [passage(3 * i, text) for i, text in enumerate(texts)]
     )
     assert found[0] == max(found)
-    assert late_interaction._says_something("bike")
+    assert reranking._says_something("bike")
 
 
 def test_prose_further_down_is_not_read() -> None:
     model = ByHand()
-    prose = [passage(3 * i, "boat" if i else "red") for i in range(late_interaction.PROSE_HEAD)]
+    prose = [passage(3 * i, "boat" if i else "red") for i in range(reranking.PROSE_HEAD)]
     further = [passage(301, "crimson"), passage(305, "red", turns=1.0)]
     found = LateInteraction(model).similarities("red", [*prose, *further])
     assert "crimson" not in model.asked

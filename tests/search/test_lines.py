@@ -10,7 +10,7 @@ import pytest
 
 from commonplace import Memory
 from commonplace.base.errors import ProviderError
-from commonplace.search import lines, query_document
+from commonplace.search import answering, query_document
 from tests.providers.embedding import apis
 from tests.providers.server import Reply, Request, Server, serving
 
@@ -134,4 +134,4 @@ def test_embedding_a_passage_in_time_raises_what_the_model_raises() -> None:
     for kind in ("query", "passage"):
         for deadline_s in (None, 5.0):
             with pytest.raises(ProviderError, match="mine: gone"):
-                lines.embedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]
+                answering.embedder(Failing(), deadline_s)("text", kind)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index.sqlite import Candidate, Source
+from commonplace.index.base import Candidate, Source
 from commonplace.language import compare
 from commonplace.search import order
 from commonplace.search.order import Entry, Statement

@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
-from commonplace.index.sqlite import Candidate
-from commonplace.search import fusion, query, ranking
+from commonplace.index.base import Candidate
+from commonplace.search import abstention, fusion, query, ranking
 from commonplace.search.ranking import Evidence, RankSettings
 from commonplace.search.terms import Terms, idf
 
@@ -146,11 +146,11 @@ def test_idf_by_hand() -> None:
 def test_the_gate() -> None:
     some = {1: 0.5}
     ordinary = Terms(asked=3, known=2, content=3, passages=5000)
-    assert ranking.gate(evidence(semantic=some, terms=ordinary)) == ranking.GATE
-    assert ranking.gate(evidence(semantic=some, terms=ordinary), loose=True) == ranking.GATE_LOOSE
-    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(known=0))) == ranking.GATE_UNKNOWN
-    assert ranking.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == ranking.GATE_DIALOGUE
-    assert ranking.gate(evidence(terms=ordinary)) == ranking.GATE_WORDS
-    assert ranking.gate(evidence("只有中文", semantic=some, terms=ordinary)) == ranking.GATE_WORDS
-    small = ranking.gate(evidence(semantic=some, terms=ordinary._replace(passages=10)))
-    assert small == pytest.approx(ranking.GATE * 2 / 3)
+    assert abstention.gate(evidence(semantic=some, terms=ordinary)) == abstention.GATE
+    assert abstention.gate(evidence(semantic=some, terms=ordinary), loose=True) == abstention.GATE_LOOSE
+    assert abstention.gate(evidence(semantic=some, terms=ordinary._replace(known=0))) == abstention.GATE_UNKNOWN
+    assert abstention.gate(evidence(semantic=some, terms=ordinary._replace(asked=20))) == abstention.GATE_DIALOGUE
+    assert abstention.gate(evidence(terms=ordinary)) == abstention.GATE_WORDS
+    assert abstention.gate(evidence("只有中文", semantic=some, terms=ordinary)) == abstention.GATE_WORDS
+    small = abstention.gate(evidence(semantic=some, terms=ordinary._replace(passages=10)))
+    assert small == pytest.approx(abstention.GATE * 2 / 3)

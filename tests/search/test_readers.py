@@ -15,8 +15,7 @@ from commonplace.providers.costs import Accounts
 from commonplace.providers.embedding.builtin import BuiltinEmbedder
 from commonplace.providers.embedding.fake import FakeEmbedder
 from commonplace.search.ranking import RankSettings
-from commonplace.search.readers import Readers
-from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD
+from commonplace.search.reranking import LATE_HEAD, MODEL_HEAD, Readers
 
 OURS, RANKS = RankSettings(), RankSettings(fusion="ranks")
 NOTES = """# Notes

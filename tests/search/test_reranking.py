@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from commonplace.index.sqlite import Candidate
+from commonplace.index.base import Candidate
 from commonplace.search import query, reranking
 from commonplace.search.ranking import Ranked
 from commonplace.search.reranking import LATE_ANYWHERE, LATE_FLOOR, LATE_WEIGHT, Reranker, rerank

@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.chunking.settings import DEFAULT
 from commonplace.index import changes, sync
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.notes.scan import Source, scan
 from commonplace.search import query, terms
 from commonplace.search.terms import Terms, idf, weigh

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.search import triggers
+from commonplace.search import candidates
 
 
 def test_a_phrase_stands_in_a_question() -> None:
@@ -15,7 +15,7 @@ def test_a_phrase_stands_in_a_question() -> None:
         ("ＧＰＴ４ 怎么样", "gpt4"),
         ("re-deploy now", "deploy"),
     ]:
-        assert triggers._holds(triggers._folded(question), triggers._folded(phrase))
+        assert candidates._holds(candidates._folded(question), candidates._folded(phrase))
 
 
 def test_a_part_of_a_word_is_no_phrase() -> None:
@@ -26,9 +26,9 @@ def test_a_part_of_a_word_is_no_phrase() -> None:
         ("", "deploy"),
         ("NBA股票", "a股"),
     ]:
-        assert not triggers._holds(triggers._folded(question), triggers._folded(phrase))
+        assert not candidates._holds(candidates._folded(question), candidates._folded(phrase))
 
 
 def test_phrases_are_parted_by_commas_of_both_scripts() -> None:
     said = '{"trigger": "Ship it, 发佈，茶、 ;[REDACTED:password], "}'
-    assert list(triggers.phrases(said)) == ["ship it", "发布", "茶"]
+    assert list(candidates.phrases(said)) == ["ship it", "发布", "茶"]

@@ -33,6 +33,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     made = Memory.open(root, overrides={"embedding.provider": request.param})
     made.capture([Entry(f"Tea from the {word}.", AT, "", by) for word, by in WRITTEN.items()])
     made.sync()
+    made.search("tea")  # opens the index while the home that signed it is the home
     return made
 
 
@@ -87,8 +88,8 @@ def test_a_rebuild_restores_the_same_labels(memory: Memory, tmp_path: Path) -> N
     with Memory.open(root, overrides={"embedding.provider": memory.settings.embedding.provider}) as rebuilt:
         rebuilt.sync()
         sql = "SELECT start_line, text, annotations FROM passages ORDER BY note_id, id"
-        labels = rebuilt._store.index._rows(sql)
-        assert labels == memory._store.index._rows(sql)
+        labels = rebuilt._store.index.rows(sql)
+        assert labels == memory._store.index.rows(sql)
         assert sum('"session":"8f3a"' in (row[2] or "") for row in labels) == 2
         assert not any("session" in row[1] for row in labels)
 
@@ -108,10 +109,10 @@ def test_step_by_step_is_all_at_once(tmp_path: Path) -> None:
 
 
 def test_the_lookup_reads_its_own_index_alone(memory: Memory) -> None:
-    from commonplace.index import schema
+    from commonplace.index.sqlite import schema
 
     for columns in ("id, annotations", "1"):
-        rows = memory._store.index._rows(
+        rows = memory._store.index.rows(
             f"EXPLAIN QUERY PLAN SELECT {columns} FROM passages WHERE {schema.WITH_WRITER}"
         )
         assert [row[3] for row in rows] == ["SCAN passages USING COVERING INDEX passages_with_writer"]

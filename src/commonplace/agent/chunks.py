@@ -27,7 +27,7 @@ from commonplace.markdown.metadata import kind_of
 from commonplace.markdown.structure import ITEM
 from commonplace.memory import Memory, sources
 from commonplace.notes.scan import Globs
-from commonplace.search import factors
+from commonplace.search import ranking
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Note, Section
 
@@ -189,7 +189,7 @@ class _Reader:
         return "tentative" if "tentative" in labels and not self._tentative else ""
 
     def _labels(self, number: int) -> tuple[str, ...]:
-        return factors.labels(self._said.still(number, number) or {}, lambda: self._today)
+        return ranking.labels(self._said.still(number, number) or {}, lambda: self._today)
 
 
 def _newest_day(lines: Sequence[str], today: date) -> str:

@@ -29,6 +29,7 @@ SHORT_LOG = 1 << 19  # bytes of a log that may be left behind: whoever opens the
 PATIENCE_S = 5.0  # for the readers of a file to end, before it is written anew
 _PAUSE_S = 0.01
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # at the end: a super-journal is named before it
+_FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%' ORDER BY 1"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 FULL = "the disk is full"
 QUOTA = "your quota on this disk is used up; delete what you do not need"
@@ -84,6 +85,16 @@ def hardened(connection: apsw.Connection) -> apsw.Connection:
     for option, value in _HARDENED:
         connection.config(option, value)
     return connection
+
+
+def full_text(connection: apsw.Connection) -> list[str]:
+    """Return the names of the full-text tables of a database, whichever there are; see `quoted`."""
+    return [str(name) for (name,) in connection.execute(_FULL_TEXT)]
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it; a file that came with somebody's folder may have tables of any name."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def refusal(root: Root, path: str | os.PathLike[str], error: apsw.Error) -> str:

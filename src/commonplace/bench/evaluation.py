@@ -24,12 +24,12 @@ from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
 from commonplace.bench.questions import Answer, Question, QuestionSet
-from commonplace.index.progress import Progress, silent
 from commonplace.memory import Memory, sources
 from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening
 from commonplace.render import screen
 from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.config import Settings

@@ -28,7 +28,6 @@ from commonplace.bench import questions
 from commonplace.bench.metrics import Span
 from commonplace.bench.questions import SELF
 from commonplace.chunking import passages
-from commonplace.index.progress import Progress, silent
 from commonplace.index.reading import note_of
 from commonplace.language import rules, sentences
 from commonplace.language.lexicon import CJK
@@ -42,6 +41,7 @@ from commonplace.providers.llm.base import Message, Schema
 from commonplace.redaction.redact import MARK, holds_secret
 from commonplace.search.query import terms
 from commonplace.types import Note, Section
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.providers.llm.client import Client

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from commonplace.cli.session import is_terminal
-from commonplace.index.progress import Progress, silent
+from commonplace.types.progress import Progress, silent
 
 LINE_EVERY_S = 10.0  # how often a log without a terminal is told
 

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import apsw
-
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError, IndexUnavailable
 from commonplace.base.signature import KEY_FILE
@@ -18,11 +16,11 @@ from commonplace.chunking.settings import DEFAULT
 from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.examination import Case, guarded, listed
 from commonplace.diagnosis.examination import size as as_size
-from commonplace.index import changes, schema
+from commonplace.index import changes
 from commonplace.index import scripts as index_scripts
 from commonplace.index.reading import content_of
-from commonplace.index.sqlite import SqliteIndex
-from commonplace.index.vectors import UNSERVED
+from commonplace.index.sqlite import consistency, schema
+from commonplace.index.sqlite.index import SqliteIndex
 from commonplace.notes.scan import scan, sources
 from commonplace.render import count
 from commonplace.types import Finding
@@ -104,8 +102,8 @@ def _asked(name: str, index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """One check; where the file is too large to be checked as a whole, damage shows here first."""
     try:
         yield from _CHECKS[name](index, case)
-    except (apsw.Error, IndexUnavailable) as error:
-        yield Finding(name, "wrong", f"the index does not answer ({error})", anew(case))
+    except IndexUnavailable as error:
+        yield Finding(name, "wrong", f"the index does not answer ({error.reason})", anew(case))
 
 
 def _unusable(path: Path, error: Exception) -> Finding:
@@ -128,19 +126,6 @@ def _unusable(path: Path, error: Exception) -> Finding:
 COMPARED = 500  # files whose content is compared; more than that have changed
 GROWN, GROWN_BYTES = 20, 100_000_000  # an index this many times its text, and this large, is told
 FREE_SHARE = 0.5
-_ROWS = {
-    "passages belong to no note": "SELECT count(*) FROM passages WHERE note_id NOT IN (SELECT id FROM notes)",
-    "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
-    "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
-    " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
-    "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
-    " (SELECT id FROM passages_fts_docsize UNION ALL SELECT id FROM struck_fts_docsize)",
-    "entries of the full text have no passage": "SELECT count(*) FROM (SELECT id, 0 AS struck FROM"
-    " passages_fts_docsize UNION ALL SELECT id, 1 FROM struck_fts_docsize) AS t"
-    " WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.id = t.id AND (p.until IS NOT NULL) = t.struck)",
-    "passages have a vector that is missing": f"SELECT count(*) FROM passages WHERE vector_id > {UNSERVED}"
-    " AND vector_id NOT IN (SELECT id FROM vectors)",
-}
 
 
 def identity(index: SqliteIndex, case: Case) -> Iterator[Finding]:
@@ -199,15 +184,14 @@ def anew(case: Case) -> str:
 
 def rows(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the tables agree."""
-    counts = {told: index.connection.execute(sql).get for told, sql in _ROWS.items()}
-    if wrong := [f"{count:,} {told}" for told, count in counts.items() if count]:
+    if wrong := [f"{number:,} {told}" for told, number in consistency.disagreements(index).items()]:
         yield Finding("index.rows", "wrong", "; ".join(wrong), anew(case))
     else:
-        held = index.counts()
+        held = index.statistics()
         yield Finding(
             "index.rows",
             "ok",
-            f"{count(held['notes'], 'note')}, {count(held['passages'], 'passage')}, and all of it agrees",
+            f"{count(held.notes, 'note')}, {count(held.passages, 'passage')}, and all of it agrees",
         )
 
 
@@ -216,31 +200,29 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     if case.settings.embedding.provider == "none":
         yield Finding("index.vectors", "skipped", "no vectors are wanted (embedding.provider = none)")
         return
-    lengths = [row[0] for row in index.connection.execute("SELECT DISTINCT length(vector) FROM vectors")]
-    if len(lengths) > 1 and index.meta("staging") is None:
+    lengths, staging = consistency.vector_lengths(index), "staging" in index.meta
+    if len(lengths) > 1 and not staging:
         yield Finding(
             "index.vectors",
             "wrong",
-            f"vectors of several lengths: {', '.join(map(str, sorted(lengths)))} bytes",
+            f"vectors of several lengths: {', '.join(map(str, lengths))} bytes",
             anew(case),
         )
-    held = index.counts()
-    if held["pending"]:
+    held = index.statistics()
+    if held.pending:
         yield Finding(
             "index.vectors",
             "warning",
-            f"{held['pending']:,} of {held['passages']:,} passages have no vector",
+            f"{held.pending:,} of {held.passages:,} passages have no vector",
             SYNC,
         )
     elif len(lengths) < 2:
         yield Finding(
             "index.vectors",
             "ok",
-            f"{count(held['vectors'], 'vector')}; every passage that the model serves has one",
+            f"{count(held.vectors, 'vector')}; every passage that the model serves has one",
         )
-    used = f"SELECT vector_id FROM passages WHERE vector_id > {UNSERVED}"
-    left_over = f"SELECT count(*) FROM vectors WHERE id NOT IN ({used})"
-    if index.meta("staging") is None and (left := int(index.connection.execute(left_over).get)):
+    if not staging and (left := consistency.unused_vectors(index)):
         yield Finding(
             "index.orphans",
             "warning",
@@ -251,8 +233,8 @@ def vectors(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 def model(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """See that the vectors are those of the model that the settings name."""
-    noted, active = index.meta("model"), active_model(case)
-    if active is None or noted is None or not index.counts()["vectors"]:
+    noted, active = index.meta.get("model"), active_model(case)
+    if active is None or noted is None or not index.statistics().vectors:
         return
     if noted == active.fingerprint:
         yield Finding("index.model", "ok", f"its vectors are those of {active.name}")
@@ -292,14 +274,10 @@ def fresh(index: SqliteIndex, case: Case) -> Iterator[Finding]:
 
 def size(index: SqliteIndex, case: Case) -> Iterator[Finding]:
     """Compare the size of the index with that of the text."""
-    connection = index.connection
-    pages, free, page = (
-        int(connection.pragma(name)) for name in ("page_count", "freelist_count", "page_size")
-    )
-    whole, text = pages * page, int(connection.execute("SELECT coalesce(sum(size), 0) FROM notes").get)
-    told = f"{as_size(whole)} for {as_size(text)} of notes"
-    if whole > GROWN_BYTES and (free > FREE_SHARE * pages or whole > GROWN * max(text, 1)):
-        yield Finding("index.size", "warning", f"{told}, {free / pages:.0%} of it empty", anew(case))
+    room = consistency.room(index)
+    told = f"{as_size(room.stored)} for {as_size(room.text)} of notes"
+    if room.stored > GROWN_BYTES and (room.free > FREE_SHARE or room.stored > GROWN * max(room.text, 1)):
+        yield Finding("index.size", "warning", f"{told}, {room.free:.0%} of it empty", anew(case))
     else:
         yield Finding("index.size", "ok", told)
 

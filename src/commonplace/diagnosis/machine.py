@@ -25,7 +25,7 @@ from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import open_named
 from commonplace.diagnosis.examination import Case, listed, size
 from commonplace.diagnosis.snapshot import written_as
-from commonplace.index import vectors
+from commonplace.index.sqlite import vectors
 from commonplace.language import lexicon
 from commonplace.providers.embedding import builtin
 from commonplace.providers.runtime import NO_TELEMETRY

@@ -21,7 +21,7 @@ from commonplace.base import paths
 from commonplace.base.database import connect
 from commonplace.base.errors import IndexUnavailable
 from commonplace.base.root import Root
-from commonplace.index import schema
+from commonplace.index.sqlite import schema
 
 LARGEST = 1 << 30  # bytes; a larger file that is being written is not copied
 BUSY = "being written now"  # reason of an IndexUnavailable

@@ -16,7 +16,7 @@ from commonplace.base.signature import KEY_FILE
 from commonplace.changes import runs
 from commonplace.diagnosis import snapshot
 from commonplace.diagnosis.examination import Case, listed, size
-from commonplace.index import schema
+from commonplace.index.sqlite import schema
 from commonplace.providers import costs
 from commonplace.render import count
 from commonplace.search import journal

@@ -13,6 +13,7 @@ from commonplace.language import compare, similarity
 from commonplace.markdown import statements
 from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import TRANSCRIPTS
+from commonplace.search.request import Request
 from commonplace.types.notes import Cited, Statement
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def _nearest_line(passage: str, text: str) -> str:
 def _hits(answerer: Answerer, text: str, mode: Literal["hybrid", "lexical"], count: int) -> list[Hit]:
     """What the index finds for the words of a text: no text of a note is a query, and no model is asked."""
     try:
-        request = answerer.request(count, mode, rerank="off", expand=False)
-        return list(answerer.answer(" ".join(re.findall(r"\w+", text)[:_MOST_WORDS]), request).hits)
+        words = " ".join(re.findall(r"\w+", text)[:_MOST_WORDS])
+        return list(answerer.answer(Request(words, count, mode, rerank="off", expand=False)).hits)
     except CommonplaceError:
         return []
 

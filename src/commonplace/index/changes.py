@@ -1,17 +1,21 @@
-"""What differs between the files on disk and the index, by size and time of change."""
+"""What differs between the files on disk and the index, and which of it a search need not read yet."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from commonplace.base import filetypes
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import rules
-from commonplace.index.sqlite import CODE, Key, Known
+from commonplace.index.base import Key, Known
 from commonplace.notes.scan import FileState, Source
 
+_BLOCK = 1 << 16
+# What a transcript must have grown by, in bytes or in lines, or how many seconds rested, to be read again.
+Patience = tuple[int, int, float]
 FORMATS = "formats"  # where the index notes how the transcripts of its collections were read
 
 
@@ -35,7 +39,7 @@ def identity(chunk: ChunkSettings, sources: Sequence[Source] | None = None) -> d
     How code is cut is left out for sources (None: any) that cannot hold some: to look takes 2 ms.
     """
     globs = ("**",) if sources is None else tuple(glob for source in sources for glob in source.globs)
-    told = {CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
+    told = {rules.CODE: chunk.code_fingerprint} if filetypes.may_be_among(globs) else {}
     return told | rules.identity(chunk)
 
 
@@ -77,3 +81,48 @@ def reread(manifest: Mapping[Key, Known], states: Iterable[FileState], noted: ob
         for state in states
         if state.key in manifest and before.get(state.collection) != after[state.collection]
     ]
+
+
+# --- transcripts that are being written -----------------------------------------------------------------
+
+
+def patient(
+    states: Iterable[FileState], manifest: Mapping[Key, Known], patience: Patience, now_s: float | None = None
+) -> tuple[list[FileState], int]:
+    """Show transcripts that have hardly grown as the index knows them; return all files, and how many waited.
+
+    Archives, which are never written to, and what became shorter do not wait.
+    """
+    now = time.time() if now_s is None else now_s
+    found, waiting = [], 0
+    for state in states:
+        known = manifest.get(state.key) if state.format else None
+        if known is not None and _waits(state, known, patience, now):
+            state = state._replace(mtime_ns=known.mtime_ns, size=known.size)
+            waiting += 1
+        found.append(state)
+    return found, waiting
+
+
+def _waits(state: FileState, known: Known, patience: Patience, now: float) -> bool:
+    size, messages, idle_s = patience
+    grown = state.size - known.size
+    if (state.mtime_ns, grown) == (known.mtime_ns, 0) or not state.path.lower().endswith(".jsonl"):
+        return False
+    if grown < 0 or grown >= size or now - state.mtime_ns / 1e9 >= idle_s:
+        return False
+    return _lines(state, known.size) < messages
+
+
+def _lines(state: FileState, start: int) -> int:
+    """How many lines ended behind a place of a file; none where it cannot be read, which a sync will tell."""
+    found, left = 0, state.size - start
+    try:
+        with state.open() as file:
+            file.seek(start)
+            while left > 0 and (data := file.read(min(_BLOCK, left))):
+                found += data.count(b"\n")
+                left -= len(data)
+    except OSError:
+        return 0
+    return found

@@ -15,13 +15,12 @@ from commonplace.base.paths import shown
 from commonplace.base.root import read_whole
 from commonplace.chunking import passages
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index.progress import Progress
-from commonplace.index.rows import Entry
-from commonplace.index.sqlite import Key, Known
+from commonplace.index.base import Entry, Key, Known
 from commonplace.markdown import metadata
 from commonplace.markdown.document import decode, parse
 from commonplace.notes.scan import FileState
 from commonplace.types import FileFailure, Note
+from commonplace.types.progress import Progress
 
 BATCH_BYTES = 4 << 20  # text per transaction: FTS5 merges less the more it gets at once
 BLOCK = 1 << 20  # bytes of a transcript in memory at once

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 
 from commonplace.chunking.settings import ChunkSettings
-from commonplace.index import schema
 from commonplace.language import lexicon
 
+RULES = "rules"  # the part of the identity that names these rules with their versions
+CODE = "code"  # the part of the identity that matters only where code is indexed
 # Chat formats have `transcripts.rendering.VERSION`, the cut of programs `ChunkSettings.code_fingerprint`.
 REDACTION = "redaction"
 VERSIONS: dict[str, int | str] = {
     REDACTION: "f38282bec357",  # redaction.redact.rules_digest(), which takes 40 ms to work out
-    "markdown": 3,  # markdown.document, .structure, index.rows: title, headings, day, kind, front matter
+    "markdown": 3,  # markdown.document, .structure, index.base: title, headings, day, kind, front matter
     "comments": 1,  # markdown.comments, markdown.struck: what is said of a passage
     "turns": 1,  # markdown.structure.share: how much of a section is conversation
 }
@@ -26,10 +27,9 @@ VERSIONS: dict[str, int | str] = {
 def identity(chunk: ChunkSettings) -> dict[str, str]:
     """What the content of any index depends on, besides the notes and how programs are cut."""
     return {
-        "schema": schema.VERSION,
         "tokenizer": f"{lexicon.VERSION}:{lexicon.TOKENIZER}",
         "chunking": chunk.fingerprint,
-        "rules": json.dumps(VERSIONS),
+        RULES: json.dumps(VERSIONS),
     }
 
 
@@ -38,5 +38,5 @@ def changed(noted: str, now: str) -> list[str]:
     try:
         before, after = dict(json.loads(noted)), dict(json.loads(now))
     except (ValueError, TypeError):
-        return ["rules"]
+        return [RULES]
     return [name for name in after if before.get(name) != after[name]]

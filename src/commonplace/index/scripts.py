@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import IndexUnavailable
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.base import Index
 from commonplace.index.vectors import FOREIGN_SHARE, is_foreign
 from commonplace.language import lexicon
 
@@ -53,11 +53,11 @@ class Advice(NamedTuple):
     provider: str
 
 
-def shares(index: SqliteIndex, sample: int = SAMPLE) -> Shares:
+def shares(index: Index, sample: int = SAMPLE) -> Shares:
     """Look at a sample of the passages; those without letters are not counted. Raises IndexUnavailable."""
-    last = index.last_passage()
+    last = index.statistics().last_passage
     wanted = range(1, last + 1, max(1, last // sample))
-    scripts = [script_of(candidate.text) for candidate in index.candidates(wanted)]
+    scripts = [script_of(candidate.text) for candidate in index.passages(wanted)]
     counts = {name: scripts.count(name) for name in NAMES}
     total = sum(counts.values())
     return Shares(total, *(counts[name] / total for name in (LATIN, CJK, OTHER))) if total else Shares(0)

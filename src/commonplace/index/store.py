@@ -15,14 +15,14 @@ from commonplace.base.locks import LockTimeout, locked
 from commonplace.base.paths import shown
 from commonplace.chunking.settings import ChunkSettings
 from commonplace.index import changes
-from commonplace.index.opening import Opened, answers, discard, in_memory, open_index, take_over
-from commonplace.index.progress import Progress, silent
-from commonplace.index.sqlite import Key, Known, SqliteIndex
+from commonplace.index.base import ALL, Index, Key, Known
+from commonplace.index.sqlite.opening import Opened, answers, discard, in_memory, open_index, take_over
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState, Source, fingerprint, look, scan, states
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from commonplace.index.growth import Patience
+    from commonplace.index.changes import Patience
     from commonplace.notes.scan import Scout
     from commonplace.providers.embedding.base import Batching, Embedder
     from commonplace.types import SyncReport
@@ -85,7 +85,7 @@ class Store:
         return self._opened
 
     @property
-    def index(self) -> SqliteIndex:
+    def index(self) -> Index:
         """The index itself."""
         return self.opened.index
 
@@ -113,7 +113,7 @@ class Store:
     @property
     def empty(self) -> bool:
         """Whether nothing is indexed, so that only reading the files can answer."""
-        return not self.index._rows("SELECT 1 FROM notes LIMIT 1")
+        return not self.index.select(ALL, 1, struck=True)
 
     def settle(self, retry_s: float = RETRY_S) -> None:
         """Before a piece of work: open anew what was replaced, deleted, or can be had again.
@@ -179,7 +179,7 @@ class Store:
         index = self.index
         if time.monotonic() < self._holds_until:
             return 0
-        if self.scouted and index.meta("scan") == self._hear() and index.rebuild_reason is None:
+        if self.scouted and index.meta.get("scan") == self._hear() and index.rebuild_reason is None:
             return 0
         started = time.monotonic()
         listings = look(self.sources)
@@ -188,7 +188,7 @@ class Store:
             found = states(listings)
             return 0 if (self.empty or self._is_cheap(found)) and self._try_sync(found) else len(found)
         whole = fingerprint(listings)
-        if whole == index.meta("scan"):
+        if whole == index.meta.get("scan"):
             return self._hold(started)
         return self._compare_files(states(listings), whole, started)
 
@@ -216,14 +216,12 @@ class Store:
         """Leave transcripts that are being written for later; return the files, and how many waited."""
         if not self._follows:
             return found, 0
-        from commonplace.index import growth
-
-        return growth.patient(found, manifest, self._patience)
+        return changes.patient(found, manifest, self._patience)
 
     def _compare(self, found: Sequence[FileState], manifest: Mapping[Key, Known]) -> changes.Difference:
         """Compare files with the index; transcripts that are to be read in another way are new to it."""
         if self._follows:
-            others = set(changes.reread(manifest, found, self.index.meta(changes.FORMATS)))
+            others = set(changes.reread(manifest, found, self.index.meta.get(changes.FORMATS)))
             manifest = {key: one for key, one in manifest.items() if key not in others}
         return changes.compare(found, manifest)
 
@@ -242,7 +240,7 @@ class Store:
         """Remember a scan that equals the index; where that cannot be, the next one compares again."""
         if not self.index.readonly:
             with suppress(IndexUnavailable):
-                self.index.set_meta("scan", whole)
+                self.index.meta["scan"] = whole
 
     @property
     def scouted(self) -> bool:
@@ -328,7 +326,9 @@ class Store:
     @property
     def few_pending(self) -> bool:
         """Whether a search may embed what has no vector yet before it answers."""
-        return not (self.in_memory or self.index.readonly) and 0 < self.index.pending() <= CHEAP_PASSAGES
+        if self.in_memory or self.index.readonly:
+            return False
+        return 0 < self.index.vectors.pending() <= CHEAP_PASSAGES
 
     def catch_up(self, embedder: Embedder) -> bool:
         """Embed the few passages that a search has just read, unless another process is at it."""
@@ -363,7 +363,7 @@ class Store:
             if embedder is not None:
                 self.vectors.describe(self._contexts)
         if embedder is None:
-            return replace(report, pending=self.index.pending())
+            return replace(report, pending=self.index.vectors.pending())
         came, told = self._by_batches(embedder, progress, stop) if batching(embedder) else (0, "")
         with self._locked(SYNC_WAIT_S):
             if told:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.chunking.settings import ChunkSettings
+from commonplace.index.base import Index, Key, Known
 from commonplace.index.changes import FORMATS, Difference, compare, formats, reread
-from commonplace.index.progress import Progress, silent
 from commonplace.index.reading import Reader
-from commonplace.index.rows import Entry
-from commonplace.index.sqlite import Key, Known, SqliteIndex
+from commonplace.index.rules import CODE
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import FileState
 from commonplace.types import SyncReport
+from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
     from commonplace.providers.embedding.base import Batching, Embedder
@@ -30,7 +29,7 @@ EMBED_BATCH = 256  # vectors per transaction: about a second of work, the most t
 
 
 def sync_text(
-    index: SqliteIndex,
+    index: Index,
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress = silent,
@@ -42,59 +41,36 @@ def sync_text(
     """
     reason = index.rebuild_reason
     if reason is None:
-        index.affirm()
+        if CODE in index.identity and index.meta.get(CODE) != index.identity[CODE]:
+            index.meta[CODE] = index.identity[CODE]  # before the first code is indexed
         return _update(index, states, chunk, progress)
-    with index.writing():
-        index.recreate()
+    with index.transaction(anew=True):
         report = _update(index, states, chunk, progress)
         Vectors(index).prune()
     return replace(report, rebuilt=reason)
 
 
 def _update(
-    index: SqliteIndex,
+    index: Index,
     states: Sequence[FileState],
     chunk: ChunkSettings,
     progress: Progress,
 ) -> SyncReport:
     manifest = index.manifest()
-    if others := reread(manifest, states, index.meta(FORMATS)):
-        index.remove(others)
+    if others := reread(manifest, states, index.meta.get(FORMATS)):
+        index.update(gone=others)
         manifest = index.manifest()
-    if (told := formats(states)) and told != index.meta(FORMATS):
-        index.set_meta(FORMATS, told)
+    if (told := formats(states)) and told != index.meta.get(FORMATS):
+        index.meta[FORMATS] = told
     difference = compare(states, manifest)
     reader = Reader(manifest, chunk)
-    last = index.last_passage()
-    batches = reader.batches([*difference.fresh, *difference.suspect], progress)
-    _write(index, batches)
-    if reader.touched:
-        index.touch(reader.touched)
-    if difference.gone:
-        index.remove(difference.gone)
+    last = index.write(reader.batches([*difference.fresh, *difference.suspect], progress))
+    if reader.touched or difference.gone:
+        index.update(reader.touched, difference.gone)
     vectors = Vectors(index)
     reused = vectors.reuse(after=last)
-    vectors.forget(index.take_orphans())
+    vectors.store.prune(lost=True)
     return replace(_report(difference, reader, manifest), reused=reused)
-
-
-def _write(index: SqliteIndex, batches: Iterator[list[Entry]]) -> None:
-    """Write batches, each one's full text in a second thread while this one reads and cuts the next.
-
-    Only that half leaves Python's lock for long; moving the rest over as well made both threads slower.
-    """
-    with ThreadPoolExecutor(1, "commonplace-index") as writer:
-        writing: Future[None] | None = None
-        try:
-            for batch in batches:
-                if writing is not None:
-                    writing.result()
-                index.stage(batch)
-                writing = writer.submit(index.publish)
-        finally:
-            if writing is not None:
-                writing.result()
-            index.abandon()
 
 
 def _report(difference: Difference, reader: Reader, manifest: Mapping[Key, Known]) -> SyncReport:
@@ -129,7 +105,7 @@ def sync_vectors(
     staged, left = _stage(vectors, embedder, progress, stop)
     if left:
         return SyncReport(embedded=staged, pending=left)
-    with vectors.index.writing():
+    with vectors.index.transaction():
         report = _fill(vectors, embedder, silent, lambda: False)
     return replace(report, embedded=staged + report.embedded, reused=max(0, report.reused - staged))
 
@@ -150,13 +126,13 @@ def sync_by_batches(
     texts = vectors.missing(embedder)
     if len(texts) < BATCH_FROM:
         return 0, ""
-    vectors.index.set_meta("staging", embedder.fingerprint)
+    vectors.index.meta["staging"] = embedder.fingerprint
     keys, done = list(texts), 0
     progress("batches", 0, len(keys))
     try:
         for places, matrix in embedder.embed_each(list(texts.values())):
-            with vectors.index.writing():
-                vectors.store([keys[place] for place in places], matrix)
+            with vectors.index.transaction():
+                vectors.store.add([keys[place] for place in places], matrix)
             done += len(places)
             progress("batches", done, len(keys))
             if stop():
@@ -171,7 +147,7 @@ def assign_known(vectors: Vectors, embedder: Embedder) -> SyncReport:
     if not vectors.serves(embedder):
         return SyncReport(pending=len(vectors.missing(embedder)))
     vectors.adopt(embedder)
-    return SyncReport(reused=vectors.reuse(), pending=vectors.index.pending())
+    return SyncReport(reused=vectors.reuse(), pending=vectors.store.pending())
 
 
 def _stage(
@@ -181,18 +157,18 @@ def _stage(
 
     Returns how many vectors were made and how many passages are left, if it was stopped.
     """
-    total = vectors.index.counts()["passages"]
-    vectors.index.set_meta("staging", embedder.fingerprint)
+    total = vectors.index.statistics().passages
+    vectors.index.meta["staging"] = embedder.fingerprint
     embedded = done = 0
     for round_ in vectors.texts(EMBED_BATCH * 4, embedder):
         if stop():
             return embedded, total - done
-        ids = vectors.known(pending.key for pending in round_)
+        ids = vectors.store.known(pending.key for pending in round_)
         missing = {p.key: p.text for p in round_ if p.key not in ids}
         for keys in _by_length(missing):
             matrix = embedder.embed([missing[k] for k in keys], "passage")
-            with vectors.index.writing():
-                vectors.store(keys, matrix)
+            with vectors.index.transaction():
+                vectors.store.add(keys, matrix)
             progress("vectors", done, total)
         embedded += len(missing)
         done += len(round_)
@@ -208,27 +184,27 @@ def _fill(
     """Give passages without one their vector, made now or known from elsewhere."""
     index = vectors.index
     vectors.adopt(embedder)
-    total = index.counts()["pending"]
+    total = vectors.store.pending()
     embedded = reused = 0
     while not stop():
         progress("vectors", embedded + reused, total)
         round_ = vectors.pending(EMBED_BATCH * 4, embedder)
         if not round_:
             break
-        ids = vectors.known(pending.key for pending in round_)
+        ids = vectors.store.known(pending.key for pending in round_)
         missing = {p.key: p.text for p in round_ if p.key not in ids}
-        vectors.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
+        vectors.store.assign((p.passage, ids[p.key]) for p in round_ if p.key in ids)
         for keys in _by_length(missing):
             matrix = embedder.embed([missing[k] for k in keys], "passage")
-            with index.writing():
-                fresh = vectors.store(keys, matrix)
-                vectors.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
+            with index.transaction():
+                fresh = vectors.store.add(keys, matrix)
+                vectors.store.assign((p.passage, fresh[p.key]) for p in round_ if p.key in fresh)
             progress("vectors", embedded + reused + len(fresh), total)
         embedded += len(missing)
         reused += len(round_) - len(missing)
-    pending = index.pending()
+    pending = vectors.store.pending()
     if not pending:  # otherwise vectors may be there that are not assigned yet, and were paid for
-        index.drop_meta("staging")
+        index.meta.pop("staging", None)
         vectors.prune()
     return SyncReport(embedded=embedded, reused=reused, pending=pending)
 

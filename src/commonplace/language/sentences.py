@@ -44,3 +44,12 @@ def _next(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
+
+
+def subjects(text: str) -> list[str]:
+    """Return the names that are the subject of an English question: `does Kate and Elise`, `Maria's`."""
+    words = rules.listed("en", "auxiliaries")
+    auxiliaries = "|".join([*words, *map(str.title, words)])
+    names = r"[A-Z][a-z]+(?:(?:,| and|, and) [A-Z][a-z]+)*"
+    found = re.findall(rf"\b(?:{auxiliaries}) ({names})\b|\b([A-Z][a-z]+)['’]s?\b", text)
+    return [name for pair in found for name in re.findall("[A-Z][a-z]+", " ".join(pair))]

@@ -150,3 +150,4 @@ _ROWS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     ),
     ("number", rf"({_WIDE}{{1,4}})(?=[{_MEASURES}])|(?<=[^\W\d_])(\d{{1,30}}(?:\.\d{{1,30}})?)", _first),
 )
+KINDS = tuple(dict.fromkeys(kind for kind, *_ in _ROWS))

@@ -55,6 +55,8 @@ _LONGEST_ENTRY = 500  # lines that are looked at; what is longer is no entry
 _STANDING = (
     "status", "superseded-by", "valid-until", "by", "agent", "session", "project", "since", "pinned",
 )  # fmt: skip
+# What filters of a question go by (`agent:nanobot`), and the key without which a passage does not say it.
+FILTERS = {"by": "by", "agent": "by", "session": "by"}
 # What is said of struck text alone, not of what is left of its line.
 _OF_STRUCK = ("until", "struck-by", "struck-agent", "superseded-by")
 _OPENING = re.compile(r"<!(?=--)")

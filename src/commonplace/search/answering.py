@@ -1,35 +1,37 @@
-"""Questions answered from the index of a workspace: what is asked for, who helps, what is shown of it."""
+"""Requests answered from the index of a workspace: with which model and reranker, what is shown of it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace import config
-from commonplace.base.errors import ConfigError, IndexUnavailable, UnknownCollection
-from commonplace.config.settings import READERS
-from commonplace.index import annotated
-from commonplace.index.sqlite import DOCID
+from commonplace.base import remedies
+from commonplace.base.errors import IndexUnavailable
+from commonplace.index import facts
+from commonplace.index.base import DOCID
+from commonplace.index.vectors import FOREIGN_SHARE
+from commonplace.language import lexicon
 from commonplace.search import pipeline, query, references
-from commonplace.search.question_model import QuestionModel
 from commonplace.search.ranking import RankSettings
-from commonplace.search.readers import Readers
+from commonplace.search.reranking import Readers
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from commonplace.base.paths import Workspace
     from commonplace.index.store import Store
+    from commonplace.providers.embedding.base import Embedder, Kind
     from commonplace.providers.embedding.selector import CurrentModel
+    from commonplace.search.candidates import Embed
     from commonplace.search.expansion import Expander
-    from commonplace.types import Hit, Level, Mode
+    from commonplace.search.request import Outcome, Request
+    from commonplace.types import Hit, Level
 
-MODES = ("hybrid", "lexical", "semantic")
 LONG_DOCID = 2 * DOCID  # digits that name a note whose first six name another as well
 BYTES_A_TOKEN = 4  # of all notes together, which nobody counts for one answer; Chinese has rather three
+OTHER_VECTORS = "the index holds another model's vectors"
 
 
 class Answerer:
@@ -81,57 +83,29 @@ class Answerer:
         if model is not None and not opening.is_remote(model):
             model.embed(["warm"], "query")
 
-    def request(
-        self,
-        limit: int | None = None,
-        mode: Mode = "hybrid",
-        collections: Sequence[str] = (),
-        min_score: float | None = None,
-        now: date | None = None,
-        rerank: str | None = None,
-        expand: bool | None = None,
-    ) -> pipeline.Request:
-        """What is asked for, with the settings where nothing is said. Raises as `Memory.search` does."""
-        self._check_collections(collections)
-        if limit is not None and limit < 0:
-            raise ConfigError("limit", f"{limit!r} is not allowed; it must be a number from 0")
-        if mode not in MODES:
-            raise ConfigError("mode", f"{mode!r} is not allowed; it must be one of {', '.join(MODES)}")
-        if min_score is not None and not min_score <= 1:
-            raise ConfigError("min_score", f"{min_score!r} is not allowed; it must be a number up to 1")
-        if rerank is not None and rerank not in READERS:
-            raise ConfigError("rerank", f"{rerank!r} is not allowed; it must be one of {', '.join(READERS)}")
-        chosen = self._settings.search
-        return pipeline.Request(
-            limit=chosen.limit if limit is None else limit,
-            mode=mode,
-            collections=tuple(collections),
-            min_score=chosen.min_score if min_score is None else min_score,
-            ranking=self._ranking,
-            now=now,
-            rerank=rerank or chosen.rerank,
-            expand=chosen.expand if expand is None else ("on" if expand else "off"),
-            diversity=chosen.diversity,
-        )
-
-    def answer(self, text: str, request: pipeline.Request) -> SearchResult:
+    def answer(self, request: Request) -> SearchResult:
         """Answer one question from what works; it is for the caller to record it.
 
-        Raises as `Memory.search` does.
+        Raises UnknownCollection, ConfigError for a value outside its limits, a filter that means nothing and
+        a query document with a mistake; IndexUnavailable.
         """
-        if request.expand != "off":
-            return self._widened(text, request)
-        with self._lock:
-            return self._recovering(text, request)[0]
-
-    def _widened(self, text: str, request: pipeline.Request) -> SearchResult:
-        """Search with what a language model makes of the question; other questions do not wait for it."""
+        request.check([source.name for source in self._store.sources])
+        search = self._settings.search
+        request = request._replace(
+            limit=search.limit if request.limit is None else request.limit,
+            min_score=search.min_score if request.min_score is None else request.min_score,
+        )
+        expand = search.expand if request.expand is None else "on" if request.expand else "off"
+        if expand == "off":
+            with self._lock:
+                return self._recovering(request)[0]
         from commonplace.index import scripts
         from commonplace.search import expansion
 
-        def answer(request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
+        # Other questions do not wait while a language model widens this one.
+        def answer(request: Request) -> tuple[SearchResult, Outcome]:
             with self._lock:
-                return self._recovering(text, request)
+                return self._recovering(request)
 
         def languages() -> tuple[str, ...]:
             with self._lock:
@@ -140,109 +114,185 @@ class Answerer:
         with self._lock:
             if self._expander is None:
                 self._expander = expansion.Expander(self._workspace, self._settings, languages)
-        return expansion.search(self._expander, text, request, answer, always=request.expand == "on")
+        return expansion.search(self._expander, request, answer, always=expand == "on")
 
-    def _recovering(self, text: str, request: pipeline.Request) -> tuple[SearchResult, pipeline.Outcome]:
+    def _recovering(self, request: Request) -> tuple[SearchResult, Outcome]:
         """Search, recovering once from an index that fails in use."""
         for last in (False, True):
             self._store.settle()
             try:
-                outcome, stale = self._ask(text, request)
+                outcome, stale = self._compared(request)
                 break
             except IndexUnavailable as error:
                 if last:
                     raise
                 self._store.recover(error)
         index = self._store.index
-        shared = index.shared_docids(hit.docid for hit in outcome.hits)
+        hashes: dict[str, set[str]] = {}
+        for note in index.notes(docids=[hit.docid for hit in outcome.hits]):
+            hashes.setdefault(note.hash[:DOCID], set()).add(note.hash)
+        shared = {docid for docid, several in hashes.items() if len(several) > 1}
         hits = tuple(self._shown(hit, shared) for hit in outcome.hits)
         level: Level = 3 if self._store.in_memory else outcome.level
-        warnings = [
+        warnings = (
             *self._store.opened.warnings, *self._store.unread(), *self.model.warnings(request),
             *outcome.warnings,
-        ]  # fmt: skip
-        everything = -(-index.text_bytes() // BYTES_A_TOKEN)
-        result = SearchResult(text, hits, level, stale, tuple(warnings), outcome.timings_ms, everything)
+        )  # fmt: skip
+        everything = -(-index.text_bytes // BYTES_A_TOKEN)
+        result = SearchResult(request.text, hits, level, stale, warnings, outcome.timings_ms, everything)
         return result, outcome
 
-    def _ask(self, text: str, request: pipeline.Request) -> tuple[pipeline.Outcome, int]:
+    def _compared(self, request: Request) -> tuple[Outcome, int]:
         """Search an index that was compared with the files; return how many are stale as well.
 
         While a scout is out to the files the index is searched as it stands, which nearly always is as it
         should be; otherwise it is searched again.
         """
         store = self._store
-        wanted = self._settings.index.sync_on_search or store.empty
-        if wanted and store.scouted:
-            index, version = store.index, store.index.version()
-            outcome = self._search(text, request)
+        compare = self._settings.index.sync_on_search or store.empty
+        if compare and store.scouted:
+            index, version = store.index, store.index.version
+            outcome = self._search(request)
             stale = store.freshen()
-            if store.index is index and index.version() == version:
+            if store.index is index and index.version == version:
                 return outcome, stale
         else:
-            stale = store.freshen() if wanted else 0
-        return self._search(text, request), stale
+            stale = store.freshen() if compare else 0
+        return self._search(request), stale
 
-    def _search(self, text: str, request: pipeline.Request) -> pipeline.Outcome:
-        index, vectors = self._store.index, self._store.vectors
-        parsed, request = self._parsed(text, request)
+    def _search(self, request: Request) -> Outcome:
+        index, text = self._store.index, request.text
+
+        def keys() -> frozenset[str]:
+            return facts.keys(index)
+
+        if request.lines or text.lstrip()[:6].lower().startswith(query.DOCUMENT):
+            from commonplace.search import query_document
+
+            parsed, lines = query_document.read_any(text, keys, as_lines=bool(request.lines))
+            request = request._replace(lines=(*lines, *request.lines))
+        else:
+            parsed = query.parse(text, keys)
         if parsed.filters:
-            request = self._filtered(parsed, request)
+            from datetime import date
+
+            from commonplace.search import filters
+
+            now = request.now or date.today()
+            filters.check(parsed.filters, [source.name for source in self._store.sources], now)
+            request = request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
         named = request.collections or any(f.key == "in" and not f.negative for f in parsed.filters)
         if not named:
             request = request._replace(collections=config.by_default(self._settings))
-        model, gather = self.model.serving(parsed, request), None
-        if request.lines:
-            from commonplace.search import lines
-
-            gather = lines.candidates
-        embed = self.model.embedder(model, request)
-        means = pipeline.Means(embed, gather, self._readers.choose(request.rerank, model, request.ranking))
-        with index.reading():
-            outcome = pipeline.search(index, vectors, means, parsed, request)
+        model = self.model.serving(parsed, request)
+        embed = self.model.embedder(model, request) if model is not None else None
+        reader = self._readers.choose(request.rerank, model, self._ranking)
+        means = pipeline.Means(embed, reader, self._ranking, self._settings.search.diversity)
+        with index.transaction(write=False):
+            outcome = pipeline.search(index, means, parsed, request)
         if request.mode == "semantic" and embed is None:
-            told = "no vectors can answer this question, and a semantic search asks nothing else"
-            outcome.warnings.append(told)
+            nobody = "no vectors can answer this question, and a semantic search asks nothing else"
+            outcome.warnings.append(nobody)
         return outcome
-
-    def _parsed(self, text: str, request: pipeline.Request) -> tuple[query.Query, pipeline.Request]:
-        """The question, and the request with the lines that it is made of and those that it was given."""
-        index = self._store.index
-        may_be = text.lstrip()[:6].lower().startswith(query.DOCUMENT)
-        if not may_be and not request.lines:
-            return query.parse(text, lambda: annotated.keys(index)), request
-        from commonplace.search import query_document
-
-        def keys() -> frozenset[str]:
-            return annotated.keys(index)
-
-        parsed, own = query_document.read_any(text, keys, as_lines=bool(request.lines))
-        return parsed, request._replace(lines=(*own, *request.lines))
 
     def _shown(self, hit: Hit, shared: Collection[str]) -> Hit:
         """A hit with its path as people write it, the contexts that apply to it, a docid of its own."""
         path = references.shown(hit.collection, hit.path)
         docid = hit.docid
         if docid in shared:
-            docid = self._store.index.hash_of((hit.collection, hit.path))[:LONG_DOCID] or docid
+            notes = self._store.index.notes(keys=[(hit.collection, hit.path)])
+            docid = notes[0].hash[:LONG_DOCID] if notes else docid
         contexts = config.contexts_for(self._settings, path, hit.collection)
         return replace(hit, path=path, docid=docid, contexts=contexts)
 
-    def _check_collections(self, names: Sequence[str]) -> None:
-        if isinstance(names, str):
-            raise ConfigError("collections", f"{names!r} is a text; it must be a list of names")
-        known = [source.name for source in self._store.sources]
-        for name in names:
-            if name not in known:
-                raise UnknownCollection(name, known)
 
-    def _filtered(self, parsed: query.Query, request: pipeline.Request) -> pipeline.Request:
-        """Check the filters of a question; one of them may ask for another day."""
-        from datetime import date
+class QuestionModel:
+    """Chooses what embeds the questions to one index; whoever asks holds the lock of its store."""
 
-        from commonplace.search import filters
+    def __init__(self, store: Store, current: CurrentModel, settings: config.settings.Embedding) -> None:
+        """Bind to an index and to the model that the settings choose; nothing is loaded yet."""
+        self._store, self._current, self._settings = store, current, settings
 
-        names = [source.name for source in self._store.sources]
-        now = request.now or date.today()
-        filters.check(parsed.filters, names, now)
-        return request._replace(as_of=filters.as_of(parsed.filters, now) or request.as_of)
+    def asked(self) -> Embedder | None:
+        """Return the model for questions: the index's own, while the vectors of another are not complete."""
+        model = self._current.load()
+        if model is not None and not self._store.vectors.serves(model):
+            model = self._current.former(str(self._store.index.meta.get("model")))
+        return model
+
+    def serving(self, parsed: query.Query, request: Request) -> Embedder | None:
+        """Return the model that embeds a question, or None where vectors cannot help.
+
+        It embeds the few passages that lack a vector first.
+        """
+        if request.mode == "lexical" or (request.lines and all(line.kind == "lex" for line in request.lines)):
+            return None
+        store = self._store
+        few = store.few_pending
+        model = None if store.index.vectors.level() == 2 and not few else self.asked()
+        if model is None:
+            return None
+        from commonplace.providers import opening
+
+        if few and not opening.is_remote(model):  # a question may wait for its own vector alone
+            store.catch_up(model)
+        foreign = not request.lines and parsed.wide > FOREIGN_SHARE and "cjk" not in model.scripts
+        return None if store.index.vectors.level() == 2 or foreign else model
+
+    def embedder(self, model: Embedder, request: Request) -> Embed:
+        """Return what embeds a question and its lines."""
+        if not request.lines:
+            return embedder(model)
+        from commonplace.providers import opening
+
+        deadline_s = self._settings.query_deadline_s if opening.is_remote(model) else None
+        return embedder(model, deadline_s, foreign=FOREIGN_SHARE)
+
+    def warnings(self, request: Request) -> list[str]:
+        """Say what kept vectors from answering a question, or from answering it whole."""
+        if request.mode == "lexical" or self._settings.provider == "none" or self._store.in_memory:
+            return []
+        current = self._current
+        if current.trouble:
+            return [current.trouble]
+        if current.model is not None and not self._store.vectors.serves(current.model):
+            return [f"{OTHER_VECTORS}: {remedies.say('sync')}"]
+        pending = self._store.index.vectors.pending()
+        return [f"{pending} passages have no vector yet: {remedies.say('sync')}"] if pending else []
+
+    def advice(self) -> list[str]:
+        """Say what to do about the model: none is there, another made the vectors, a script is foreign."""
+        if not self._current.wanted:
+            return []
+        from commonplace.index import scripts
+
+        model = self._current.load()
+        messages = [self._current.trouble] if self._current.trouble else []
+        if model is None:
+            return messages
+        if not self._store.vectors.serves(model):
+            messages.append(f"{OTHER_VECTORS}: {remedies.say('sync')}")
+        if advice := scripts.advise(scripts.shares(self._store.index), model.scripts):
+            messages.append(f"{advice.told}: {remedies.say('models.use', advice.provider)}")
+        return messages
+
+
+def embedder(model: Embedder, deadline_s: float | None = None, foreign: float = 1.0) -> Embed:
+    """Return what embeds a text; None comes of one with more than a share of `foreign` script.
+
+    `deadline_s` bounds a passage too, which a model behind a server may otherwise take minutes for.
+    """
+
+    def embed(text: str, kind: Kind = "query") -> object:
+        if "cjk" not in model.scripts:
+            if lexicon.cjk_share(text) > foreign:
+                return None
+            text = query.latin(text)  # the rest would be noise
+        if kind == "query" or deadline_s is None:
+            return model.embed([text], kind)[0]
+        from commonplace.base.deadline import Deadline
+        from commonplace.providers import attempts
+
+        return attempts.within(model.name, lambda: model.embed([text], kind)[0], Deadline(deadline_s))
+
+    return embed

@@ -10,11 +10,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.index import annotated, scope
-from commonplace.index.annotated import Place
-from commonplace.index.scope import Scope
+from commonplace.index import facts
+from commonplace.index.base import ALL, Has, HeldOn, Matches, Scope, WrittenBy
+from commonplace.index.facts import Place
 from commonplace.language import lexicon
-from commonplace.search import factors
+from commonplace.search import ranking
 from commonplace.search.ranking import Ranked
 from commonplace.search.terms import Terms, idf
 
@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date
 
-    from commonplace.index.sqlite import Candidate, SqliteIndex
+    from commonplace.index.base import Candidate, Index
 
 # BM25's k1 in FTS5, for passages that are taken to be of ordinary length.
 SATURATION = 1.2
 # The next entry stands in the place of struck text if it says so; one that does not must answer this much of
 # what the struck text does, or a list of things done would lift what has nothing to do with the question.
 ANSWERS_ALIKE = 0.5
-_LAST_LINE = 1 << 40
 _CHAIN = 16  # replacements of replacements that are followed
 
 
@@ -50,31 +49,28 @@ def cover(as_of: date | None, *, history: bool) -> Scope:
     Long-term memory has no day of its own; what has none holds always.
     """
     if as_of is None:
-        return scope.ALL
+        return ALL
     day = as_of.isoformat()
-    own = "CASE n.kind WHEN 'long-term' THEN NULL ELSE n.date END"
-    written = Scope(f"coalesce(s.day, {own}, '') <= ?", (day,), single=True)
-    return written if history else written & Scope("s.until IS NULL OR s.until > ?", (day,), single=True)
+    written = Scope((WrittenBy(day),))
+    return written if history else written & HeldOn(day)
 
 
 # --- what is found --------------------------------------------------------------------------------------
 
 
-def words(
-    index: SqliteIndex, expression: str, terms: Terms, covered: Scope, header: float
-) -> dict[int, float]:
+def words(index: Index, expression: str, terms: Terms, covered: Scope, header: float) -> dict[int, float]:
     """BM25 of struck passages that match, about: as if they stood among the others, of ordinary length.
 
     In a full text of their own no term would be rare. Of a question that demands a match every match is full.
     """
-    if not expression or not index.struck():
+    if not expression:
         return {}
     full = 0.0 if terms.wanted else 1.0
     found = dict.fromkeys(_matching(index, expression, covered), full)
     for term, count in terms.wanted.items() if found else ():
         sought = lexicon.sought(term)
-        heavy = dict.fromkeys(_matching(index, f"body : ({sought})", scope.ALL), 1.0)
-        for passage in _matching(index, f"header : ({sought})", scope.ALL):
+        heavy = dict.fromkeys(_matching(index, f"body : ({sought})", ALL), 1.0)
+        for passage in _matching(index, f"header : ({sought})", ALL):
             heavy[passage] = heavy.get(passage, 0.0) + header
         weight = idf(count, terms.passages)
         for passage in heavy.keys() & found.keys():
@@ -83,17 +79,15 @@ def words(
     return found
 
 
-def _matching(index: SqliteIndex, expression: str, covered: Scope) -> list[int]:
-    sql = f"SELECT struck_fts.rowid FROM struck_fts {covered.join('struck_fts.rowid')}"
-    where = f"WHERE struck_fts MATCH ? {covered.where()} ORDER BY 1"
-    return [row[0] for row in index._rows(f"{sql} {where}", (expression, *covered.bindings))]
+def _matching(index: Index, expression: str, covered: Scope) -> list[int]:
+    return index.select(covered & Has("until") & Matches(expression), struck=True)
 
 
 # --- what is known of it --------------------------------------------------------------------------------
 
 
 def replaced(
-    index: SqliteIndex,
+    index: Index,
     candidates: Sequence[Candidate],
     allow: Callable[[set[int]], set[int]],
     *,
@@ -113,7 +107,7 @@ def replaced(
         places = [row for candidate in fresh for row in _places(index, candidate, rest)]
         standing = _standing(index, places)
         admitted = allow(set().union(*standing) - found.keys())
-        added = index.candidates(sorted(admitted))
+        added = index.passages(sorted(admitted))
         found |= {candidate.id: candidate for candidate in added}
         for (own, surely, *_), passages in zip(places, (ids & found.keys() for ids in standing), strict=True):
             if passages:
@@ -122,9 +116,9 @@ def replaced(
     return list(found.values()), known
 
 
-def _places(index: SqliteIndex, own: Candidate, rest: bool) -> Iterable[tuple[int, bool, bool, Place]]:
+def _places(index: Index, own: Candidate, rest: bool) -> Iterable[tuple[int, bool, bool, Place]]:
     """Where what replaced a passage stands: id, whether for sure, whether struck text counts, the place."""
-    said = factors.said(own)
+    said = ranking.said(own)
     if rest:
         yield own.id, True, False, Place(own.note_id, own.start_line, own.end_line)
     for key in ("replaced-by", "beside"):
@@ -132,11 +126,11 @@ def _places(index: SqliteIndex, own: Candidate, rest: bool) -> Iterable[tuple[in
             first, _, last = said[key].partition("-")
             yield own.id, key == "replaced-by", True, Place(own.note_id, int(first), int(last))
     if reference := said.get("superseded-by"):
-        for place in annotated.places(index, [reference]).get(reference, ()):
+        for place in facts.places(index, [reference]).get(reference, ()):
             yield own.id, True, True, place
 
 
-def _standing(index: SqliteIndex, told: Sequence[tuple[int, bool, bool, Place]]) -> list[set[int]]:
+def _standing(index: Index, told: Sequence[tuple[int, bool, bool, Place]]) -> list[set[int]]:
     """The passages of places; struck ones only where nothing else stands there, if they count at all."""
     rows = _of_places(index, [place for *_, place in told])
     found: list[set[int]] = []
@@ -147,25 +141,17 @@ def _standing(index: SqliteIndex, told: Sequence[tuple[int, bool, bool, Place]])
     return found
 
 
-def _of_places(index: SqliteIndex, places: Sequence[Place]) -> list[list[tuple[int, str | None]]]:
+def _of_places(index: Index, places: Sequence[Place]) -> list[list[tuple[int, str | None]]]:
     """The passages of each place, and until when they held."""
-    asked = [(place.note_id, place.first, place.last or _LAST_LINE) for place in places]
-    rows = index._rows(
-        "SELECT w.key, p.id, p.until FROM json_each(?) AS w JOIN notes n ON n.id = w.value ->> 0"
-        " JOIN passages p ON p.id BETWEEN n.first_passage AND n.last_passage"
-        " WHERE p.end_line >= w.value ->> 1 AND p.start_line <= w.value ->> 2",
-        (json.dumps(asked),),
-    )
-    found: list[list[tuple[int, str | None]]] = [[] for _ in places]
-    for place, passage, until in rows:
-        found[place].append((passage, until))
-    return found
+    found = [index.select(Scope((place.lines,)), struck=True) for place in places]
+    until = {row.id: row.until for row in index.passages({passage for ids in found for passage in ids})}
+    return [[(passage, until[passage]) for passage in ids] for ids in found]
 
 
 # --- as it was told then --------------------------------------------------------------------------------
 
 
-def as_it_stood(index: SqliteIndex, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
+def as_it_stood(index: Index, candidates: Sequence[Candidate], covered: Scope) -> list[Candidate]:
     """Candidates as they stood on the day that they are covered for.
 
     What was struck later bears no marks yet, and what replaces something later supersedes nothing yet.
@@ -173,19 +159,19 @@ def as_it_stood(index: SqliteIndex, candidates: Sequence[Candidate], covered: Sc
     named = {
         reference
         for candidate in candidates
-        if candidate.until is None and (reference := factors.said(candidate).get("superseded-by"))
+        if candidate.until is None and (reference := ranking.said(candidate).get("superseded-by"))
     }
     later = {reference for reference in named if _is_later(index, reference, covered)}
     return [_then(candidate, later) for candidate in candidates]
 
 
-def _is_later(index: SqliteIndex, reference: str, covered: Scope) -> bool:
+def _is_later(index: Index, reference: str, covered: Scope) -> bool:
     """Whether what a reference names is known, and came after the day."""
-    places = annotated.places(index, [reference]).get(reference, ())
+    places = facts.places(index, [reference]).get(reference, ())
     passages = {
         passage for rows in _of_places(index, list(places)) for passage, until in rows if until is None
     }
-    return bool(passages) and not annotated.within(index, passages, covered)
+    return bool(passages) and not facts.within(index, passages, covered)
 
 
 def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
@@ -196,7 +182,7 @@ def _then(candidate: Candidate, later: Collection[str]) -> Candidate:
         strikes = struck.of_lines(lines)
         told = [struck.unmarked(line, strikes.get(number, ())) for number, line in enumerate(lines, 1)]
         return candidate._replace(text="\n".join(told))
-    said: dict[str, Any] = dict(factors.said(candidate))
+    said: dict[str, Any] = dict(ranking.said(candidate))
     if said.get("superseded-by") not in later:
         return candidate
     del said["superseded-by"]

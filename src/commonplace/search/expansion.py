@@ -20,14 +20,15 @@ from commonplace.language import lexicon, stopwords
 from commonplace.providers.llm import prompting
 from commonplace.redaction.redact import holds_secret
 from commonplace.render import screen
-from commonplace.search import pipeline, query, query_document
-from commonplace.search.lines import EXPANDED, Kind, Line
+from commonplace.search import query, query_document
+from commonplace.search.query import EXPANDED, Kind, Line
 from commonplace.types.results import SearchResult
 
 if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config import Settings
     from commonplace.providers.llm.base import Llm
+    from commonplace.search.request import Outcome, Request
 
 PURPOSE = "expand"
 MAX_TOKENS = 512  # some eight lines, and room for models that think first
@@ -49,7 +50,7 @@ _TYPED = re.compile(
 )
 _MOST_ANSWER = 20_000  # characters that are looked at
 
-Answer = Callable[[pipeline.Request], tuple[SearchResult, pipeline.Outcome]]
+Answer = Callable[["Request"], "tuple[SearchResult, Outcome]"]
 
 
 class Expansion(NamedTuple):
@@ -113,9 +114,7 @@ class Expander:
             return self._llm
 
 
-def search(
-    expander: Expander, text: str, request: pipeline.Request, answer: Answer, *, always: bool
-) -> SearchResult:
+def search(expander: Expander, request: Request, answer: Answer, *, always: bool) -> SearchResult:
     """Answer a question as `answer` does, with further lines where they are wanted and can be had.
 
     Unless they are wanted always, it looks first, and asks for them only if no hit is clear and the question
@@ -124,10 +123,10 @@ def search(
     first = None
     if not always:
         first, outcome = answer(request)
-        if not expander.is_set or _is_exact(text) or _is_clear(outcome):
+        if not expander.is_set or _is_exact(request.text) or _is_clear(outcome):
             return first
     began = time.perf_counter()
-    found = expander.expand(text)
+    found = expander.expand(request.text)
     spent = {"expansion": (time.perf_counter() - began) * 1000}
     if not found.lines and first is not None:
         result = first
@@ -148,7 +147,7 @@ def _is_exact(text: str) -> bool:
     return asked.lists or bool(asked.required or asked.prefixes)
 
 
-def _is_clear(outcome: pipeline.Outcome) -> bool:
+def _is_clear(outcome: Outcome) -> bool:
     """Whether one passage answers so much better than all others that nothing else need be looked for."""
     best, second = [*sorted((r.relevance for r in outcome.ranked), reverse=True)[:2], 0.0, 0.0][:2]
     return best >= CLEAR and best - second >= LEAD

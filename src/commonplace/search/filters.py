@@ -13,23 +13,24 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from commonplace.base.errors import ConfigError
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index import annotated, scope
-from commonplace.index.annotated import NoteFacts
-from commonplace.index.scope import Scope
+from commonplace.index import facts
+from commonplace.index.base import ALL, Days, Either, In, Not, Scope
+from commonplace.index.facts import NoteFacts
+from commonplace.markdown.comments import FILTERS
 
 if TYPE_CHECKING:
-    from commonplace.index.sqlite import SqliteIndex
+    from commonplace.index.base import Index
 
 DATES = ("after", "before", "on")
 AS_OF = "as-of"
 BUILT_IN = frozenset({"in", "path", "type", AS_OF, *DATES})
 TYPES = ("daily", "long-term", "session", "observation", "summary", "note")
 TAGS = ("tags", "tag")
-_COLUMNS = {"in": "n.collection", "type": "n.kind"}
+_FIELDS: Mapping[str, Literal["collection", "kind"]] = {"in": "collection", "type": "kind"}
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, "<": lambda a, b: a < b,
 }  # fmt: skip
@@ -122,47 +123,46 @@ def check(filters: Sequence[Filter], collections: Sequence[str], now: date) -> N
             raise ConfigError(AS_OF, "there is no opposite of a day; leave out the - before it")
 
 
-def cover(index: SqliteIndex, filters: Sequence[Filter], now: date) -> Scope:
+def cover(index: Index, filters: Sequence[Filter], now: date) -> Scope:
     """The notes that satisfy all filters."""
-    found = scope.ALL
+    found = ALL
     told: dict[tuple[str, str, bool], list[Filter]] = {}
     for item in filters:
         if item.key == AS_OF and item.sign == ":":
             continue
         if item.key in DATES and item.sign == ":":
-            found &= _dated(index, item, now)
+            found &= _dated(item, now)
         else:
             told.setdefault((item.key, item.sign, item.negative), []).append(item)
     noted: list[Sequence[Filter]] = []
     for (key, sign, negative), items in told.items():
-        if sign == ":" and key in _COLUMNS:
-            found &= _one_of(_COLUMNS[key], items, negative)
-        elif key in annotated.WRITER_KEYS:
-            found &= _written(index, items)
+        if sign == ":" and key in _FIELDS:
+            covered = Scope((In(_FIELDS[key], frozenset(item.value for item in items)),))
+        elif key in FILTERS:
+            covered = _written(index, items)
         else:
             noted.append(items)
+            continue
+        found &= Not(covered) if negative else covered
     if noted:
-        facts = [fact for fact in annotated.facts(index) if all(_agrees(fact, items) for items in noted)]
-        found &= scope.of_notes(fact.id for fact in facts)
+        notes = [fact.id for fact in facts.facts(index) if all(_agrees(fact, items) for items in noted)]
+        found &= In("note", frozenset(notes))
     return found
 
 
-def _one_of(column: str, items: Sequence[Filter], negative: bool) -> Scope:
-    marks = ", ".join("?" * len(items))
-    return Scope(f"{column} {'NOT ' * negative}IN ({marks})", tuple(item.value for item in items))
-
-
-def _written(index: SqliteIndex, items: Sequence[Filter]) -> Scope:
+def _written(index: Index, items: Sequence[Filter]) -> Scope:
     """What some writer wrote, by entry; front matter speaks for passages that do not say it themselves."""
-    key, negative = items[0].key, items[0].negative
+    key = items[0].key
     own = {
-        passage: said[key] for passage, text in annotated.written(index) if key in (said := json.loads(text))
+        passage: said[key]
+        for passage, text in facts.annotated(index, FILTERS[key])
+        if key in (said := json.loads(text))
     }
     wanted = [passage for passage, value in own.items() if any(_compare(value, item) for item in items)]
     plain = [item._replace(negative=False) for item in items]
-    notes = [fact.id for fact in annotated.facts(index) if _agrees(fact, plain)]
-    covered = scope.of_passages(wanted, notes, own)
-    return covered._replace(sql=f"NOT ({covered.sql})") if negative else covered
+    notes = [fact.id for fact in facts.facts(index) if _agrees(fact, plain)]
+    others = Scope((In("note", frozenset(notes)), Not(Scope((In("passage", frozenset(own)),)))))
+    return Scope((Either((Scope((In("passage", frozenset(wanted)),)), others)),))
 
 
 def _span(item: Filter, now: date) -> tuple[str, str]:
@@ -191,16 +191,12 @@ def day(text: str, now: date) -> date:
     return date.fromisoformat(_span(Filter(AS_OF, text), now)[1])
 
 
-def _dated(index: SqliteIndex, item: Filter, now: date) -> Scope:
+def _dated(item: Filter, now: date) -> Scope:
     """Both sides belong to it: from the first day on, up to the last day; undated notes satisfy neither."""
     first, last = _span(item, now)
-    sql, days = {
-        "after": (">= ?", (first,)),
-        "before": ("<= ?", (last,)),
-        "on": ("BETWEEN ? AND ?", (first, last)),
-    }[item.key]
-    found = annotated.of_days(index, sql, days)
-    return found._replace(sql=f"NOT {found.sql}") if item.negative else found
+    days = Days("" if item.key == "before" else first, "" if item.key == "after" else last)
+    covered = Scope((days,))
+    return Scope((Not(covered),)) if item.negative else covered
 
 
 def _agrees(fact: NoteFacts, items: Sequence[Filter]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from commonplace.base import paths
 from commonplace.base.errors import CommonplaceError
-from commonplace.index.sqlite import DOCID, SqliteIndex
+from commonplace.index.base import DOCID, Index
 from commonplace.notes.scan import Globs
 from commonplace.search import references as places
 from commonplace.types import Excerpt, FileFailure, Gathered, NoteInfo
@@ -14,7 +14,7 @@ from commonplace.types import Excerpt, FileFailure, Gathered, NoteInfo
 _WILD = frozenset("*?[")
 
 
-def notes(index: SqliteIndex) -> list[NoteInfo]:
+def notes(index: Index) -> list[NoteInfo]:
     """Return every indexed note, in the order of their paths as they are shown."""
     found = [
         NoteInfo(

@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace import language
-from commonplace.language import lexicon, stopwords
+from commonplace.language import lexicon, rules, stopwords
 from commonplace.search import identifiers
 
 if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.language.dates import Span
     from commonplace.search.filters import Filter
 
 MAX_CHARACTERS = 8000  # a question, not a document; the rest of a longer text adds cost and noise
@@ -28,6 +31,10 @@ MAX_DEPTH = 16
 DOCUMENT = ("lex", "vec", "hyde", "intent")  # what begins a question of several lines (`documents.py`)
 PHRASE_CHARACTERS = 80  # longer quotations are speech, whose words are looked for as any others
 DIALOGUE_CHARACTERS = 500  # and in a text as long as this, all are
+Kind = Literal["lex", "vec", "hyde"]
+# What a person typed counts twice as much as what a language model made of it: a wider question finds more,
+# and its best hit must not displace what answers the question as it was asked.
+TYPED, EXPANDED = 1.0, 0.5
 
 _TOKEN = re.compile(
     r"""(?P<not>(?<!\S)-(?=["\w]))?(?:"(?P<phrase>[^"]*)"?|(?P<paren>[()])|(?P<word>[^\s"()]+))"""
@@ -88,6 +95,58 @@ class Query(NamedTuple):
         if self.required:
             wanted = f"({self.required}) AND (({self.required}) OR {wanted})" if wanted else self.required
         return f"({wanted}) NOT ({self.excluded})" if wanted and self.excluded else wanted
+
+
+class Dated(NamedTuple):
+    """The days that a question names, and whether it asks for nothing else."""
+
+    spans: tuple[Span, ...]
+    alone: bool
+
+
+def days(query: Query, now: date | None) -> Dated | None:
+    """Return the days of a question as seen from `now` (default: today), or None if it names none."""
+    # Told by single words, before anything that reads dates is loaded.
+    months, week = rules.listed("en", "months"), rules.listed("en", "week")
+    words = {*months, *(month[:3] for month in months), *week, *rules.listed("en", "dated")}
+    named = any(character.isdigit() for character in query.text) or not words.isdisjoint(query.spoken)
+    if not named and (query.text.isascii() or not any(s in query.text for s in rules.listed("zh", "dated"))):
+        return None
+    from datetime import date
+
+    from commonplace.language import dates
+
+    spans = dates.spans(query.text, now or date.today())
+    if not spans:
+        return None
+    rest = query.text
+    for span in spans:
+        rest = rest.replace(span.text, " ")
+    asking = stopwords.ENGLISH | set(rules.listed("en", "asking_of_days"))
+    asking_wide = stopwords.CHINESE_CHARACTERS | set(rules.listed("zh", "asking_of_days"))
+    alone = all(word in asking or asking_wide.issuperset(word) for word in _WORD.findall(rest.lower()))
+    return Dated(spans, alone and not (query.required or query.prefixes))
+
+
+class Line(NamedTuple):
+    """One way to ask: `lex` full text, `vec` the vectors as a question, `hyde` the vectors as a passage.
+
+    Of the last two, `query.words` is what is embedded.
+    """
+
+    kind: Kind
+    query: Query
+    weight: float = TYPED
+
+    @property
+    def exact(self) -> bool:
+        """Whether it says exactly what must be found."""
+        return self.kind == "lex" and bool(self.query.required or self.query.prefixes)
+
+
+def of_question(asked: Query) -> tuple[Line, ...]:
+    """Return an ordinary question as lines: its words, and its meaning."""
+    return Line("lex", asked), *([Line("vec", asked)] if asked.words.strip() else [])
 
 
 def parse(text: str, keys: Callable[[], frozenset[str]] = frozenset) -> Query:

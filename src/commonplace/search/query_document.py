@@ -19,8 +19,7 @@ from typing import NamedTuple, cast
 from commonplace.base.errors import ConfigError
 from commonplace.markdown import structure
 from commonplace.search import query
-from commonplace.search.lines import TYPED, Kind, Line, of_question
-from commonplace.search.query import Query
+from commonplace.search.query import TYPED, Kind, Line, Query, of_question
 
 MOST_LINES = 16  # each is a full-text query or a vector of its own
 INTENT = "intent"

@@ -8,24 +8,26 @@ share few words.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from commonplace.index.sqlite import Candidate
+from commonplace.chunking.settings import STRUCK
+from commonplace.index.base import Candidate
 from commonplace.language import lexicon
 from commonplace.markdown import structure
-from commonplace.search import factors, fusion
-from commonplace.search.query import Query
+from commonplace.search import fusion
+from commonplace.search.query import Dated, Query
 from commonplace.search.terms import Terms
 
 if TYPE_CHECKING:
     from datetime import date
 
     from commonplace.config.settings import Search
-    from commonplace.search.temporal import Dated
+    from commonplace.language.dates import Span
 
 # A passage that repeats a rare term can score more than the ideal; beyond this it says nothing more.
 WORDS_MAX = 1.5
@@ -38,6 +40,24 @@ PERSON_LINES = 8
 MEANING_UNKNOWN = 0.5
 # Keeps passages beside a match in front of those beside none, where all else is equal.
 TIE = 1e-6
+# A note counts half for every so many days that lie between it and the days that a question names, and
+# nothing beyond so many: an evening is often written down the day after.
+HALF_DAYS, NEAR_DAYS = 2.0, 7
+
+# What notes say of themselves is added, not multiplied: scores are absolute, so it counts the same for a
+# strong hit and a weak one, and cannot lift what hardly answers over what does. All but the last two are
+# smaller than the difference between answering and not.
+# For each point above or below 5: from -.04 to .05, half of what a named speaker counts. Others multiply by
+# 0.75 + 0.05 x importance, which is .05 x the score.
+IMPORTANCE, NEUTRAL = 0.01, 5
+# Notes of the project at hand, and of another one: a nudge between passages that answer alike.
+PROJECT, OTHER_PROJECT = 0.05, -0.03
+TENTATIVE = -0.05  # a guess, behind what is known if both answer alike
+# About what the best hit is above the tenth: what no longer holds stands behind all that does.
+OUTDATED = -0.25
+# Who wrote it: the owner, and notes that do not say, count nothing.
+WRITERS = {"agent": -0.01, "tool": -0.05, "untrusted": -0.05}
+LABELLED = {"tool": "untrusted", "untrusted": "untrusted"}
 
 
 class RankSettings(NamedTuple):
@@ -129,57 +149,122 @@ class Ranked(NamedTuple):
     relevance: float = 0.0
 
 
+# --- what a note says of a passage ----------------------------------------------------------------------
+
+
+def said(candidate: Candidate) -> Mapping[str, str]:
+    """What a note says of a passage."""
+    return json.loads(candidate.annotations) if candidate.annotations else {}
+
+
+def annotated_parts(own: Mapping[str, str], project: str, today: Callable[[], date]) -> dict[str, float]:
+    """What each of a passage's annotations adds to its score; `project` is the one at hand, if any."""
+    added: dict[str, float] = {}
+    if "importance" in own:
+        added["importance"] = IMPORTANCE * (int(own["importance"]) - NEUTRAL)
+    if project and "project" in own:
+        added["project"] = PROJECT if own["project"].casefold() == project.casefold() else OTHER_PROJECT
+    if own.get("status") == "tentative":
+        added["tentative"] = TENTATIVE
+    if word := outdated(own, today):
+        added[word] = OUTDATED
+    if "by" in own:
+        added["by"] = WRITERS.get(own["by"], 0.0)
+    return added
+
+
+def labels(own: Mapping[str, str], today: Callable[[], date]) -> tuple[str, ...]:
+    """What a reader must know of a passage: `struck`, `superseded` or `expired`, `tentative`, `untrusted`."""
+    labels = (
+        STRUCK if STRUCK in own else "",
+        outdated(own, today),
+        "tentative" if own.get("status") == "tentative" else "",
+        LABELLED.get(own.get("by", ""), ""),
+    )
+    return tuple(filter(None, labels))
+
+
+def outdated(own: Mapping[str, str], today: Callable[[], date]) -> str:
+    """Return the word for what no longer holds though it stands, or nothing."""
+    if STRUCK in own:
+        return ""  # found only by those who ask for it, and below what replaced it whatever it scores
+    if own.get("status") == "superseded" or "superseded-by" in own:
+        return "superseded"
+    until = own.get("valid-until")
+    return "expired" if until and until < today().isoformat() else ""
+
+
+# --- scores ---------------------------------------------------------------------------------------------
+
+
 def rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
     """Score candidates and sort them, best first; ties by id, which follows path and line."""
     score = {"calibrated": _calibrated, "scores": _by_score, "ranks": _by_rank}[settings.fusion]
-    found = [_with_factors(item, evidence, settings) for item in score(candidates, evidence, settings)]
-    return sorted(found, key=lambda r: (-r.score, r.candidate.id))
-
-
-def _with_factors(item: Ranked, evidence: Evidence, settings: RankSettings) -> Ranked:
-    """Add what the note says of the passage, and what its age takes."""
-    if item.candidate.annotations is None and not settings.recency:
-        return item
-    added = factors.parts(factors.said(item.candidate), settings.project, evidence.day)
-    if settings.recency and settings.fusion != "scores" and item.candidate.note_id not in evidence.curated:
-        fresh = _recency(item.candidate, evidence, settings.half_life_days, undated=1.0)
-        added["age"] = settings.recency * (fresh - 1.0)
-    parts = {**item.parts, **added}
-    return item._replace(score=math.fsum(parts.values()), parts=parts)
+    scored = []
+    for item in score(candidates, evidence, settings):
+        own, parts = item.candidate, item.parts
+        if own.annotations is not None or settings.recency:
+            parts |= annotated_parts(said(own), settings.project, evidence.day)
+            if settings.recency and settings.fusion != "scores" and own.note_id not in evidence.curated:
+                fresh = _recency(own, evidence, settings.half_life_days, undated=1.0)
+                parts["age"] = settings.recency * (fresh - 1.0)
+        # Made anew rather than by `_replace`, which takes several times as long, for hundreds of candidates.
+        scored.append(Ranked(own, math.fsum(parts.values()), parts, item.relevance))
+    return sorted(scored, key=lambda item: (-item.score, item.candidate.id))
 
 
 def _calibrated(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
-    words = _words(evidence)
-    said_by = {candidate.id: speakers(candidate) for candidate in candidates}
-    persons = _persons(said_by, evidence.query)
+    # BM25 on an absolute scale, 0..1.5; where the question is an expression, relative to its best hit.
+    ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0)
+    query, asked = evidence.query, evidence.query.spoken
+    spoken_by = {candidate.id: speakers(candidate) for candidate in candidates}
+    labels = Counter(label for spoken in spoken_by.values() for label in spoken)
+    # Whom the question is about, among those who speak in the candidates.
+    named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in asked}
+    persons = named - OWNER | (OWNER if query.first_person else frozenset())
     ranked = []
     for candidate in candidates:
-        own, weight = candidate.id, _vector_weight(candidate, evidence, settings)
-        said = words.get(own, 0.0)
-        meant = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, said))
-        parts = {"meaning": weight * meant, "words": (1 - weight) * said}
+        own, weight = candidate.id, 0.0
+        if evidence.semantic:  # meaning counts the less, the more of the passage is CJK
+            cjk = 0.0 if candidate.text.isascii() else lexicon.cjk_share(candidate.text)
+            weight = settings.vector * ((1 - query.wide) * (1 - cjk))
+        words = min(WORDS_MAX, evidence.lexical.get(own, 0.0) / ideal) if ideal > 0 else 0.0
+        meaning = evidence.semantic.get(own, MEANING_UNKNOWN * min(1.0, words))
+        parts = {"meaning": weight * meaning, "words": (1 - weight) * words}
         relevance = max(0.0, parts["meaning"]) + parts["words"]
-        if not persons.isdisjoint(said_by[own]):
+        if not persons.isdisjoint(spoken_by[own]):
             parts["speaker"] = settings.speaker
-        elif not persons and not OWNER.isdisjoint(said_by[own]):
+        elif not persons and not OWNER.isdisjoint(spoken_by[own]):
             parts["speaker"] = settings.owner
-        if evidence.days is not None and (near := _near(candidate, evidence)):
+        if evidence.days and (near := closeness(evidence.dates.get(own), evidence.days.spans)):
             parts["date"] = settings.dated * near
         ranked.append(Ranked(candidate, 0.0, parts, relevance))
     _add_surroundings(ranked, settings)
-    # Made anew rather than by `_replace`, which takes several times as long, for hundreds of candidates.
-    return [Ranked(own, math.fsum(parts.values()), parts, relevance) for own, _, parts, relevance in ranked]
+    return ranked
 
 
 def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
     """Add what the passages around each one say, where they are turns of one conversation."""
     places = {item.candidate.id: item for item in ranked}
-    best = _best_of_sections(ranked)
+    # The two most relevant candidates of each section: one of them is another than any passage itself.
+    best: dict[int, list[Ranked]] = {}
+    for item in ranked:
+        two = best.setdefault(item.candidate.section_id, [])
+        two.append(item)
+        if len(two) > 2:
+            two.remove(min(two, key=lambda one: one.relevance))
+
+    def around(own: Candidate, steps: int) -> list[float]:
+        """The words of the candidates so many passages before and after one, in its section."""
+        beside = (places.get(own.id - steps), places.get(own.id + steps))
+        return [
+            i.parts["words"] for i in beside if i is not None and i.candidate.section_id == own.section_id
+        ]
+
     for item in ranked:
         own = item.candidate
-        beside = _around(places, own, 1)
-        # Only in a conversation do passages further away say anything.
-        beyond = _around(places, own, 2) if own.turns else []
+        beside = around(own, 1)
+        beyond = around(own, 2) if own.turns else []  # only in a conversation does it say anything
         if beside or beyond:
             near = settings.turns * max(beside, default=0.0) + settings.beyond * max(beyond, default=0.0)
             item.parts["neighbours"] = own.turns * near + TIE * sum(beside)
@@ -188,57 +273,15 @@ def _add_surroundings(ranked: Sequence[Ranked], settings: RankSettings) -> None:
             item.parts["section"] = settings.section * own.turns * max(others, default=0.0)
 
 
-def _around(places: Mapping[int, Ranked], own: Candidate, steps: int) -> list[float]:
-    """The words of the candidates so many passages before and after one, in its section."""
-    found = []
-    for other in (places.get(own.id - steps), places.get(own.id + steps)):
-        if other is not None and other.candidate.section_id == own.section_id:
-            found.append(other.parts["words"])
-    return found
-
-
-def _best_of_sections(ranked: Sequence[Ranked]) -> dict[int, list[Ranked]]:
-    """The two most relevant candidates of each section: one of them is another than any passage itself."""
-    best: dict[int, list[Ranked]] = {}
-    for item in ranked:
-        two = best.setdefault(item.candidate.section_id, [])
-        two.append(item)
-        if len(two) > 2:
-            two.remove(min(two, key=lambda one: one.relevance))
-    return best
-
-
-def _words(evidence: Evidence) -> dict[int, float]:
-    """BM25 on an absolute scale, 0..1.5; where the question is an expression, relative to its best hit."""
-    ideal = evidence.terms.ideal or max(evidence.lexical.values(), default=0.0)
-    if ideal <= 0:
-        return {}
-    return {passage: min(WORDS_MAX, score / ideal) for passage, score in evidence.lexical.items()}
-
-
-def _vector_weight(candidate: Candidate, evidence: Evidence, settings: RankSettings) -> float:
-    """The weight of meaning for one candidate: less the more CJK, none where no vectors are asked."""
-    if not evidence.semantic:
+def closeness(day: str | None, spans: Sequence[Span]) -> float:
+    """How near a note of this day (YYYY-MM-DD) lies to the nearest span: 1 inside, 0 far away or undated."""
+    if not day:
         return 0.0
-    share = 0.0 if candidate.text.isascii() else lexicon.cjk_share(candidate.text)
-    return settings.vector * ((1 - evidence.query.wide) * (1 - share))
+    from datetime import date
 
-
-def _near(candidate: Candidate, evidence: Evidence) -> float:
-    """How near a candidate's day is to those that the question names, 0..1."""
-    if evidence.days is None:
-        return 0.0
-    from commonplace.search import temporal as dated
-
-    return dated.closeness(evidence.dates.get(candidate.id), evidence.days.spans)
-
-
-def _persons(speakers: Mapping[int, Sequence[str]], query: Query) -> frozenset[str]:
-    """Whom the question is about, among those who speak in the candidates."""
-    spoken = query.spoken
-    labels = Counter(label for said in speakers.values() for label in said)
-    named = {label for label, lines in labels.items() if lines >= PERSON_LINES and label.split()[0] in spoken}
-    return frozenset(named - OWNER | (OWNER if query.first_person else frozenset()))
+    own = date.fromisoformat(day)
+    away = min(max((span.first - own).days, (own - span.last).days, 0) for span in spans)
+    return float(0.5 ** (away / HALF_DAYS)) if away <= NEAR_DAYS else 0.0
 
 
 def speakers(candidate: Candidate) -> list[str]:
@@ -259,21 +302,17 @@ def _by_score(candidates: Sequence[Candidate], evidence: Evidence, settings: Ran
         }
         if settings.recency:
             parts["recency"] = settings.recency * _recency(candidate, evidence, settings.half_life_days)
-        ranked.append(Ranked(candidate, math.fsum(parts.values()), parts, math.fsum(parts.values())))
+        ranked.append(Ranked(candidate, 0.0, parts, math.fsum(parts.values())))
     return ranked
 
 
 def _by_rank(candidates: Sequence[Candidate], evidence: Evidence, settings: RankSettings) -> list[Ranked]:
-    lists = evidence.lists or [
-        (evidence.semantic, settings.vector),
-        (evidence.lexical, settings.lexical),
-    ]
+    lists = evidence.lists or [(evidence.semantic, settings.vector), (evidence.lexical, settings.lexical)]
     fused, first = fusion.ranks(lists, fusion.RANK_CONSTANT, settings.bonuses)
     ranked = []
     for candidate in candidates:
         parts = {"rank fusion": fused.get(candidate.id, 0.0), "first places": first.get(candidate.id, 0.0)}
-        score = math.fsum(parts.values())
-        ranked.append(Ranked(candidate, score, parts, score))
+        ranked.append(Ranked(candidate, 0.0, parts, math.fsum(parts.values())))
     return ranked
 
 
@@ -286,44 +325,3 @@ def _recency(candidate: Candidate, evidence: Evidence, half_life_days: float, un
 
     age = (evidence.day() - date.fromisoformat(day)).days
     return float(0.5 ** (max(0, age) / half_life_days))
-
-
-# --- the gate -------------------------------------------------------------------------------------------
-
-# Relevance that the best candidate must reach, or the question is refused: measured on questions that the
-# dev sets answer and on nonsense. Statements of the owner share few words with a question about what to do,
-# and a whole dialogue has no single match, so those get a lower one; a question of which no term is known
-# can only be answered by meaning, so it must be near.
-GATE, GATE_LOOSE, GATE_UNKNOWN = 0.30, 0.16, 0.36
-GATE_DIALOGUE = 0.20
-GATE_WORDS, GATE_WORDS_LONG = 0.14, 0.11  # where words decide alone
-DIALOGUE_TERMS, LONG_TERMS = 12, 24
-# The best of n unrelated cosines grows with the square root of ln n (extreme values of a normal variable), so
-# a small memory needs a lower gate than one of this many passages, for which they were measured.
-GATE_PASSAGES = 2000
-GATE_LEAST = 2 / 3
-
-
-def gate(evidence: Evidence, *, loose: bool = False) -> float:
-    """The relevance below which nothing is an answer; `loose` for what the owner's statements answer."""
-    query, terms = evidence.query, evidence.terms
-    by_words = GATE_WORDS_LONG if terms.asked > LONG_TERMS else GATE_WORDS
-    if not evidence.semantic:
-        return by_words
-    by_meaning = GATE if terms.known else GATE_UNKNOWN
-    if is_dialogue(evidence):
-        by_meaning = GATE_DIALOGUE
-    if loose:
-        by_meaning = GATE_LOOSE
-    return (1 - query.wide) * by_meaning * gate_size(terms) + query.wide * by_words
-
-
-def is_dialogue(evidence: Evidence) -> bool:
-    """Whether the question is as long as what somebody tells, rather than asks."""
-    return evidence.terms.asked > DIALOGUE_TERMS
-
-
-def gate_size(terms: Terms) -> float:
-    """What a gate is multiplied with in a memory of this size, 2/3 to 1."""
-    size = math.sqrt(math.log(max(2, terms.passages)) / math.log(GATE_PASSAGES))
-    return min(1.0, max(GATE_LEAST, size))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from commonplace.base import paths
 from commonplace.base.errors import NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.index.sqlite import Key
+from commonplace.index.base import Key
 from commonplace.index.store import Store
 from commonplace.notes.scan import Globs
 
@@ -62,12 +62,12 @@ def find(store: Store, wanted: Reference) -> tuple[str, str]:
 def _find_docid(store: Store, prefix: str) -> tuple[str, str]:
     """The note whose content hash starts so; of several with one content the first."""
     store.freshen()
-    found = sorted(store.index.find_docid(prefix))
-    if not found or len({store.index.hash_of(key) for key in found}) > 1:
-        names = [shown(*key) for key in found[:5]]
+    found = store.index.notes(docids=[prefix])
+    if not found or len({note.hash for note in found}) > 1:
+        names = [shown(note.collection, note.path) for note in found[:5]]
         raise NoteNotFound(f"#{prefix}", names, "several notes have it" if found else "no such note")
-    collection, path = found[0]
-    return shown(collection, path), os.path.join(_root(store, collection), path)
+    note = found[0]
+    return shown(note.collection, note.path), os.path.join(_root(store, note.collection), note.path)
 
 
 def _near_misses(store: Store, path: str) -> list[str]:

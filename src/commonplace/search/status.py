@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from commonplace.base.paths import Workspace
     from commonplace.config.settings import Settings
     from commonplace.index.store import Store
-    from commonplace.search.question_model import QuestionModel
+    from commonplace.search.answering import QuestionModel
     from commonplace.types import Level
 
 
 def status(workspace: Workspace, settings: Settings, store: Store, model: QuestionModel) -> Status:
     """Describe a workspace and its index, without changing either."""
     index = store.index
-    counts, by_collection = index.counts(), index.collections()
+    counts = index.statistics()
     stale = store.stale()
     collections = tuple(
-        CollectionInfo(s.name, s.root, s.globs, s.ignore, *by_collection.get(s.name, (0, 0)))
+        CollectionInfo(s.name, s.root, s.globs, s.ignore, *counts.collections.get(s.name, (0, 0)))
         for s in store.sources
     )
     return Status(
@@ -32,7 +32,7 @@ def status(workspace: Workspace, settings: Settings, store: Store, model: Questi
         level=_level(settings, store, model),
         collections=collections,
         stale=stale,
-        index_bytes=index.size_bytes(),
+        index_bytes=counts.stored_bytes,
         model=opening.choose(settings.embedding).shown,
         warnings=(
             *settings.warnings,
@@ -42,7 +42,11 @@ def status(workspace: Workspace, settings: Settings, store: Store, model: Questi
             *model.advice(),
             *filter(None, [closed(workspace)]),
         ),
-        **counts,
+        notes=counts.notes,
+        sections=counts.sections,
+        passages=counts.passages,
+        vectors=counts.vectors,
+        pending=counts.pending,
     )
 
 
@@ -51,4 +55,4 @@ def _level(settings: Settings, store: Store, model: QuestionModel) -> Level:
     if store.in_memory:
         return 3
     wanted = settings.embedding.provider != "none"
-    return store.vectors.level() if wanted and model.asked() is not None else 2
+    return store.index.vectors.level() if wanted and model.asked() is not None else 2

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index.base import In, Index, Matches, Scope
 from commonplace.language import lexicon, stopwords
 from commonplace.search.query import Query
 
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
     missing: frozenset[str] = frozenset()
 
 
-def weigh(index: SqliteIndex, query: Query, *, struck: bool = False) -> Terms:
+def weigh(index: Index, query: Query, *, struck: bool = False) -> Terms:
     """Look up how often the terms of a question occur, if wanted in struck text too; choose among them."""
     if not query.terms:
         return Terms()
@@ -63,7 +63,7 @@ def weigh(index: SqliteIndex, query: Query, *, struck: bool = False) -> Terms:
     )
 
 
-def score(index: SqliteIndex, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:
+def score(index: Index, terms: Terms, found: Mapping[int, float]) -> dict[int, float]:
     """BM25 of the passages found; in a small memory with what FTS5's idf withholds from common terms.
 
     A term that occurs once in a passage of ordinary length adds its idf to BM25. For a rare term the two
@@ -74,7 +74,8 @@ def score(index: SqliteIndex, terms: Terms, found: Mapping[int, float]) -> dict[
         for term, count in terms.wanted.items():
             (standing,), total = index.frequencies([lexicon.sought(term)])
             withheld = idf(count, terms.passages) - fts5_idf(standing, total)
-            for passage in index.matching(list(found), lexicon.sought(term)):
+            holding = Scope((In("passage", frozenset(found)), Matches(lexicon.sought(term))))
+            for passage in index.select(holding):
                 scores[passage] += withheld
     return scores
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 from commonplace.base.errors import NoteNotFound
 from commonplace.config.settings import WORKSPACE_COLLECTION as WORKSPACE
-from commonplace.index.sqlite import DOCID, Key, NoteRow, SqliteIndex
+from commonplace.index.base import DOCID, Has, Index, Key, NoteRow, Scope
 from commonplace.index.store import Store
 from commonplace.markdown.references import Reference, parse_reference
 from commonplace.markdown.structure import atx
@@ -39,7 +39,7 @@ def day(text: str) -> str | None:
         return None
 
 
-def around_day(index: SqliteIndex, wanted: str, before: int, after: int) -> list[Moment]:
+def around_day(index: Index, wanted: str, before: int, after: int) -> list[Moment]:
     """Return what was written down for a day, and so many passages before and after it.
 
     Raises NoteNotFound where no note has a date.
@@ -51,7 +51,7 @@ def around_day(index: SqliteIndex, wanted: str, before: int, after: int) -> list
     return _surrounded(index, notes, (first, last), [], list(own), [], before, after)
 
 
-def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, after: int) -> list[Moment]:
+def around_note(index: Index, key: Key, wanted: Reference, before: int, after: int) -> list[Moment]:
     """Return the passages of a note that hold the wanted lines, and so many before and after them.
 
     A line without its end stands for itself, the first one for the whole note. Raises NoteNotFound for a
@@ -63,7 +63,7 @@ def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, af
     place = next((place for place in own if _holds(index, notes[place], wanted)), own[0] if own else None)
     if place is None:
         undated = "has no date, so nothing stands before or after it"
-        raise NoteNotFound(shown, reason=undated if index.hash_of(key) else "is not indexed")
+        raise NoteNotFound(shown, reason=undated if index.notes(keys=[key]) else "is not indexed")
     passages = list(_moments(index, [notes[place]]))
     last = wanted.last or (wanted.first if wanted.first > 1 else notes[place].lines)
     start = next((n for n, one in enumerate(passages) if one.end_line >= wanted.first), len(passages) - 1)
@@ -73,17 +73,23 @@ def around_note(index: SqliteIndex, key: Key, wanted: Reference, before: int, af
     return _surrounded(index, notes, (place, place + 1), *parts, before, after)
 
 
-def _holds(index: SqliteIndex, note: NoteRow, wanted: Reference) -> bool:
+def _holds(index: Index, note: NoteRow, wanted: Reference) -> bool:
     """Whether some of the wanted lines are of the day of a note."""
     last = wanted.last or wanted.first
-    return any(start <= last and end >= wanted.first for start, end, *_ in index.passages_of(note))
+    return any(start <= last and end >= wanted.first for start, end, *_ in _passages(index, note))
 
 
-def _in_order(index: SqliteIndex, asked: str) -> list[NoteRow]:
+def _in_order(index: Index, asked: str) -> list[NoteRow]:
     """Dated notes by day, once for each day that entries in them say; of a day the workspace's own first."""
     every = {(note.collection, note.path): note for note in index.notes()}
     notes = [note for note in every.values() if note.date]
-    notes += [every[collection, path]._replace(date=day) for collection, path, day in index.days()]
+    dated = index.sources(index.select(Scope((Has("day"),)))).values()
+    days = {(source.collection, source.path, source.date) for source in dated}
+    notes += [
+        every[collection, path]._replace(date=day)
+        for collection, path, day in days
+        if day != every[collection, path].date
+    ]
     notes.sort(key=lambda n: (n.date, n.collection != WORKSPACE, n.collection, n.path))
     if not notes:
         raise NoteNotFound(asked, reason="no note has a date, so there is no order in time")
@@ -91,7 +97,7 @@ def _in_order(index: SqliteIndex, asked: str) -> list[NoteRow]:
 
 
 def _surrounded(
-    index: SqliteIndex,
+    index: Index,
     notes: Sequence[NoteRow],
     range_: tuple[int, int],
     earlier: Sequence[Moment],
@@ -109,18 +115,27 @@ def _surrounded(
     return [*reversed(behind), *anchors, *ahead]
 
 
-def _backwards(index: SqliteIndex, notes: Iterable[NoteRow]) -> Iterator[Moment]:
+def _backwards(index: Index, notes: Iterable[NoteRow]) -> Iterator[Moment]:
     for note in notes:
         yield from reversed(list(_moments(index, [note])))
 
 
-def _moments(index: SqliteIndex, notes: Iterable[NoteRow]) -> Iterator[Moment]:
+def _moments(index: Index, notes: Iterable[NoteRow]) -> Iterator[Moment]:
     """The passages of notes that say something, read a note at a time."""
     for note in notes:
         path = references.shown(note.collection, note.path)
-        for start, end, text, headings in index.passages_of(note):
+        for start, end, text, headings in _passages(index, note):
             if not _is_structure(text, start):
                 yield Moment(path, start, end, str(note.date), headings, text, note.hash[:DOCID])
+
+
+def _passages(index: Index, note: NoteRow) -> list[tuple[int, int, str, tuple[str, ...]]]:
+    """First and last line, text and headings of what stands in a file of its `date`, in order."""
+    ids = range(note.first_passage, note.last_passage + 1)
+    sources = index.sources(ids)
+    rows = [row for row in index.passages(ids) if row.until is None and sources[row.id].date == note.date]
+    rows.sort(key=lambda row: (row.start_line, row.id))
+    return [(row.start_line, row.end_line, row.text, sources[row.id].headings) for row in rows]
 
 
 def _is_structure(text: str, start: int) -> bool:

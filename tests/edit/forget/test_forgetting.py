@@ -20,9 +20,10 @@ from commonplace.base.errors import ConfigError, NoteNotFound, OutsideRoots
 from commonplace.changes import runs, transaction, undo
 from commonplace.edit.forget import residue as scan
 from commonplace.edit.forget.targets import Targets
-from commonplace.index import forget as index_forget
-from commonplace.index import schema
+from commonplace.index.sqlite import forget as index_forget
+from commonplace.index.sqlite import schema
 from commonplace.index.vectors import embedded_text
+from commonplace.markdown import statements
 from commonplace.notes import writes
 from commonplace.providers.cache import AnswerCache, VectorCache, answer_key, vector_key
 from commonplace.providers.costs import Ledger
@@ -83,6 +84,19 @@ def test_a_dry_run_says_the_same_and_changes_nothing(memory: Memory) -> None:
         "memory/2026-02-13.md#L3",
         ".commonplace/index.sqlite",
     ]
+
+
+def test_a_dry_run_reads_the_statements_of_a_note_twice(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = memory.workspace.daily(NOW.date())
+    path.write_text("# N\n\n- The deploy was moved to Friday by the team.\n- Tea is drunk at four each day.\n")
+    read: list[str] = []
+    reading = statements.read
+    monkeypatch.setattr(statements, "read", lambda note: read.append(note.path) or reading(note))
+    place = path.relative_to(memory.workspace.root).as_posix()
+    assert memory.forget(Selection("lines", f"{place}#L3"), dry_run=True).places
+    assert read.count(place) <= 2
 
 
 def test_lines_are_whole_statements(memory: Memory) -> None:
@@ -440,10 +454,10 @@ def test_every_full_text_table_is_merged(tmp_path: Path) -> None:
     made = "CREATE VIRTUAL TABLE {} USING fts5(body, content='', contentless_delete=1)"
     connection.execute(made.format("new_fts"))
     planted = "x(x) VALUES(1); ATTACH 'planted.db' AS y; --"  # as in a folder of somebody else's
-    connection.execute(made.format(schema.quoted(planted)))
-    tables = schema.full_text(connection)
+    connection.execute(made.format(database.quoted(planted)))
+    tables = database.full_text(connection)
     assert {"passages_fts", "struck_fts", "new_fts", planted} == set(tables)
-    for table in map(schema.quoted, tables):
+    for table in map(database.quoted, tables):
         connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(1, 'zorblax')")
         connection.execute(f"INSERT INTO {table}(rowid, body) VALUES(2, 'other')")
         connection.execute(f"DELETE FROM {table} WHERE rowid = 1")

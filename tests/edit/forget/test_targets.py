@@ -6,14 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from commonplace.edit.forget.targets import Block, Cut, Targets, cut, decode, encode
+from commonplace.edit.forget.targets import Block, Cut, Page, Targets, cut, decode, encode
 
 MIRA = Targets(people=("Mira",))
 
 
 def after(text: str, wanted: Targets = MIRA, path: str = "memory/note.md") -> str | None:
     """A note without what is wanted; None for no note."""
-    found = cut(path, text.encode("utf-8", "surrogateescape"), decode(encode(wanted)))
+    found = cut(Page.read(text.encode("utf-8", "surrogateescape"), path), decode(encode(wanted)))
     if found is None:
         return text
     return None if found.data is None else found.data.decode("utf-8", "surrogateescape")
@@ -95,15 +95,15 @@ def test_entries_of_a_session_go() -> None:
 
 def test_other_encodings_stay_what_they_are() -> None:
     data = "- a\n- Mira\n- 茶\n".encode("utf-16")
-    found = cut("memory/note.md", data, MIRA)
+    found = cut(Page.read(data, "memory/note.md"), MIRA)
     assert found is not None
     assert found.data == "- a\n- 茶\n".encode("utf-16")
 
 
 def test_lines_move_up_by_those_that_go() -> None:
-    found = cut("memory/note.md", b"- a\n- Mira\n- c\n", MIRA)
+    found = cut(Page.read(b"- a\n- Mira\n- c\n", "memory/note.md"), MIRA)
     assert isinstance(found, Cut)
-    assert [found.moved(line) for line in (1, 2, 3)] == [1, None, 2]
+    assert [found.edit.moved(line) for line in (1, 2, 3)] == [1, None, 2]
 
 
 WORD = st.sampled_from(

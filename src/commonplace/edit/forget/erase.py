@@ -21,7 +21,7 @@ from commonplace.edit.forget import journal, notes, residue, selection, stores
 from commonplace.edit.forget.notes import Composed, Context
 from commonplace.edit.forget.selection import Choice
 from commonplace.edit.forget.targets import Targets
-from commonplace.index import forget as index
+from commonplace.index.sqlite import forget as index
 from commonplace.redaction.redact import strip_private
 from commonplace.transcripts.session import ENDING, FOLDER
 from commonplace.types.changes import About, Change, Erased, Erasure, Run, Selection, Trace, Unreachable
@@ -231,7 +231,7 @@ class _Work:
 
         def compose(read: transaction.Read) -> Sequence[Change]:
             nonlocal composed
-            composed = notes.compose(names, read, self.targets)
+            composed = notes.compose(names, read, self.targets, self.context.page)
             if self.confirmed:
                 waiting = stores.find(self.context, "spool", self.targets)
                 journal.check(self.context, self.targets, composed, waiting, self.blocked)

@@ -20,7 +20,7 @@ from commonplace.base import paths, records
 from commonplace.base.errors import ConfigError, NoteUnreadable, PreviewOutdated
 from commonplace.edit.forget import targets as intents
 from commonplace.edit.forget.notes import Composed, Context
-from commonplace.edit.forget.targets import Page, Shown, Targets
+from commonplace.edit.forget.targets import Shown, Targets
 from commonplace.types.changes import Erased, Erasure
 
 KIND = "erasing"
@@ -138,7 +138,7 @@ def check(
     now = dict(_shown([*composed.places, *waiting]))
     other = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
     for block in targets.blocks:
-        page = Page.read(context.read(block.path) or b"", block.path)
+        page = context.page(context.read(block.path) or b"", block.path)
         if len(page.places(block.lines)) != block.times:  # which of them is meant is not known
             other.add(block.path)
     if other := other.difference(blocked):

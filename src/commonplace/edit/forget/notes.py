@@ -11,7 +11,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from commonplace.base.errors import NoteUnreadable
 from commonplace.changes import runs, transaction
 from commonplace.config.settings import WORKSPACE_COLLECTION, Settings
 from commonplace.edit.forget import targets as intents
-from commonplace.edit.forget.targets import Cut, Gone, Targets
+from commonplace.edit.forget.targets import Cut, Gone, Page, Targets
 from commonplace.markdown import comments, references
 from commonplace.markdown.document import Document
 from commonplace.markdown.references import Moved
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Read = Callable[[str], bytes | None]
 ALWAYS = ("MEMORY.md", "memory/**/*.md", "archive/**/*.md")
 _DENIED = os.strerror(errno.EACCES).lower()  # as `paths.reason` says it
+_MOST_PAGES = 16
 _PASSES = 4  # a reference that goes may let a line go, which may take a reference with it
 
 
@@ -45,6 +46,17 @@ class Context(Site):
     settings: Settings
     sources: Sequence[Source]
     open_store: Callable[[], Store]
+    pages: dict[str, tuple[bytes, Page]] = field(default_factory=dict, compare=False)
+
+    def page(self, data: bytes, path: str) -> Page:
+        """Read a note; the first ones that are asked for are read once, while their bytes stay."""
+        known = self.pages.get(path)
+        if known is not None and known[0] == data:
+            return known[1]
+        page = Page.read(data, path)
+        if known is not None or len(self.pages) < _MOST_PAGES:
+            self.pages[path] = data, page
+        return page
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of a file of the workspace, None for none. Raises OutsideRoots, NoteUnreadable."""
@@ -154,22 +166,28 @@ def _listing(workspace: paths.Workspace, settings: Settings) -> Listing:
     return look([Source(WORKSPACE_COLLECTION, os.fspath(workspace.root), globs)])[0]
 
 
-def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
+def compose(
+    names: Iterable[str], read: Read, targets: Targets, page: Callable[[bytes, str], Page] = Page.read
+) -> Composed:
     """Return the notes without what is forgotten, references into them moved with their lines."""
     before = {name: data for name in names if (data := read(name)) is not None}
-    source, cuts = before, _cuts(before, targets)
+
+    def cuts_of(notes: Mapping[str, bytes]) -> dict[str, Cut]:
+        cuts = ((name, intents.cut(page(data, name), targets)) for name, data in notes.items())
+        return {name: cut for name, cut in cuts if cut is not None}
+
+    source, cuts = before, cuts_of(before)
     # Of the transcripts of forgotten sessions no line is left that a reference could point at.
     stems = map(transcript.stem_of, targets.sessions)
     transcripts: dict[str, Moved] = {f"{transcript.FOLDER}/{stem}.jsonl": lambda _: None for stem in stems}
     for _ in range(_PASSES):
-        moved = _shifted(before, transcripts | {name: cuts[name].follower(name) for name in _lines(cuts)})
+        lines = _lines(cuts)
+        moved = _shifted(before, transcripts | {name: cuts[name].edit.follower(name) for name in lines})
         if not moved:
             break
         source = before | moved
-        again = {name: cut for name, cut in cuts.items() if name not in moved} | _cuts(moved, targets)
-        same = _lines(again) == _lines(cuts)
-        cuts = again
-        if same:
+        cuts = {name: cut for name, cut in cuts.items() if name not in moved} | cuts_of(moved)
+        if _lines(cuts) == lines:
             break
     after = {name: cuts[name].data if name in cuts else data for name, data in source.items()}
     changes = [Change(name, data, after[name]) for name, data in before.items() if after[name] != data]
@@ -178,11 +196,6 @@ def compose(names: Iterable[str], read: Read, targets: Targets) -> Composed:
 
 def _lines(cuts: Mapping[str, Cut]) -> dict[str, Set[int]]:
     return {name: cut.lines for name, cut in cuts.items() if cut.lines}
-
-
-def _cuts(notes: Mapping[str, bytes], targets: Targets) -> dict[str, Cut]:
-    cuts = ((name, intents.cut(name, data, targets)) for name, data in notes.items())
-    return {name: cut for name, cut in cuts if cut is not None}
 
 
 def _shifted(notes: Mapping[str, bytes], maps: Mapping[str, Moved]) -> dict[str, bytes]:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from commonplace.base import paths, remedies
-from commonplace.base.database import SIDE_FILES, connect
+from commonplace.base.database import SIDE_FILES, connect, full_text, quoted
 from commonplace.base.errors import CommonplaceError
 from commonplace.base.root import Root, read_whole
 from commonplace.changes import runs
@@ -30,7 +30,6 @@ from commonplace.edit.forget import requests
 from commonplace.edit.forget.notes import Context
 from commonplace.edit.forget.targets import Targets
 from commonplace.edit.forget.words import unescaped
-from commonplace.index import schema
 from commonplace.notes import scan as listing
 from commonplace.providers import cache
 from commonplace.render import count as counted
@@ -246,15 +245,15 @@ def _unmerged(path: Path, forms: Set[bytes]) -> Set[bytes]:
     unmerged: set[bytes] = set()
     try:
         with closing(connect(Root(path.parent), path.name, readonly=True)) as connection:
-            for table in schema.full_text(connection):
+            for table in full_text(connection):
                 # The words that rows still have.
-                source = f"fts5vocab(main, {schema.quoted(table)}, 'row')"
+                source = f"fts5vocab(main, {quoted(table)}, 'row')"
                 connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING {source}")
                 terms: Any = connection.execute("SELECT term FROM temp.vocabulary").fetchall()
                 connection.execute("DROP TABLE temp.vocabulary")
                 words = [term.encode("utf-8", "surrogatepass") for (term,) in terms]
                 rests = {form: {word[word.find(form) :] for word in words if form in word} for form in forms}
-                pages: Any = connection.execute(f"SELECT block FROM {schema.quoted(f'{table}_data')}")
+                pages: Any = connection.execute(f"SELECT block FROM {quoted(f'{table}_data')}")
                 for (page,) in pages:
                     alone = (form for form, known in rests.items() if _alone(form, page.lower(), known))
                     unmerged.update(alone)
@@ -283,7 +282,7 @@ def _texts(path: Path) -> Iterator[str]:
         for name, sql in rows:
             if "VIRTUAL TABLE" in str(sql).upper():
                 continue
-            every: Any = connection.execute(f"SELECT * FROM {schema.quoted(name)}")
+            every: Any = connection.execute(f"SELECT * FROM {quoted(name)}")
             for value in (value for row in every for value in row):
                 if isinstance(value, str):
                     yield value

@@ -74,7 +74,7 @@ def _look_up(
     """Say what goes, and which sentences (`among` these) nothing else says."""
     closed = notes.unreadable(names, context.read)
     names = [name for name in names if name not in closed]
-    composed = notes.compose(names, context.read, targets)
+    composed = notes.compose(names, context.read, targets, context.page)
     stated, spoken, short = _sentences(context, targets, composed)
     staying = _staying(context, names, composed)
     # What a note stated goes from transcripts. What was only said in a session, such as a greeting, may have
@@ -86,7 +86,7 @@ def _look_up(
     sentences = tuple(s for s in (*stated, *spoken) if s not in kept and (among is None or s in among))
     if sentences:
         targets = replace(targets, sentences=sentences)
-        composed = notes.compose(names, context.read, targets)
+        composed = notes.compose(names, context.read, targets, context.page)
         staying = _staying(context, names, composed)
     return Choice(targets, composed, staying, closed, common, short, transcripts)
 
@@ -175,7 +175,7 @@ def _blocks(context: Context, path: str, reference: Reference, seen: Sequence[st
 
     Raises NoteNotFound where there are none, PreviewOutdated where lines that were seen cannot be identified.
     """
-    page = Page.read(context.read(path) or b"", path)
+    page = context.page(context.read(path) or b"", path)
     if seen:
         places = page.places(seen)
         if reference.first not in places and len(places) != 1:
@@ -281,8 +281,9 @@ def remarks(context: Context, choice: Choice, *, done: bool) -> list[Unreachable
         cut = choice.composed.cuts.get(reference.path)
         if cut is None or after == done:
             return citation
-        move = cut.moved if done else cut.stood
-        lines = dict.fromkeys(filter(None, (move(reference.first), move(reference.last or reference.first))))
+        ends = (reference.first, reference.last or reference.first)
+        moved = [cut.edit.moved(line) if done else cut.edit.places.index(line) + 1 for line in ends]
+        lines = dict.fromkeys(filter(None, moved))
         return f"{reference.path}#{'-'.join(f'L{line}' for line in lines)}"
 
     same = [cited(citation, after=True) for citation in _stating(choice, Words(choice.common))]

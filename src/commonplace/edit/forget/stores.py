@@ -65,7 +65,7 @@ STORES = {
     "vectors": Row("commonplace.providers.cache:sweep_vectors", after_notes=False),
 }
 # No functions: what `erase` itself brings up to the notes, or writes.
-MODULES = {"index": "commonplace.index.forget", "intents": "commonplace.edit.forget.journal"}
+MODULES = {"index": "commonplace.index.sqlite.forget", "intents": "commonplace.edit.forget.journal"}
 
 
 def after_notes() -> list[str]:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple
 
 from commonplace.edit.forget.words import MARK, Words, unescaped
 from commonplace.markdown import comments
-from commonplace.markdown.document import Document
-from commonplace.markdown.references import Moved
+from commonplace.markdown.document import Document, Edit
 from commonplace.markdown.struck import says_something
 from commonplace.markdown.structure import atx
 from commonplace.types import cite
@@ -25,7 +23,6 @@ from commonplace.types.changes import Provenance
 from commonplace.types.notes import Statement
 from commonplace.types.store import Known
 
-_TELLS = re.compile(r"[^\W_]")
 # Marks that stand around words, and say nothing around none.
 _PAIRS = (
     ("~~", "~~"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"), ("(", ")"), ('"', '"'), ("“", "”"),
@@ -38,7 +35,6 @@ _EMPHASIS = re.compile(r"\*{1,3}|_{1,3}|~~|`")
 # The hour at the beginning of an entry, however it is written.
 _WRITTEN = re.compile(r"^((?:[\s>]|[-+]|\d{1,9}[.)](?=\s)|\[[ xX]\])*)\d{1,2}:\d\d(?::\d\d)?:?(?=\s|$)")
 _FLOW = re.compile(r"(?P<key>[^\[\]#]*:\s*)\[(?P<inner>[^\[\]]*)\](?P<rest>\s*)")
-_EMPTY_ITEM = ((re.compile(r",\s*(?=[,\]])"), ""), (re.compile(r"\[\s*,\s*"), "["))
 
 
 class Block(NamedTuple):
@@ -157,7 +153,7 @@ class Targets:
 
     def edit(self, path: str, data: bytes) -> bytes | None:
         """Return the bytes of a note without it; None where no note is left."""
-        rest = cut(path, data, self)
+        rest = cut(Page.read(data, path), self)
         return rest.data if rest else data
 
     def overlaps(self, other: Targets) -> bool:
@@ -181,16 +177,14 @@ def encode(targets: Targets) -> dict[str, Any]:
 
 def decode(value: Mapping[str, Any]) -> Targets:
     """Read targets back. Raises ValueError, TypeError, KeyError for what is none."""
-    lists: dict[str, Any] = {name: tuple(one) for name, one in value.items() if isinstance(one, list | tuple)}
-    plain: dict[str, Any] = {name: one for name, one in value.items() if name not in lists}
-
-    def block(path: str, first: int, lines: Sequence[str], times: int, nth: int = 0) -> Block:
-        return Block(path, first, tuple(lines), times, nth)
-
-    blocks = tuple(block(*one) for one in lists.pop("blocks"))
-    known = tuple(Known(*one) for one in lists.pop("known"))
-    plain["shown"] = tuple(Shown(*one) for one in lists.pop("shown")) if "shown" in lists else None
-    return Targets(**lists, **plain, blocks=blocks, known=known)
+    fields: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list | tuple) else one for name, one in value.items()
+    }
+    fields["blocks"] = tuple(Block(at[0], at[1], tuple(at[2]), *at[3:]) for at in fields["blocks"])
+    fields["known"] = tuple(Known(*one) for one in fields["known"])
+    if fields.get("shown") is not None:
+        fields["shown"] = tuple(Shown(*one) for one in fields["shown"])
+    return Targets(**fields)
 
 
 def read(basis: bytes) -> Targets:
@@ -215,17 +209,11 @@ class Page(Document):
         """Return lines as they stand, without their ends."""
         return "\n".join(self.bare[first - 1 : last])
 
-    def owner(self, line: int) -> Statement | None:
-        """The statement one of whose own lines this is."""
-        return self._owners.get(line)
-
     @cached_property
-    def _owners(self) -> dict[int, Statement]:
-        owners: dict[int, Statement] = {}
-        for statement in self.stated:
-            for line in range(statement.first, statement.last + 1):
-                owners.setdefault(line, statement)
-        return owners
+    def owners(self) -> dict[int, Statement]:
+        """The statements by their own lines."""
+        own = ((n, one) for one in reversed(self.stated) for n in range(one.first, one.last + 1))
+        return dict(own)
 
     def in_front(self, line: int) -> bool:
         """Whether a line is one of front matter."""
@@ -262,14 +250,16 @@ class Page(Document):
                 starts.append(number - len(lines) + 1)
         return starts
 
-    def find(self, block: Block) -> int:
-        """The first line of those that are meant; 0 for nowhere, as once one of its equals is gone."""
+    def find(self, block: Block) -> range:
+        """The lines that are meant; none where they stand nowhere, as once one of their equals is gone."""
         places = self.places(block.lines)
         if not places or len(places) < block.times:
-            return 0
+            return range(0)
         if block.nth and len(places) == block.times:
-            return places[block.nth - 1]
-        return min(places, key=lambda place: abs(place - block.first))
+            first = places[block.nth - 1]
+        else:
+            first = min(places, key=lambda place: abs(place - block.first))
+        return range(first, first + len(block.lines))
 
 
 class Gone(NamedTuple):
@@ -288,67 +278,51 @@ class Gone(NamedTuple):
 class Cut(NamedTuple):
     """A note without what is forgotten: its bytes (None: no note is left), what goes, which lines do.
 
-    `stated` is what the statements say that begin in these lines.
+    `edit` says where the other lines stand then, `stated` what the statements say that begin in these lines.
     """
 
     data: bytes | None
     gone: tuple[Gone, ...]
     lines: Set[int]
-    ordered: Sequence[int] = ()
+    edit: Edit
     stated: tuple[str, ...] = ()
 
-    def moved(self, line: int) -> int | None:
-        """Where a line stands now; None where it is gone."""
-        return None if line in self.lines else line - bisect_left(self.ordered, line)
 
-    def stood(self, line: int) -> int:
-        """Where a line stood before that stands here now."""
-        for gone in self.ordered:
-            if gone > line:
-                break
-            line += 1
-        return line
-
-    def follower(self, path: str) -> Moved:
-        """Return the map of lines that `references.follow` takes, for the note at `path`."""
-        return lambda line: None if (now := self.moved(line)) is None else f"{path}#L{now}"
-
-
-def cut(path: str, data: bytes, targets: Targets) -> Cut | None:
+def cut(page: Page, targets: Targets) -> Cut | None:
     """Return a note without what is forgotten, None where it holds nothing of it."""
-    page = Page.read(data, path)
-    if targets.owns(path):
+    if targets.owns(page.path):
         last = len(page.lines)
-        every = range(1, last + 1)
+        every = frozenset(range(1, last + 1))
         gone = Gone(1, last, page.text.strip(), page.shown(1, last).strip(), True)
-        return Cut(None, (gone,), frozenset(every), every, tuple(one.text for one in page.stated))
+        return Cut(None, (gone,), every, page.delete(every), tuple(one.text for one in page.stated))
     lines = _whole(page, targets)
     changed = _parts(page, targets, lines)
     if not lines and not changed:
         return None
-    rest = page.change(changed).delete(lines).document
+    edit = page.change(changed).delete(lines)
+    rest = edit.document
     after = rest.data if rest.text.strip("\ufeff \t\r\n") else None
     stated = tuple(statement.text for statement in page.stated if statement.first in lines)
-    return Cut(after, tuple(_gone(page, lines, changed)), lines, sorted(lines), stated)
+    return Cut(after, tuple(_gone(page, lines, changed)), lines, edit, stated)
 
 
 def _whole(page: Page, targets: Targets) -> set[int]:
     """The lines that go whole: those asked for, those of a session, what mentions a person."""
-    lines: set[int] = set()
-    for block in targets.blocks:
-        if block.path == page.path and (first := page.find(block)):
-            lines.update(range(first, first + len(block.lines)))
+    lines = {line for block in targets.blocks if block.path == page.path for line in page.find(block)}
     if targets.comment_names and "session" in page.text:
-        for statement in page.stated:
-            if statement.said.get("session") in targets.comment_names:
-                lines.update(range(statement.first, statement.end + 1))
-    for first, last in targets.whole.spans(page.text):
-        for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
-            # A list of front matter in brackets loses elements.
-            is_list = page.in_front(number) and _FLOW.fullmatch(page.bare[number - 1])
-            if number not in lines and not is_list:
-                lines.update(page.unit(number))
+        of_session = (one for one in page.stated if one.said.get("session") in targets.comment_names)
+        lines |= {line for one in of_session for line in range(one.first, one.end + 1)}
+    for number in _numbers(page, targets.whole.spans(page.text)):
+        # A list of front matter in brackets loses elements.
+        if number not in lines and not (page.in_front(number) and _FLOW.fullmatch(page.bare[number - 1])):
+            lines.update(page.unit(number))
     return page.whole(lines) if lines else lines
+
+
+def _numbers(page: Page, spans: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The lines on which some places of the text stand."""
+    for first, last in spans:
+        yield from range(page.line_at(first), page.line_at(max(first, last - 1)) + 1)
 
 
 # --- words cut out --------------------------------------------------------------------------------------
@@ -359,19 +333,18 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     changed = _shorter_lists(page, targets, lines)
     for number, places in _pieces(page, targets, lines).items():
         changed.setdefault(number, _without(page.bare[number - 1], places))
-    for number in filter(page.in_front, changed):
-        for expression, instead in _EMPTY_ITEM:  # of a list that may have lost an element
-            changed[number] = expression.sub(instead, changed[number])
     settled: set[int] = set()  # statements, by their first lines
     for number in sorted(changed):
+        if page.in_front(number):  # a list that may have lost an element
+            line = re.sub(r",\s*(?=[,\]])", "", changed[number])
+            changed[number] = re.sub(r"\[\s*,\s*", "[", line)
         if number in lines or page.is_mark(number):
             continue
-        owner = page.owner(number) if page.fence(number) is None else None
-        if owner is not None:
-            if owner.first not in settled:
-                _settle(page, owner, changed, lines)
+        owner = page.owners.get(number) if page.fence(number) is None else None
+        if owner is not None and owner.first not in settled:
             settled.add(owner.first)
-        elif not _says(page, number, changed[number]):
+            _settle(page, owner, changed, lines)
+        elif owner is None and not _says(page, number, changed[number]):
             lines.add(number)
             if number in page.titles and not atx(page.bare[number - 1]):
                 lines.add(number + 1)  # what underlines it
@@ -381,9 +354,8 @@ def _parts(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
 def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tuple[int, int]]]:
     """Where the words stand that are cut out, by lines that stay: places in the line."""
     # The words may begin or end in a few lines that go, beside those that stay.
-    edges = [0, *sorted(lines), len(page.lines) + 1]
     spans: set[tuple[int, int]] = set()
-    for before, behind in pairwise(edges):
+    for before, behind in pairwise([0, *sorted(lines), len(page.lines) + 1]):
         if behind - before > 1:
             first = max(1, before + 1 - _BESIDE)
             start = page.starts[first - 1]
@@ -391,7 +363,7 @@ def _pieces(page: Page, targets: Targets, lines: set[int]) -> dict[int, list[tup
             spans |= {(start + low, start + high) for low, high in targets.parts.spans(text)}
     pieces: dict[int, list[tuple[int, int]]] = {}
     for first, last in (piece for span in sorted(spans) for piece in _balanced(page.text, *span)):
-        for number in range(page.line_at(first), page.line_at(max(first, last - 1)) + 1):
+        for number in _numbers(page, [(first, last)]):
             start, line = page.starts[number - 1], page.bare[number - 1]
             margin = len(line) - len(line.lstrip(" \t>"))  # what is indented or quoted stays so
             piece = (max(first - start, 0 if first >= start else margin), min(last - start, len(line)))
@@ -411,7 +383,7 @@ def _balanced(text: str, first: int, last: int) -> list[tuple[int, int]]:
             return _balanced(text, first - len(mark), last)
         if text.startswith(mark, last):
             return _balanced(text, first, last + len(mark))
-        return _parted(text, first, match, last)
+        return [_tightened(text, first, match.start()), _tightened(text, match.end(), last)]
     around = _EMPHASIS.match(text, last)
     if around and text.endswith(around[0], 0, first):
         return _balanced(text, first - len(around[0]), around.end())
@@ -425,86 +397,60 @@ def _tightened(text: str, first: int, last: int) -> tuple[int, int]:
     """
     line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
     opening = next((mark for mark in _STRONG if text.endswith(mark, line, first)), "")
-    if opening and text.count(opening, line, first) % 2:
-        while text.startswith(" ", last):
-            last += 1
     closing = next((mark for mark in _STRONG if text.startswith(mark, last)), "")
-    if closing and text.count(closing, line, first) % 2:
-        while text.endswith(" ", line, first):
-            first -= 1
+    start = first
+    while closing and text.count(closing, line, start) % 2 and text.endswith(" ", line, first):
+        first -= 1
+    while opening and text.count(opening, line, start) % 2 and text.startswith(" ", last):
+        last += 1
     return first, last
-
-
-def _parted(text: str, first: int, mark: re.Match[str], last: int) -> list[tuple[int, int]]:
-    """What stands before and behind a mark that stays, with the blanks that would part it from its words."""
-    line = max(text.rfind("\n", 0, first) + 1, first - _NEAR)
-    if text.count(mark[0], line, first) % 2:  # it ends what begins before
-        while text.endswith(" ", 0, first):
-            first -= 1
-    else:
-        while text.startswith(" ", last):
-            last += 1
-    return [(first, mark.start()), (mark.end(), last)]
 
 
 def _shorter_lists(page: Page, targets: Targets, lines: set[int]) -> dict[int, str]:
     """Lists of front matter without the elements that mention a person; one of nothing else goes."""
     shorter: dict[int, str] = {}
-    front = page.front_matter if targets.whole.match(page.text) else None
-    for number in range(front[0], front[1]) if front else ():
-        flow = _FLOW.fullmatch(page.bare[number - 1])
-        if flow is None or number in lines or not targets.whole.match(page.bare[number - 1]):
-            continue
-        kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
-        line = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
-        if not kept or targets.whole.match(line):
-            lines.add(number)
-        else:
-            shorter[number] = line
-    return shorter
+    for number in range(*page.front_matter) if page.front_matter and targets.whole else ():
+        line = page.bare[number - 1]
+        flow = _FLOW.fullmatch(line) if number not in lines and targets.whole.match(line) else None
+        if flow is not None:
+            kept = [one.strip() for one in flow["inner"].split(",") if not targets.whole.match(one)]
+            shorter[number] = f"{flow['key']}[{', '.join(kept)}]{flow['rest']}"
+            if not kept or targets.whole.match(shorter[number]):
+                lines.add(number)
+    return {number: line for number, line in shorter.items() if number not in lines}
 
 
 def _without(line: str, pieces: Sequence[tuple[int, int]]) -> str:
     """A line without some of its places, the blanks and the marks that stood around them."""
-
-    def opens(mark: str) -> bool:  # what stands behind the piece
-        return after[: -len(mark) - 1 : -1] == list(mark)
-
     margin = len(line) - len(line.lstrip())
-    after: list[str] = []  # the characters behind a piece that stay, last first
-    telling = 0  # how many of them are no blanks
-    stop = len(line)
+    before, behind = line, ""
+    # Of what is behind a piece that goes, the last one comes first: it is never looked through twice.
     for first, last in reversed(pieces):
-        after += reversed(line[last:stop])
-        telling += sum(not character.isspace() for character in line[last:stop])
-        stop = first
-        while pair := next((p for p in _PAIRS if line.endswith(p[0], 0, stop) and opens(p[1])), None):
-            stop -= len(pair[0])
-            del after[-len(pair[1]) :]
-            telling -= len(pair[1])
-        if stop <= margin or line[stop - 1].isspace():
-            while after and after[-1] in " \t":
-                after.pop()
-        while not telling and stop > margin and line[stop - 1].isspace():
-            stop -= 1
-    return line[:stop] + "".join(reversed(after))
+        behind = before[last:] + behind
+        before = before[:first]
+        while pair := next((p for p in _PAIRS if before.endswith(p[0]) and behind.startswith(p[1])), None):
+            before, behind = before[: -len(pair[0])], behind[len(pair[1]) :]
+        if len(before) <= margin or before[-1].isspace():
+            behind = behind.lstrip(" \t")
+        if not behind or behind.isspace():
+            before = before[:margin] + before[margin:].rstrip()
+    return before + behind
 
 
 def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: set[int]) -> None:
     """Decide what of a statement stays: nothing, its mark because others are nested in it, or its lines."""
     own = range(statement.first, statement.last + 1)
-    said = {number: _EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own}
-    said[statement.first] = _WRITTEN.sub(r"\1", said[statement.first])
-    if any(says_something(comments.without(line)) for line in said.values()):
+    said = [_EMPHASIS.sub("", changed.get(number, page.bare[number - 1])) for number in own]
+    said[0] = _WRITTEN.sub(r"\1", said[0])
+    if any(says_something(comments.without(line)) for line in said):
         lines |= {n for n in own if n in changed and n != statement.first and not changed[n].strip()}
         return
     nested = set(range(statement.last + 1, statement.end + 1)) - lines
     lines |= set(own)
-    for number in range(statement.last + 1, len(page.lines) + 1):  # what is said of it below
-        line = page.bare[number - 1]
-        if not line[:1].isspace() or not line.strip() or comments.without(line).strip():
-            break
-        lines.add(number)
+    # What is said of it below: indented comments.
+    below = takewhile(lambda line: line[:1].isspace() and line.strip(), page.bare[statement.last :])
+    about = takewhile(lambda line: not comments.without(line).strip(), below)
+    lines |= {statement.last + number for number, _ in enumerate(about, 1)}
     if any(page.lines[number - 1].strip() for number in nested):
         lines.discard(statement.first)
         changed[statement.first] = statement.item.rstrip()
@@ -513,21 +459,22 @@ def _settle(page: Page, statement: Statement, changed: dict[int, str], lines: se
 def _says(page: Page, number: int, line: str) -> bool:
     """Whether a line outside statements still says something; it never had to, if it did not before."""
     if heading := atx(page.bare[number - 1]):
-        return bool(heading[1].strip() and _TELLS.search(line))
+        return bool(heading[1].strip()) and any(map(str.isalnum, line))
     if page.in_front(number):
         return bool(line.strip(" -\t"))
-    return bool(_TELLS.search(line)) or (page.fence(number) is not None and bool(line.strip()))
+    return any(map(str.isalnum, line)) or (page.fence(number) is not None and bool(line.strip()))
 
 
-def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> list[Gone]:
+def _gone(page: Page, lines: set[int], changed: dict[int, str]) -> Iterator[Gone]:
     """What goes, as it may be shown: runs of lines, and lines that lose words."""
     runs: list[tuple[int, int, bool]] = []  # first and last line, and whether they go whole
     for number in sorted({*lines, *changed}):
-        owner = page.owner(number)
+        owner = page.owners.get(number)
         begins = owner is not None and owner.first == number
         if runs and number in lines and runs[-1][1:] == (number - 1, True) and not begins:
             runs[-1] = (runs[-1][0], number, True)
         else:
             runs.append((number, number, number in lines))
-    every = (Gone(a, b, page.written(a, b), page.shown(a, b), is_whole) for a, b, is_whole in runs)
-    return [gone for gone in every if gone.text.strip()]
+    for first, last, is_whole in runs:
+        if (text := page.written(first, last)).strip():
+            yield Gone(first, last, text, page.shown(first, last), is_whole)

@@ -1,6 +1,7 @@
 """What is known of a language and is no program: its lists of words, one file a language.
 
 A list is a name and words between three quotation marks, at the top of the file; tables stand below them.
+Lists of expressions stand between three apostrophes, with _ for a blank.
 """
 
 from __future__ import annotations
@@ -24,13 +25,20 @@ def _text(language: str) -> str:
 @cache
 def _lists(language: str) -> Mapping[str, tuple[str, ...]]:
     # This part of TOML is read here: `tomllib` takes 8 ms to import, and every search needs some words.
-    rows = re.findall(r'^(\w+) = """(.*?)"""', _text(language), re.MULTILINE | re.DOTALL)
-    return {name: tuple(words.split()) for name, words in rows}
+    rows = re.findall(r"""^(\w+) = ("{3}|'{3})(.*?)\2""", _text(language), re.MULTILINE | re.DOTALL)
+    return {name: tuple(words.split()) for name, _, words in rows}
 
 
 def listed(language: str, name: str) -> tuple[str, ...]:
     """Return the words of a list in their order; none where a language has no such list."""
     return _lists(language).get(name, ())
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Compile a list of expressions in all languages, in any case; English ones match whole words."""
+    english, chinese = ("|".join(listed(language, name)).replace("_", " ") for language in LANGUAGES)
+    return re.compile("|".join(filter(None, [english and rf"\b(?:{english})\b", chinese])), re.IGNORECASE)
 
 
 @cache

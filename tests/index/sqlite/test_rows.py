@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.chunking import passages
-from commonplace.index import rows
-from commonplace.index.rows import Entry, Rows
+from commonplace.index import base
+from commonplace.index.base import Entry
+from commonplace.index.sqlite import rows
+from commonplace.index.sqlite.rows import Rows
 from commonplace.markdown.document import parse
 from commonplace.notes.scan import FileState
 
@@ -80,7 +82,7 @@ def test_a_header_says_each_thing_once() -> None:
         ("---\ntags: x\n---\n# A\n", "plan.md", ("A",), "A"),
         ("---\ntags: ['', x]\n---\n# A\n", "plan.md", ("A",), "A › x"),
     ]:
-        assert rows.header(parse(text, path), headings) == expected
+        assert base.header(parse(text, path), headings) == expected
 
 
 @given(st.lists(st.text(max_size=80), max_size=4))
@@ -100,7 +102,7 @@ def test_rows_hold_together_whatever_the_text(texts: list[str]) -> None:
 def test_of_a_long_heading_only_the_beginning_stands_with_its_passages() -> None:
     long = "so long " * 100_000
     found = rows.compose([entry(f"# {long}\n\n" + "## Some\n\ntext\n\n" * 50)], 1, 1, 1)
-    most = rows.LONGEST_HEADING
+    most = base.LONGEST_HEADING
     assert found.notes[0][3] == long[:most]
     assert {row[2] for row in found.sections[1:]} == {json.dumps([long[:most], "Some"])}
     assert max(len(text[2]) for text in found.texts) < 2 * most

@@ -11,9 +11,10 @@ import pytest
 from commonplace import Memory
 from commonplace.base.errors import IndexUnavailable
 from commonplace.chunking.settings import DEFAULT
-from commonplace.index import changes, schema, sync
-from commonplace.index.opening import open_index
-from commonplace.index.sqlite import SqliteIndex
+from commonplace.index import changes, sync
+from commonplace.index.sqlite import schema
+from commonplace.index.sqlite.index import SqliteIndex
+from commonplace.index.sqlite.opening import open_index
 from commonplace.index.vectors import Vectors
 from commonplace.notes.scan import Source, scan
 from commonplace.providers.embedding.fake import FakeEmbedder
@@ -85,7 +86,7 @@ def test_a_file_that_is_no_database_is_begun_anew(tmp_path: Path) -> None:
     opened = open_index(str(path), lambda: "unused", IDENTITY)
     assert opened.warnings == ("the index was damaged and has been rebuilt",)
     assert opened.index.path == str(path)
-    assert opened.index.counts()["notes"] == 0
+    assert opened.index.statistics().notes == 0
 
 
 def test_an_empty_file_becomes_an_index(tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_an_index_that_cannot_be_written_is_used_as_it_stands(
     assert opened.index.readonly
     assert opened.warnings == ("the index cannot be written here and is used as it stands",)
     with pytest.raises(IndexUnavailable):
-        opened.index.set_meta("anything", "new")
+        opened.index.meta["anything"] = "new"
 
 
 def test_where_there_is_none_the_cache_has_one(tmp_path: Path, unwritable: Callable[[str], None]) -> None:
@@ -155,6 +156,6 @@ def test_an_unwritable_index_still_tells_what_it_holds(
     unwritable(path)
     index = open_index(path, lambda: "unused", IDENTITY).index
     assert index.match('"walnut"', 5)
-    ask, level = Vectors(index).ready()
+    ask, level = index.vectors.ready()
     assert level == 0
     assert ask(FakeEmbedder().embed(["walnut desk"], "query")[0], 5)

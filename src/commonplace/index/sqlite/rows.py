@@ -10,22 +10,8 @@ from typing import Any
 import apsw
 
 from commonplace.chunking.settings import STRUCK
+from commonplace.index.base import LONGEST_HEADING, Entry, header
 from commonplace.language import lexicon
-from commonplace.notes.scan import FileState
-from commonplace.types import Note, Passage, Section
-
-LONGEST_HEADING = 500  # characters, also of a title: it stands with each passage below, and is cited
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A file ready to be indexed: how it stood on disk, and what it was cut into."""
-
-    state: FileState
-    hash: str
-    note: Note
-    sections: Sequence[Section]
-    passages: Sequence[Passage]
 
 
 @dataclass(slots=True)
@@ -110,12 +96,3 @@ def _note(note_id: int, entry: Entry, ranges: tuple[int, int, int, int]) -> tupl
         note_id, state.collection, state.path, note.title[:LONGEST_HEADING], note.date, note.kind, entry.hash,
         state.mtime_ns, state.size, len(note.lines), metadata, *ranges,
     )  # fmt: skip
-
-
-def header(note: Note, headings: Sequence[str]) -> str:
-    """The line of context a passage is indexed with: title, headings, date and tags, each once."""
-    parts = [note.title[:LONGEST_HEADING], *headings, note.date or ""]
-    tags = note.metadata.get("tags")
-    if isinstance(tags, list):
-        parts.extend(map(str, tags))
-    return " › ".join(dict.fromkeys(filter(None, parts)))

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import apsw
 
@@ -73,7 +72,6 @@ INSERT INTO passages_fts(passages_fts, rank) VALUES('hashsize', {16 << 20});
 CREATE VIRTUAL TABLE struck_fts USING fts5(
     body, header, content='', contentless_delete=1, tokenize="{lexicon.TOKENIZER}");
 """
-_FULL_TEXT = "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING fts5(%' ORDER BY 1"
 NAMES = ("meta", "notes", "sections", "passages", "vectors", "passages_fts", "struck_fts")
 
 
@@ -128,17 +126,6 @@ def _reason(path: str, error: apsw.Error) -> str:
     if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
         return UNWRITABLE
     return str(error) or type(error).__name__
-
-
-def full_text(connection: apsw.Connection) -> list[str]:
-    """Return the names of the full-text tables of a database, whichever there are; see `quoted`."""
-    rows: Any = connection.execute(_FULL_TEXT)
-    return [name for (name,) in rows]
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL has it; a file that came with somebody's folder may have tables of any name."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def exists(connection: apsw.Connection) -> bool:

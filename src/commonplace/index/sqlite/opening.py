@@ -23,8 +23,8 @@ from commonplace.base.paths import (
     user_config_dir,
 )
 from commonplace.base.signature import KEY_FILE
-from commonplace.index import schema
-from commonplace.index.sqlite import KEPT_META, SqliteIndex
+from commonplace.index.sqlite import schema
+from commonplace.index.sqlite.index import KEPT_META, SqliteIndex
 
 _ANEW = {
     schema.DAMAGED: "the index was damaged and has been rebuilt",

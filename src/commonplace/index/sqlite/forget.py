@@ -15,13 +15,13 @@ from typing import Any
 import apsw
 
 from commonplace.base import paths
-from commonplace.base.database import compact, connect
+from commonplace.base.database import compact, connect, full_text, quoted
 from commonplace.base.errors import IndexUnavailable
 from commonplace.config.loading import applying
 from commonplace.config.settings import WORKSPACE_COLLECTION
-from commonplace.index import schema
+from commonplace.index.sqlite import schema
 from commonplace.index.store import Store
-from commonplace.index.vectors import Vectors, embedded_text
+from commonplace.index.vectors import embedded_text
 from commonplace.providers import cache
 from commonplace.types.changes import Erased
 from commonplace.types.store import Site
@@ -83,10 +83,10 @@ def renew(site: Site, open_store: Callable[[], Store]) -> None:
         index = store.index
         if index.path != os.fspath(site.index):
             raise IndexUnavailable(os.fspath(site.index), "cannot be written here")
-        with index.writing():
-            index.drop_meta("staging")  # vectors made beside the others belong to texts of before
-        Vectors(index).prune()
-        rewrite(index.connection, site.index)
+        with index.transaction():
+            index.meta.pop("staging", None)  # vectors made beside the others belong to texts of before
+            index.vectors.prune()
+        rewrite(store.opened.index.connection, site.index)
     finally:
         store.close()
 
@@ -102,6 +102,6 @@ def rewrite(connection: apsw.Connection, path: Path) -> None:
     """
     with schema.translated(os.fspath(path)):
         with schema.transaction(connection):
-            for table in map(schema.quoted, schema.full_text(connection)):
+            for table in map(quoted, full_text(connection)):
                 connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")
         compact(connection, path)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.index.sqlite import Candidate
-from commonplace.search import query, recency
+from commonplace.index.base import Candidate
+from commonplace.search import order, query
+from commonplace.search.order import COMPARED, GAP
 from commonplace.search.ranking import Ranked
-from commonplace.search.recency import GAP, HEAD
 
 QUESTION = "How many sources are in my Zotero library?"
 OLD = "**User:** My Zotero library has 45 sources, tagged by theme."
@@ -30,11 +30,11 @@ def first(found: list[Ranked]) -> str:
 
 
 def lifted(question: str, *said: tuple[str, float], days: dict[int, str | None] | None = None) -> str:
-    return first(recency.lift(ranked(*said), query.parse(question), days or {}))
+    return first(order.lift(ranked(*said), query.parse(question), days or {}))
 
 
 def test_the_newer_value_goes_before_the_older() -> None:
-    found = recency.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION), {})
+    found = order.lift(ranked((OLD, 0.9), (NEW, 0.7)), query.parse(QUESTION), {})
     assert first(found) == NEW
     assert found[0].score > found[1].score
     assert sum(found[0].parts.values()) == pytest.approx(found[0].score)
@@ -64,10 +64,10 @@ def test_the_day_tells_which_note_is_newer() -> None:
     old, new = ranked((OLD, 0.9)), ranked((NEW, 0.7), note=2)
     new = [new[0]._replace(candidate=new[0].candidate._replace(id=9))]
     question = query.parse(QUESTION)
-    assert first(recency.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-02-01"})) == NEW
-    assert first(recency.lift([*old, *new], question, {1: "2026-02-01", 9: "2026-01-01"})) == OLD
-    assert first(recency.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-01-01"})) == OLD
-    assert first(recency.lift([*old, *new], question, {})) == OLD
+    assert first(order.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-02-01"})) == NEW
+    assert first(order.lift([*old, *new], question, {1: "2026-02-01", 9: "2026-01-01"})) == OLD
+    assert first(order.lift([*old, *new], question, {1: "2026-01-01", 9: "2026-01-01"})) == OLD
+    assert first(order.lift([*old, *new], question, {})) == OLD
 
 
 def test_too_far_below_is_too_weak() -> None:
@@ -81,7 +81,7 @@ def test_plain_notes_are_statements_of_their_owner() -> None:
 
 def test_people_among_themselves_do_not_update_each_other() -> None:
     said = (("Ann: I have 45 books now.", 0.9), ("Bob: I have now 52 books.", 0.7))
-    found = recency.lift(ranked(*said, turns=1.0), query.parse("how many books"), {})
+    found = order.lift(ranked(*said, turns=1.0), query.parse("how many books"), {})
     assert first(found) == said[0][0]
 
 
@@ -102,7 +102,7 @@ def test_only_values_are_updated() -> None:
         ("Tell me about the library", False),
         ("Can you list the order of events?", False),
     ]:
-        assert recency.asks_for_value(query.parse(question)) is asks
+        assert order.asks_for_value(query.parse(question)) is asks
 
 
 def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
@@ -111,10 +111,10 @@ def test_a_passage_of_digits_alone_is_read_without_going_back() -> None:
         assert lifted("what is the quota", *said) in {said[0][0], said[1][0]}, text
 
 
-@given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1)), max_size=HEAD + 5), st.text(max_size=40))
+@given(st.lists(st.tuples(st.text(max_size=60), st.floats(0, 1)), max_size=COMPARED + 5), st.text(max_size=40))
 def test_nothing_is_lost_and_scores_fall(said: list[tuple[str, float]], question: str) -> None:
     before = ranked(*said)
-    found = recency.lift(before, query.parse(question), {})
+    found = order.lift(before, query.parse(question), {})
     assert sorted(item.candidate.id for item in found) == sorted(item.candidate.id for item in before)
-    head = found[:HEAD]
+    head = found[:COMPARED]
     assert [item.score for item in head] == sorted((item.score for item in head), reverse=True)

@@ -1,0 +1,336 @@
+"""What an index of notes and passages must be able to do, whatever keeps it.
+
+`Index` and `VectorStore` are what a backend implements; `tests/index/contract.py` is the suite that it
+must pass. Everything above (sync, search, upkeep, commands) knows an index by these alone. What a question
+covers is a `Scope`, a value that each backend compiles for itself.
+
+Full text is asked in expressions, a subset of those of SQLite's FTS5 (https://sqlite.org/fts5.html, 3):
+phrases of tokens in double quotes (`"new york"`, a quotation mark doubled), beginnings (`"yor" *`),
+`AND`, `OR`, `a NOT b`, parentheses, `NEAR("a" "b", 5)`, and `body : (...)` or `header : (...)` for one of
+the two columns. Tokens are those of `language.lexicon`: the same text gives the same in every backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from commonplace.notes.scan import FileState
+    from commonplace.types import Level, Note, Passage, Section
+
+    Floats = NDArray[np.float32]
+    Nearest = Callable[[Floats, int], list[tuple[int, float]]]
+
+Key = tuple[str, str]  # collection, path
+DOCID = 6  # hex digits of the content hash that name a note; longer prefixes work as well
+LONGEST_HEADING = 500  # characters, also of a title: it stands with each passage below, and is cited
+UNSERVED = 0  # the vector of a passage in a script that the model does not serve; None is one to be embedded
+
+
+# --- rows -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file ready to be indexed: how it stood on disk, and what it was cut into."""
+
+    state: FileState
+    hash: str
+    note: Note
+    sections: Sequence[Section]
+    passages: Sequence[Passage]
+
+
+def header(note: Note, headings: Sequence[str]) -> str:
+    """Return the context that a passage is indexed with: title, headings, date and tags, each once."""
+    parts = [note.title[:LONGEST_HEADING], *headings, note.date or ""]
+    tags = note.metadata.get("tags")
+    if isinstance(tags, list):
+        parts.extend(map(str, tags))
+    return " › ".join(dict.fromkeys(filter(None, parts)))
+
+
+class Known(NamedTuple):
+    """What the index remembers of a file; a tuple, since ten thousand are made to answer one question."""
+
+    mtime_ns: int
+    size: int
+    hash: str
+
+
+class Candidate(NamedTuple):
+    """Where a passage stands and what it says; `annotations` is JSON, see `markdown.comments`.
+
+    `until` is None for what stands; for what is struck the day until which it held, or empty.
+    """
+
+    id: int
+    note_id: int
+    section_id: int
+    start_line: int
+    end_line: int
+    text: str
+    turns: float
+    annotations: str | None = None
+    until: str | None = None
+
+
+class Source(NamedTuple):
+    """The note and section around a passage, as a hit shows them; `date` is the passage's own, if any."""
+
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    kind: str
+    docid: str
+    headings: tuple[str, ...]
+
+
+class NoteRow(NamedTuple):
+    """A file as the index holds it; its passages have consecutive ids. `metadata` is JSON, or None."""
+
+    id: int
+    collection: str
+    path: str
+    title: str
+    date: str | None
+    hash: str
+    size: int
+    lines: int
+    first_passage: int
+    last_passage: int
+    metadata: str | None = None
+
+
+class Text(NamedTuple):
+    """A passage as it is embedded: its text below its headings, in the note at `path` of `collection`."""
+
+    passage: int
+    text: str
+    headings: tuple[str, ...]
+    collection: str
+    path: str
+
+
+class Statistics(NamedTuple):
+    """How much an index holds; `pending` passages lack a vector, `collections` gives notes and passages."""
+
+    notes: int
+    sections: int
+    passages: int
+    vectors: int
+    pending: int
+    last_passage: int
+    stored_bytes: int
+    collections: Mapping[str, tuple[int, int]]
+
+
+# --- what a question covers -------------------------------------------------------------------------------
+
+
+class In(NamedTuple):
+    """The passages of these collections, kinds of notes or notes (by id), or these passages (by id)."""
+
+    field: Literal["collection", "kind", "note", "passage"]
+    values: frozenset[str] | frozenset[int]
+
+
+class Days(NamedTuple):
+    """The passages of the days from `first` to `last` (ISO, both included; empty: without bound).
+
+    A passage has the day that it says it holds since, otherwise that of its note; without one it is left out.
+    """
+
+    first: str = ""
+    last: str = ""
+
+
+class WrittenBy(NamedTuple):
+    """The passages written on `day` or before; those of long-term memory have no day but their own."""
+
+    day: str
+
+
+class HeldOn(NamedTuple):
+    """The passages that stand, and those struck that held until after `day`."""
+
+    day: str
+
+
+class Lines(NamedTuple):
+    """The passages of a note that touch these lines (1-based, inclusive)."""
+
+    note: int
+    first: int
+    last: int
+
+
+class Has(NamedTuple):
+    """The passages that say something of a key of annotations; `day`: since when, `until`: those struck."""
+
+    key: str
+
+
+class Matches(NamedTuple):
+    """The passages that match an expression of full text, struck ones included."""
+
+    expression: str
+
+
+class Not(NamedTuple):
+    """The passages outside a scope."""
+
+    scope: Scope
+
+
+class Either(NamedTuple):
+    """The passages inside any of some scopes."""
+
+    scopes: tuple[Scope, ...]
+
+
+Condition = In | Days | WrittenBy | HeldOn | Lines | Has | Matches | Not | Either
+
+
+class Scope(NamedTuple):
+    """The passages that meet every condition; all of them where there is none."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def __and__(self, other: Scope | Condition) -> Scope:
+        return Scope(self.conditions + (other.conditions if isinstance(other, Scope) else (other,)))
+
+
+ALL = Scope()
+
+
+# --- the protocols ----------------------------------------------------------------------------------------
+
+
+class VectorStore(Protocol):
+    """The vectors of an index by a key of 16 bytes, and which passage has which. Raises IndexUnavailable."""
+
+    def level(self) -> Level:
+        """What vectors can do here: 0 as fast as can be, 1 without the extension, 2 while there are none."""
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the next question needs no further look at the index, so that it may run in a thread."""
+
+    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
+        """Prepare for one question: a function from unit vector and limit to (passage, cosine), best first.
+
+        What is struck is left out unless wanted. With it comes the level that answers.
+        """
+
+    def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
+        """Cosines of given passages with a unit vector; those without a vector are left out."""
+
+    def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
+        """The next passages above an id, in the order of ids; with `pending` those without a vector."""
+
+    def pending(self) -> int:
+        """How many passages still lack a vector."""
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Ids of the vectors that exist, by key."""
+
+    def add(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
+        """Keep vectors, (n, d) float32 unit rows, one a key; return their ids."""
+
+    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Give passages their vectors, as (passage, vector) ids; the vector UNSERVED marks one without."""
+
+    def clear(self, notes: Iterable[int] | None = None) -> None:
+        """Take the vectors from the passages of some notes, or from all; the vectors stay."""
+
+    def prune(self, *, lost: bool = False) -> None:
+        """Forget vectors that no passage uses; with `lost` only among those that lost one since the last."""
+
+
+class Index(Protocol):
+    """Notes cut into passages, found by words and by meaning; safe to share between threads.
+
+    Passages are known by ids, which rise: what is written later has higher ones. Every method raises
+    IndexUnavailable where the index cannot be used.
+    """
+
+    path: str  # what people are shown; of a file its place
+    readonly: bool
+    identity: Mapping[str, str]  # what the content depends on besides the notes: rules, tokenizer, chunking
+    rebuild_reason: str | None  # why it must be built anew; it still answers
+    unfit: str  # why it must not answer
+    meta: MutableMapping[str, Any]  # what the index notes of itself, text or bytes by name; kept as written
+
+    @property
+    def vectors(self) -> VectorStore:
+        """The vectors of the passages."""
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever anybody has changed the index."""
+
+    @property
+    def text_bytes(self) -> int:
+        """How many bytes all indexed files have together."""
+
+    def close(self) -> None:
+        """Let go of it; a second call does nothing."""
+
+    def transaction(self, *, write: bool = True, anew: bool = False) -> AbstractContextManager[None]:
+        """Make several changes, or ask several questions of one state, as a context manager.
+
+        With `anew` everything but the vectors and what is noted of them is dropped first, and the current
+        identity taken on; readers see the old state until the end.
+        """
+
+    def write(self, batches: Iterable[Sequence[Entry]]) -> int:
+        """Add or replace files, each batch one change; return the last passage id there was before."""
+
+    def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
+        """Record the time and size of files whose content is what it was; remove others."""
+
+    def manifest(self) -> Mapping[Key, Known]:
+        """Every indexed file with its time, size and hash; remembered until a change."""
+
+    def statistics(self) -> Statistics:
+        """Count what there is."""
+
+    def notes(
+        self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None
+    ) -> list[NoteRow]:
+        """Files in the order of collection and path: all, some, or those whose hash begins with a docid."""
+
+    def passages(self, ids: Iterable[int]) -> list[Candidate]:
+        """Where passages stand and what they say, in no particular order; unknown ids are left out."""
+
+    def sources(self, ids: Iterable[int]) -> dict[int, Source]:
+        """The notes and sections around passages, by passage id."""
+
+    def select(
+        self, scope: Scope, limit: int | None = None, *, struck: bool = False, newest: bool = False
+    ) -> list[int]:
+        """The passages of a scope by id, in the order of ids, what is struck only if it is wanted.
+
+        With `newest` the newest days first, of one day the notes changed last, of a note in the order of ids;
+        what has no day is as old as the last change of its note.
+        """
+
+    def match(
+        self, expression: str, limit: int, scope: Scope = ALL, *, header: float = 1.0
+    ) -> list[tuple[int, float]]:
+        """The best passages that stand for an expression as (id, BM25), higher is better; ties by id.
+
+        BM25 has k1 1.2, b 0.75 and the idf of Robertson and Spärck Jones, never negative; `header` weighs
+        that column, the body weighs 1.
+        """
+
+    def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
+        """How many passages match each expression, and how many there are; struck ones only if wanted."""

@@ -1,0 +1,91 @@
+"""What notes say of themselves, asked of the whole index: front matter, annotations, references."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from commonplace.base.errors import IndexUnavailable
+from commonplace.config.settings import WORKSPACE_COLLECTION
+from commonplace.index.base import Has, In, Index, Lines, Scope
+from commonplace.markdown.comments import FILTERS
+
+_LAST_LINE = 1 << 40
+
+
+class NoteFacts(NamedTuple):
+    """What a note says of itself beside its text."""
+
+    id: int
+    collection: str
+    path: str
+    metadata: dict[str, Any]
+
+
+class Place(NamedTuple):
+    """A note that another names, and the lines of it, if it names some (1-based, inclusive)."""
+
+    note_id: int
+    first: int = 1
+    last: int | None = None
+
+    def holds(self, note_id: int, start_line: int, end_line: int) -> bool:
+        """Whether a passage stands in this place."""
+        return self.note_id == note_id and end_line >= self.first and start_line <= (self.last or end_line)
+
+    @property
+    def lines(self) -> Lines:
+        """The passages of this place."""
+        return Lines(self.note_id, self.first, self.last or _LAST_LINE)
+
+
+def annotated(index: Index, key: str) -> Sequence[tuple[int, str]]:
+    """Every passage that says something of a key, and all that it says (JSON); see `markdown.comments`."""
+    ids = index.select(Scope((Has(key),)), struck=True)
+    return [(row.id, row.annotations or "{}") for row in index.passages(ids)] if ids else ()
+
+
+def within(index: Index, passages: Iterable[int], scope: Scope) -> set[int]:
+    """Which of these passages a question covers."""
+    if not scope.conditions:
+        return set(passages)
+    return set(index.select(scope & In("passage", frozenset(passages)), struck=True))
+
+
+def places(index: Index, references: Iterable[str]) -> Mapping[str, Sequence[Place]]:
+    """Where references lead: `#docid`, or a path as hits show it, with lines or without."""
+    from commonplace.base.errors import NoteNotFound
+    from commonplace.markdown.references import parse_reference
+
+    found: dict[str, Sequence[Place]] = {}
+    for text in references:
+        try:
+            wanted = parse_reference(text)
+        except NoteNotFound:
+            continue
+        if wanted.docid:
+            notes = index.notes(docids=[wanted.docid])
+        else:
+            collection, _, rest = wanted.path.partition("/")
+            notes = index.notes(keys=[(WORKSPACE_COLLECTION, wanted.path), (collection, rest)])
+        found[text] = [Place(note.id, wanted.first, wanted.last) for note in notes]
+    return found
+
+
+def keys(index: Index) -> frozenset[str]:
+    """Every key that stands in the front matter of some note, in lower case, and those said of passages."""
+    found = frozenset(key for fact in facts(index) for key in fact.metadata)
+    known = {said for said in set(FILTERS.values()) if index.select(Scope((Has(said),)), 1, struck=True)}
+    return found | {key for key, said in FILTERS.items() if said in known}
+
+
+def facts(index: Index) -> Iterator[NoteFacts]:
+    """Every note with its front matter, whose keys are in lower case."""
+    for note in index.notes():
+        try:
+            loaded = json.loads(note.metadata) if note.metadata else {}
+        except ValueError as error:  # we did not write it
+            raise IndexUnavailable(index.path, "damaged") from error
+        metadata = {key.lower(): value for key, value in loaded.items()}
+        yield NoteFacts(note.id, note.collection, note.path, metadata)

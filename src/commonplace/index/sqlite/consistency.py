@@ -1,0 +1,56 @@
+"""Whether the tables of an index file agree with each other, and how much room they take."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from commonplace.index.base import UNSERVED
+from commonplace.index.sqlite.file import IndexFile
+
+_USED = f"SELECT vector_id FROM passages WHERE vector_id > {UNSERVED}"
+_DISAGREEMENTS = {
+    "passages belong to no note": "SELECT count(*) FROM passages WHERE note_id NOT IN (SELECT id FROM notes)",
+    "sections belong to no note": "SELECT count(*) FROM sections WHERE note_id NOT IN (SELECT id FROM notes)",
+    "notes lack passages": "SELECT count(*) FROM notes n WHERE last_passage - first_passage + 1 <> (SELECT"
+    " count(*) FROM passages p WHERE p.id BETWEEN n.first_passage AND n.last_passage AND p.note_id = n.id)",
+    "passages are missing from the full text": "SELECT count(*) FROM passages WHERE id NOT IN"
+    " (SELECT id FROM passages_fts_docsize UNION ALL SELECT id FROM struck_fts_docsize)",
+    "entries of the full text have no passage": "SELECT count(*) FROM (SELECT id, 0 AS struck FROM"
+    " passages_fts_docsize UNION ALL SELECT id, 1 FROM struck_fts_docsize) AS t"
+    " WHERE NOT EXISTS (SELECT 1 FROM passages p WHERE p.id = t.id AND (p.until IS NOT NULL) = t.struck)",
+    "passages have a vector that is missing": f"SELECT count(*) FROM passages WHERE vector_id > {UNSERVED}"
+    " AND vector_id NOT IN (SELECT id FROM vectors)",
+}
+
+
+class Room(NamedTuple):
+    """Bytes of the file, the share of it that is empty (0..1), and bytes of the notes that it holds."""
+
+    stored: int
+    free: float
+    text: int
+
+
+def disagreements(file: IndexFile) -> dict[str, int]:
+    """Count the rows of each kind that contradict others; empty where all agree. Raises IndexUnavailable."""
+    counts = {told: int(file.rows(sql)[0][0]) for told, sql in _DISAGREEMENTS.items()}
+    return {told: count for told, count in counts.items() if count}
+
+
+def vector_lengths(file: IndexFile) -> list[int]:
+    """Return the lengths of vectors in bytes, each once. Raises IndexUnavailable."""
+    return sorted(row[0] for row in file.rows("SELECT DISTINCT length(vector) FROM vectors"))
+
+
+def unused_vectors(file: IndexFile) -> int:
+    """Count the vectors that no passage has. Raises IndexUnavailable."""
+    return int(file.rows(f"SELECT count(*) FROM vectors WHERE id NOT IN ({_USED})")[0][0])
+
+
+def room(file: IndexFile) -> Room:
+    """Measure the file against the text that it indexes. Raises IndexUnavailable."""
+    pages, free, size = (
+        int(file.rows(f"PRAGMA {name}")[0][0]) for name in ("page_count", "freelist_count", "page_size")
+    )
+    text = int(file.rows("SELECT coalesce(sum(size), 0) FROM notes")[0][0])
+    return Room(pages * size, free / max(1, pages), text)

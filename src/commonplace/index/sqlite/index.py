@@ -1,0 +1,344 @@
+"""One open index file; every method is one question or one change."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from commonplace.base import filetypes
+from commonplace.base.errors import IndexUnavailable
+from commonplace.index import rules
+from commonplace.index.base import (
+    ALL,
+    DOCID,
+    Candidate,
+    Entry,
+    Key,
+    Known,
+    NoteRow,
+    Scope,
+    Source,
+    Statistics,
+)
+from commonplace.index.sqlite import conditions, schema
+from commonplace.index.sqlite.file import IndexFile
+from commonplace.index.sqlite.vectors import SqliteVectors
+from commonplace.notes.scan import FileState
+
+# What the index notes of its vectors, which outlive a rebuild: whose they are (fingerprint, scripts served),
+# which model's are being made beside them, which contexts are embedded with the passages.
+KEPT_META = ("model", "scripts", "staging", "contexts")
+_NOTE_COLUMNS = ", ".join(f"n.{name}" for name in NoteRow._fields)
+_JOIN_NOTES = "JOIN notes n ON n.id = s.note_id"
+
+
+class SqliteIndex(IndexFile):
+    """The index in one file, see `index.base.Index`; one statement runs at a time."""
+
+    def __init__(self, path: str, identity: Mapping[str, str], *, readonly: bool = False) -> None:
+        """Open or create the index at `path` (`:memory:` for one that lives as long as this object).
+
+        An index of another identity (schema, tokenizer, chunking) is kept and still answers: `rebuild_reason`
+        says why it must be rebuilt. `unfit` says why one must not answer: it came from elsewhere, or was
+        redacted by other rules. Raises IndexUnavailable.
+        """
+        super().__init__(path, readonly=readonly)
+        self.identity: Mapping[str, str] = {"schema": schema.VERSION, **identity}
+        self.rebuild_reason: str | None = None
+        self.unfit = ""
+        self.vectors = SqliteVectors(self)
+        self._manifest: tuple[int, dict[Key, Known]] | None = None
+        self._counted: tuple[int, int, int, dict[str, int]] = (-1, 0, 0, {})
+        try:
+            with schema.translated(path):
+                self._check_identity()
+        except BaseException:
+            self.connection.close()
+            raise
+
+    def _check_identity(self) -> None:
+        if not schema.exists(self.connection):
+            if not schema.is_empty(self.connection):
+                self.unfit = schema.FOREIGN
+                return
+            if self.readonly:
+                raise IndexUnavailable(self.path, schema.UNWRITABLE)
+            with schema.transaction(self.connection):
+                if not schema.exists(self.connection):
+                    schema.create(self.connection, self.identity)
+            return
+        meta = schema.read_meta(self.connection)
+        if not schema.is_signed(meta):
+            self.unfit = schema.OTHER_KEY if schema.has_signature(meta) else schema.FOREIGN
+            return
+        changed = [key for key, value in self.identity.items() if meta.get(key) != value]
+        if rules.CODE in changed and not self._holds_code():
+            changed.remove(rules.CODE)  # a sync takes it on
+        if rules.RULES in changed:
+            at = changed.index(rules.RULES)
+            changed[at : at + 1] = rules.changed(meta.get(rules.RULES, ""), self.identity[rules.RULES])
+        if changed:
+            self.rebuild_reason = f"{', '.join(changed)} changed"
+        if rules.REDACTION in changed:
+            self.unfit = self.rebuild_reason or ""
+
+    def _holds_code(self) -> bool:
+        return any(filetypes.of(path) for (path,) in self.connection.execute("SELECT path FROM notes"))
+
+    @contextmanager
+    def transaction(self, *, write: bool = True, anew: bool = False) -> Iterator[None]:
+        """Make several changes, or ask several questions of one state; see `index.base.Index`."""
+        with schema.translated(self.path):
+            if write:
+                with schema.transaction(self.connection):
+                    if anew:
+                        self._recreate()
+                    yield
+                return
+            own = not self.connection.in_transaction
+            if own:
+                self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if own:
+                    schema.rollback(self.connection)
+
+    def _recreate(self) -> None:
+        """Drop everything but the vectors, and take on the current identity."""
+        self.execute("CREATE TEMP TABLE IF NOT EXISTS kept(key BLOB PRIMARY KEY, vector BLOB)")
+        about_vectors = {key: self.meta[key] for key in KEPT_META if key in self.meta}
+        tables = {row[0] for row in self.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if "vectors" in tables:
+            self.execute("INSERT OR IGNORE INTO kept SELECT key, vector FROM vectors")
+        schema.create(self.connection, self.identity)
+        self.execute("INSERT INTO vectors(key, vector) SELECT key, vector FROM kept ORDER BY key")
+        self.execute("DROP TABLE kept")
+        self.meta.update(about_vectors)
+        self.rebuild_reason = None
+
+    def take(self, rows: Iterable[tuple[str, Any, Any]]) -> None:
+        """Take on rows of another file's `meta` and `vectors`. Raises IndexUnavailable."""
+        with self.transaction():
+            for table, key, value in rows:
+                columns = "key, value" if table == "meta" else "key, vector"
+                self.execute(f"INSERT OR REPLACE INTO {table}({columns}) VALUES(?, ?)", (key, value))
+
+    # --- changes ------------------------------------------------------------------------------------
+
+    def write(self, batches: Iterable[Sequence[Entry]]) -> int:
+        """Add or replace files, each batch's full text in a second thread while the next one is read and cut.
+
+        Only that half leaves Python's lock for long; moving the rest over as well made both threads slower.
+        """
+        from concurrent.futures import Future, ThreadPoolExecutor  # most searches write nothing
+
+        last = int(self.rows("SELECT coalesce(max(id), 0) FROM passages")[0][0])
+        own = not self.connection.in_transaction  # otherwise who began the transaction ends it
+        with ThreadPoolExecutor(1, "commonplace-index") as writer:
+            writing: Future[None] | None = None
+            try:
+                for batch in batches:
+                    if writing is not None:
+                        writing.result()
+                    self._stage(batch, own)
+                    writing = writer.submit(self._publish, own)
+            finally:
+                if writing is not None:
+                    writing.result()
+                with self.lock:  # Ctrl-C may come between the two halves
+                    if own and self.connection.in_transaction:
+                        schema.rollback(self.connection)
+        return last
+
+    def _stage(self, entries: Sequence[Entry], own: bool) -> None:
+        """Write all but the full text, nearly all of it Python."""
+        from commonplace.index.sqlite import rows  # most searches write nothing
+
+        with self.lock, schema.translated(self.path):
+            if own:
+                schema.begin(self.connection)
+            try:
+                # Above those of what is replaced: what is new is told by its ids.
+                largest = "SELECT coalesce((SELECT max(id) FROM {}), 0) + 1"
+                ids = [
+                    self.connection.execute(largest.format(table)).get
+                    for table in ("notes", "sections", "passages")
+                ]
+                self._delete([entry.state.key for entry in entries])
+                rows.insert(self.connection, rows.compose(entries, *ids))
+            except BaseException:
+                if own:
+                    schema.rollback(self.connection)
+                raise
+
+    def _publish(self, own: bool) -> None:
+        """Index the text of what was staged and commit, nearly all of it SQLite's."""
+        from commonplace.index.sqlite import rows
+
+        with self.lock, schema.translated(self.path):
+            try:
+                rows.publish(self.connection)
+                if own:
+                    self.connection.execute("COMMIT")
+            except BaseException:
+                if own:
+                    schema.rollback(self.connection)
+                raise
+
+    def update(self, touched: Iterable[FileState] = (), gone: Iterable[Key] = ()) -> None:
+        """Record the time and size of unchanged files, and remove others, in one transaction."""
+        rows = [(state.mtime_ns, state.size, *state.key) for state in touched]
+        sql = "UPDATE notes SET mtime_ns = ?, size = ? WHERE collection = ? AND path = ?"
+        with self.lock, schema.translated(self.path), schema.transaction(self.connection):
+            self.connection.executemany(sql, rows)
+            self._delete(gone)
+
+    def _delete(self, keys: Iterable[Key]) -> None:
+        ranges = "first_section, last_section, first_passage, last_passage"
+        sql = f"SELECT id, {ranges} FROM notes WHERE collection = ? AND path = ?"
+        run, many = self.connection.execute, self.connection.executemany
+        found = [row for key in keys for row in self.rows(sql, key)]
+        for note, first_section, last_section, *passages in found:
+            run("DELETE FROM meta WHERE key = 'scan'")
+            # By equality of rowid: FTS5 looks up each one, and scans the table for a range.
+            rows = [(rowid,) for rowid in range(passages[0], passages[1] + 1)]
+            many("DELETE FROM passages_fts WHERE rowid = ?", rows)
+            among = "FROM passages WHERE id BETWEEN ? AND ?"
+            struck = self.rows(f"SELECT id {among} AND {schema.STRUCK}", passages)
+            many("DELETE FROM struck_fts WHERE rowid = ?", struck)
+            vectors = self.rows(f"SELECT vector_id {among} AND vector_id > 0", passages)
+            self.orphans.update(row[0] for row in vectors)
+            run(f"DELETE {among}", passages)
+            run("DELETE FROM sections WHERE id BETWEEN ? AND ?", (first_section, last_section))
+            run("DELETE FROM notes WHERE id = ?", (note,))
+
+    # --- what is known ------------------------------------------------------------------------------
+
+    @property
+    def text_bytes(self) -> int:
+        """How many bytes all indexed files have together; remembered until a change."""
+        return self._count()[2]
+
+    def manifest(self) -> dict[Key, Known]:
+        """Every indexed file with its time, size and hash; remembered until a change."""
+        version = self.version
+        if self._manifest is None or self._manifest[0] != version:
+            rows = self.rows("SELECT collection, path, mtime_ns, size, hash FROM notes")
+            self._manifest = (version, {(c, p): Known(m, s, h) for c, p, m, s, h in rows})
+        return self._manifest[1]
+
+    def statistics(self) -> Statistics:
+        """Count what there is; the write-ahead log belongs to the size."""
+        tables = ("notes", "sections", "passages", "vectors", "passages WHERE vector_id IS NULL")
+        counts = [self.rows(f"SELECT count(*) FROM {table}")[0][0] for table in tables]
+        counts += self.rows("SELECT coalesce(max(id), 0) FROM passages")[0]
+        collections = self.rows(
+            "SELECT collection, count(*), coalesce(sum(last_passage - first_passage + 1), 0)"
+            " FROM notes GROUP BY collection"
+        )
+        files = (self.path, f"{self.path}-wal")
+        stored = sum(os.path.getsize(name) for name in files if os.path.exists(name))
+        by_name = {name: (notes, passages) for name, notes, passages in collections}
+        return Statistics._make((*counts, stored, by_name))
+
+    def notes(
+        self, *, keys: Iterable[Key] | None = None, docids: Iterable[str] | None = None
+    ) -> list[NoteRow]:
+        """Files in the order of collection and path: all, some, or those whose hash begins with a docid."""
+        source, bound = "notes n", []
+        if keys is not None:
+            source = "json_each(?) w JOIN notes n ON n.collection = w.value ->> 0 AND n.path = w.value ->> 1"
+            bound = [json.dumps(list(keys))]
+        elif docids is not None:
+            source = "json_each(?) w JOIN notes n ON n.hash >= w.value AND n.hash < w.value || 'g'"
+            bound = [json.dumps(sorted(set(docids)))]
+        sql = f"SELECT DISTINCT {_NOTE_COLUMNS} FROM {source} ORDER BY n.collection, n.path"
+        return [NoteRow(*row) for row in self.rows(sql, bound)]
+
+    def passages(self, ids: Iterable[int]) -> list[Candidate]:
+        """Where passages stand and what they say, in no particular order; unknown ids are left out."""
+        rows = self.rows(
+            "SELECT p.id, p.note_id, p.section_id, p.start_line, p.end_line, p.text, s.turns, p.annotations,"
+            " p.until"
+            " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN sections s ON s.id = p.section_id",
+            (json.dumps(list(ids)),),
+        )
+        return [Candidate(*row) for row in rows]
+
+    def sources(self, ids: Iterable[int]) -> dict[int, Source]:
+        """The notes and sections around passages, by passage id."""
+        rows = self.rows(
+            "SELECT p.id, n.collection, n.path, n.title, coalesce(p.day, n.date), n.kind, n.hash, s.headings"
+            " FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id",
+            (json.dumps(list(ids)),),
+        )
+        with schema.translated(self.path):
+            return {
+                passage: Source(collection, path, title, date, kind, digest[:DOCID], tuple(json.loads(heads)))
+                for passage, collection, path, title, date, kind, digest, heads in rows
+            }
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def select(
+        self, scope: Scope, limit: int | None = None, *, struck: bool = False, newest: bool = False
+    ) -> list[int]:
+        """The passages of a scope by id; see `index.base.Index`."""
+        where = self.where(scope)
+        join = _JOIN_NOTES if newest or "n." in where.sql else ""
+        stands = "TRUE" if struck else "s.until IS NULL"
+        order = "s.id"
+        if newest:
+            day = f"coalesce({conditions.DAY}, date(n.mtime_ns / 1000000000, 'unixepoch'))"
+            order = f"{day} DESC, n.mtime_ns DESC, s.id"
+        rows = self.rows(
+            f"SELECT s.id FROM passages s {join} WHERE {stands} {where.after('AND')}"
+            f" ORDER BY {order} LIMIT ?",
+            (*where.bindings, -1 if limit is None else limit),
+        )
+        return [row[0] for row in rows]
+
+    def match(
+        self, expression: str, limit: int, scope: Scope = ALL, *, header: float = 1.0
+    ) -> list[tuple[int, float]]:
+        """The best passages that stand for an expression, by FTS5's own BM25; see `index.base.Index`."""
+        where = self.where(scope)
+        join = f"JOIN passages s ON s.id = passages_fts.rowid {_JOIN_NOTES}" if where.sql else ""
+        return self.rows(
+            f"SELECT passages_fts.rowid, -bm25(passages_fts, 1.0, {header}) AS score FROM passages_fts {join}"
+            f" WHERE passages_fts MATCH ? {where.after('AND')}"
+            " ORDER BY score DESC, passages_fts.rowid LIMIT ?",
+            (expression, *where.bindings, limit),
+        )
+
+    def frequencies(self, expressions: Sequence[str], *, struck: bool = False) -> tuple[list[int], int]:
+        """How many passages match each expression, and how many there are; remembered until a change."""
+        _, total, _, known = self._count()
+        for expression in expressions:
+            if expression not in known:
+                known[expression] = self._frequency("passages_fts", expression)
+        counts = [known[expression] for expression in expressions]
+        if not struck or not (gone := len(self.struck())):
+            return counts, total
+        further = (self._frequency("struck_fts", expression) for expression in expressions)
+        return [one + other for one, other in zip(counts, further, strict=True)], total + gone
+
+    def _frequency(self, table: str, expression: str) -> int:
+        return int(self.rows(f"SELECT count(*) FROM {table} WHERE {table} MATCH ?", (expression,))[0][0])
+
+    def _count(self) -> tuple[int, int, int, dict[str, int]]:
+        """Of one version: how many passages stand, the bytes of all files, frequencies by expression."""
+        version = self.version
+        if self._counted[0] != version:
+            sums = (
+                "SELECT coalesce(sum(last_passage - first_passage + 1), 0), coalesce(sum(size), 0) FROM notes"
+            )
+            passages, size = self.rows(sums)[0]
+            self._counted = (version, passages - len(self.struck()), size, {})
+        return self._counted

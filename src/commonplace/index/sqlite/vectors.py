@@ -1,0 +1,264 @@
+"""Vectors in the index file: int8 rows by key, and which are nearest to a question.
+
+A vector is stored as int8 (384 bytes, cosine to the float vector above .9999): a quarter of the disk and of
+the time a cold search takes to read it. One question is answered by the SQLite vector extension; from the
+second one on, by a float32 matrix in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from commonplace.base.errors import IndexUnavailable
+from commonplace.index.base import ALL, UNSERVED, Scope, Text
+from commonplace.index.sqlite import schema
+from commonplace.index.vectors import nearest_rows
+from commonplace.providers.embedding.base import quantize, unit_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from commonplace.index.base import Floats, Nearest
+    from commonplace.index.sqlite.file import IndexFile
+    from commonplace.types import Level
+
+_LOAD_ROWS = 8192
+_UNUSED = "NOT EXISTS (SELECT 1 FROM passages WHERE vector_id = vectors.id)"
+
+
+class SqliteVectors:
+    """The vectors of one index file, see `index.base.VectorStore`."""
+
+    def __init__(self, file: IndexFile) -> None:
+        """Attach to an index; nothing is read until it is asked for."""
+        self.file = file
+        self._extension: bool | None = None
+        self._asked = 0
+        self._loaded: tuple[int, Any, Any] | None = None
+
+    # --- filling ------------------------------------------------------------------------------------
+
+    def texts(self, after: int, limit: int, *, pending: bool = False) -> list[Text]:
+        """The next passages above an id, in the order of ids; with `pending` those without a vector."""
+        condition = "p.vector_id IS NULL AND " if pending else ""
+        rows = self.file.rows(
+            "SELECT p.id, p.text, s.headings, n.collection, n.path FROM passages p"
+            " JOIN sections s ON s.id = p.section_id JOIN notes n ON n.id = p.note_id"
+            f" WHERE {condition}p.id > ? ORDER BY p.id LIMIT ?",
+            (after, limit),
+        )
+        with schema.translated(self.file.path):
+            return [Text(row[0], row[1], tuple(json.loads(row[2])), *row[3:]) for row in rows]
+
+    def pending(self) -> int:
+        """How many passages still lack a vector."""
+        return int(self.file.rows("SELECT count(*) FROM passages WHERE vector_id IS NULL")[0][0])
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Ids of the vectors that exist, by key."""
+        found = ((key, self.file.rows("SELECT id FROM vectors WHERE key = ?", (key,))) for key in set(keys))
+        return {key: rows[0][0] for key, rows in found if rows}
+
+    def add(self, keys: Sequence[bytes], vectors: Floats) -> dict[bytes, int]:
+        """Keep vectors, one row a key; another process may have stored the same meanwhile."""
+        sql = (
+            "INSERT INTO vectors(key, vector) VALUES(?, ?)"
+            " ON CONFLICT(key) DO UPDATE SET vector = excluded.vector RETURNING id"
+        )
+        with schema.translated(self.file.path), schema.transaction(self.file.connection):
+            return {
+                key: self.file.rows(sql, (key, vector.tobytes()))[0][0]
+                for key, vector in zip(keys, quantize(vectors), strict=True)
+            }
+
+    def assign(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Give passages their vectors, as (passage, vector) ids."""
+        rows = [(vector, passage) for passage, vector in pairs]
+        self.file.change("UPDATE passages SET vector_id = ? WHERE id = ?", rows)
+
+    def clear(self, notes: Iterable[int] | None = None) -> None:
+        """Take the vectors from the passages of some notes, or from all; the vectors stay."""
+        sql = "UPDATE passages SET vector_id = NULL WHERE vector_id IS NOT NULL"
+        if notes is None:
+            self.file.rows(sql)
+        else:
+            self.file.change(f"{sql} AND note_id = ?", [(note,) for note in notes])
+
+    def prune(self, *, lost: bool = False) -> None:
+        """Forget vectors that no passage uses; with `lost` only among those that lost one since the last.
+
+        One that stayed would take a place among the nearest that a question asks for.
+        """
+        if lost:
+            rows, self.file.orphans = [(vector,) for vector in self.file.orphans], set()
+            self.file.change(f"DELETE FROM vectors WHERE id = ? AND {_UNUSED}", rows)
+        else:
+            used = "SELECT vector_id FROM passages WHERE vector_id IS NOT NULL"
+            self.file.rows(f"DELETE FROM vectors WHERE id NOT IN ({used})")
+
+    # --- asking -------------------------------------------------------------------------------------
+
+    def ready(self, scope: Scope = ALL, *, struck: bool = False) -> tuple[Nearest, Level]:
+        """Prepare for one question; see `index.base.VectorStore`.
+
+        The first question goes to the extension, which reads the file once. For later ones the function
+        holds the matrix and touches the index no more, so it may run beside a full-text query.
+        """
+        self._asked += 1
+        level = self.level()
+        if level == 0 and self._asked == 1 and self._loaded is None:
+            return lambda vector, limit: self._scan(vector, limit, scope, struck), 0
+        ids, matrix = self._matrix()
+        covered = self._covered(ids, scope) if scope.conditions else None
+        if not struck and (gone := self.file.struck()):
+            covered = _standing(ids, gone, covered)
+        return lambda vector, limit: nearest_rows(ids, matrix, covered, vector, limit), level
+
+    def level(self) -> Level:
+        """What vectors can do here: 0 with the extension, 1 without it, 2 while no passage has one."""
+        if not self.file.rows("SELECT 1 FROM passages WHERE vector_id > ? LIMIT 1", (UNSERVED,)):
+            return 2
+        return 0 if self.load_extension() else 1
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the next question will be answered from the matrix, or the index read for it."""
+        return self._loaded is not None
+
+    def cosines(self, vector: Floats, passages: Sequence[int]) -> dict[int, float]:
+        """Cosines of given passages with a unit vector; those without a vector are left out."""
+        import numpy as np
+
+        if self._loaded is not None and self._loaded[0] == self.file.version:
+            ids, matrix = self._matrix()
+            wanted = np.array(passages, np.int64)
+            if not len(ids):
+                return {}  # and the matrix has no width either
+            places = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+            found = places[ids[places] == wanted]
+            return dict(zip(ids[found].tolist(), (matrix[found] @ vector).tolist(), strict=True))
+        rows = self.file.rows(
+            "SELECT p.id, v.vector FROM json_each(?) AS wanted JOIN passages p ON p.id = wanted.value"
+            " JOIN vectors v ON v.id = p.vector_id",
+            (json.dumps(list(passages)),),
+        )
+        if not rows:
+            return {}
+        matrix = unit_rows([row[1] for row in rows])
+        return dict(zip((row[0] for row in rows), (matrix @ vector).tolist(), strict=True))
+
+    def load_extension(self) -> bool:
+        """Load the vector extension into the connection; false where that is not possible."""
+        if self._extension is None:
+            self._extension = _load_extension(self.file.connection)
+        return self._extension
+
+    def _scan(self, vector: Floats, limit: int, scope: Scope, struck: bool) -> list[tuple[int, float]]:
+        where = self.file.where(scope)
+        join = f"JOIN notes n ON n.id = s.note_id {where.after('AND')}" if where.sql else ""
+        gone = 0 if struck else len(self.file.struck())  # these may be among the nearest
+        stands = "WHERE s.until IS NULL" if gone else ""
+        # While another model's vectors are being made, the table holds some that no passage uses yet.
+        some = where.sql or "staging" in self.file.meta
+        used = f"WHERE id IN (SELECT s.vector_id FROM passages s {join})" if some else ""
+        rows = self.file.rows(
+            "WITH top AS (SELECT id, vec_distance_cosine(vec_int8(vector), vec_int8(?)) AS distance"
+            f" FROM vectors {used} ORDER BY distance, id LIMIT ?)"
+            " SELECT s.id, 1 - top.distance FROM top JOIN passages s ON s.vector_id = top.id"
+            f" {join} {stands}"
+            " ORDER BY top.distance, s.id LIMIT ?",
+            (quantize(vector[None])[0].tobytes(), *where.bindings, limit + gone, *where.bindings, limit),
+        )
+        return [(int(passage), float(cosine)) for passage, cosine in rows]
+
+    def _matrix(self) -> tuple[Any, Any]:
+        """Passage ids and their unit vectors, (n,) int64 and (n, d) float32, as fresh as the file."""
+        version = self.file.version
+        if self._loaded is None or self._loaded[0] != version:
+            self._loaded = None  # before the new one is made: two of them are the peak of memory
+            self._loaded = (version, *self._load())
+        return self._loaded[1], self._loaded[2]
+
+    def _load(self) -> tuple[Any, Any]:
+        """Read all vectors, a few thousand at a time, so that nothing but the matrix is ever large."""
+        import numpy as np
+
+        count, length, shortest = self.file.rows(
+            "SELECT count(*), coalesce(max(length(v.vector)), 0), coalesce(min(length(v.vector)), 0)"
+            " FROM passages p JOIN vectors v ON v.id = p.vector_id"
+        )[0]
+        if shortest != length:
+            raise IndexUnavailable(self.file.path, schema.DAMAGED)  # one model's vectors have one length
+        ids, matrix = np.empty(count, np.int64), np.empty((count, length), np.float32)
+        last = done = 0
+        sql = (
+            "SELECT p.id, v.vector FROM passages p JOIN vectors v ON v.id = p.vector_id"
+            " WHERE p.id > ? ORDER BY p.id LIMIT ?"
+        )
+        while rows := self.file.rows(sql, (last, _LOAD_ROWS)):
+            rows = rows[: count - done]  # another process may have added some since they were counted
+            if not rows:
+                break
+            ids[done : done + len(rows)] = [row[0] for row in rows]
+            matrix[done : done + len(rows)] = unit_rows([row[1] for row in rows])
+            done, last = done + len(rows), rows[-1][0]
+        return ids[:done], matrix[:done]
+
+    def _covered(self, ids: NDArray[np.int64], scope: Scope) -> NDArray[np.bool_]:
+        """Which passage ids a question covers, (n,) bool: those of whole notes, or single ones."""
+        import numpy as np
+
+        where = self.file.where(scope)
+        source = "first_passage, last_passage FROM notes n"
+        if where.single:
+            source = "s.id, s.id FROM passages s JOIN notes n ON n.id = s.note_id"
+        ranges = self.file.rows(f"SELECT {source} {where.after('WHERE')} ORDER BY 1", where.bindings)
+        if not ranges:
+            return np.zeros(len(ids), bool)
+        firsts, lasts = np.array(ranges, np.int64).T
+        place = np.searchsorted(firsts, ids, side="right") - 1
+        inside: NDArray[np.bool_] = (place >= 0) & (ids <= lasts[np.maximum(place, 0)])
+        return inside
+
+
+def _standing(
+    ids: NDArray[np.int64], gone: frozenset[int], covered: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    """Which passage ids are covered and not struck, (n,) bool."""
+    import numpy as np
+
+    stands = np.ones(len(ids), bool) if covered is None else covered
+    places = np.searchsorted(ids, np.fromiter(gone, np.int64, len(gone)))
+    places = places[places < len(ids)]
+    stands[places[np.isin(ids[places], list(gone))]] = False
+    return stands
+
+
+def _load_extension(connection: apsw.Connection) -> bool:
+    path = extension_path()
+    if path is None:
+        return False
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(path)
+    except (apsw.Error, AttributeError):  # a SQLite built without extensions lacks the method
+        return False
+    finally:
+        if hasattr(connection, "enable_load_extension"):
+            connection.enable_load_extension(False)
+    return True
+
+
+def extension_path() -> str | None:
+    """Where the extension's library stands; its package is not imported, which would load numpy."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("sqlite_vec")
+    folders = spec.submodule_search_locations if spec else None
+    return os.path.join(next(iter(folders)), "vec0") if folders else None

@@ -1,0 +1,260 @@
+"""Candidates of a question: passages that full text finds by its words, and the vectors by its meaning.
+
+A question is one line to each of them, or several lines, each with a weight: a passage's words and meaning
+are then those of the line that it answers best. BM25 of several is first measured against its own line's
+ideal, so that a line of three words and one of ten can be compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from commonplace import language
+from commonplace.base.errors import BudgetExceeded, CommonplaceError, ProviderError
+from commonplace.index import facts
+from commonplace.index.base import ALL, Days, Has, In, Matches, Not, Scope
+from commonplace.language import lexicon
+from commonplace.search import fusion, terms
+from commonplace.search.query import TYPED, Dated, Line, Query, of_question
+from commonplace.search.ranking import WORDS_MAX, RankSettings
+from commonplace.search.terms import Terms
+
+if TYPE_CHECKING:
+    from commonplace.index.base import Index, Nearest
+    from commonplace.providers.embedding.base import Kind
+    from commonplace.search.request import Outcome, Request
+
+DAY_CANDIDATES = 400  # passages of the days that a question names, as many as of the other lists
+_SEPARATORS = str.maketrans(";，、；", ",,,,")  # of the phrases of a trigger
+
+Weighted = tuple[Mapping[int, float], float]  # the scores of one line by passage, and its weight
+
+
+class Embed(Protocol):
+    """What turns a text into its unit vector, (d,) float32; None for a script that it does not serve."""
+
+    def __call__(self, text: str, kind: Kind = "query") -> Any:  # noqa: ANN401
+        """Embed one text. Raises ProviderError, BudgetExceeded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question as the index sees it: its terms weighed, the notes it covers, the days it names."""
+
+    index: Index
+    query: Query
+    request: Request
+    ranking: RankSettings
+    covered: Scope
+    terms: Terms
+    days: Dated | None
+
+    def allowed(self, passages: Iterable[int]) -> set[int]:
+        """Those of some passages that hold what the question demands and nothing that it excludes."""
+        scope = without(ALL, self.query.excluded)
+        if self.query.required:
+            scope &= Matches(self.query.required)
+        return facts.within(self.index, passages, scope)
+
+
+def without(scope: Scope, excluded: str | None) -> Scope:
+    """Return a scope without the passages that match an expression of full text, if there is one."""
+    return scope & Not(Scope((Matches(excluded),))) if excluded else scope
+
+
+class Candidates(NamedTuple):
+    """BM25 and cosine by passage, and how the terms of the question measure the former.
+
+    `lists` are those of each line of a question that has several.
+    """
+
+    lexical: dict[int, float]
+    semantic: dict[int, float]
+    terms: Terms
+    lists: Sequence[Weighted] = ()
+
+
+def gather(question: Question, embed: Embed | None, outcome: Outcome) -> Candidates:
+    """Ask full text and the vectors; cosines of what only full text found are filled in.
+
+    Where the model fails, full text answers alone and `outcome` gets a warning.
+    """
+    request, lines = question.request, question.request.lines or of_question(question.query)
+    by_meaning = [line for line in lines if line.kind != "lex"]
+    if request.mode == "lexical" and len(by_meaning) == len(lines):
+        outcome.warnings.append("no line asks full text, and a lexical search asks nothing else")
+    if embed is None or request.mode == "lexical" or not by_meaning:
+        return _by_words(question, lines, outcome)
+    vectors = question.index.vectors
+    nearest, level = vectors.ready(question.covered, struck=request.past)
+    asking = _Asking(embed, nearest, by_meaning, question.ranking.candidates)
+    if vectors.in_memory:
+        asking.start()
+    found = _by_words(question, lines, outcome)
+    with outcome.timed("vectors"):
+        if (error := asking.wait()) is not None:
+            alone = "some lines were not asked by meaning" if asking.answers else "full text answered alone"
+            outcome.warnings.append(f"{error}; {alone}")
+        if asking.answers:
+            outcome.level = level
+        # Each line weighs every passage that any line found, by words too.
+        passages = (
+            question.allowed(p for *_, cosines in asking.answers for p in cosines) | found.lexical.keys()
+        )
+        lists: list[Weighted] = []
+        for line, vector, cosines in asking.answers:
+            near = {passage: cosine for passage, cosine in cosines.items() if passage in passages}
+            missing = sorted(passages - near.keys())
+            lists.append((near | vectors.cosines(vector, missing), line.weight))
+    several = [*found.lists, *lists] if request.lines else ()
+    return found._replace(semantic=fusion.by_maximum(lists), lists=several)
+
+
+def _by_words(question: Question, lines: Sequence[Line], outcome: Outcome) -> Candidates:
+    """The best passages by the words of each line; of several lines relative to a full match of each, 1."""
+    index, request, settings = question.index, question.request, question.ranking
+    with outcome.timed("full text"):
+        weighed = {question.query: question.terms}
+        for line in lines:
+            if line.query not in weighed:
+                weighed[line.query] = terms.weigh(index, line.query, struck=request.past)
+        lists: list[tuple[dict[int, float], float]] = []
+        for line in lines:
+            own = weighed[line.query]
+            expression = line.query.expression(own.wanted)
+            if line.kind != "lex" or not expression or request.mode == "semantic":
+                continue
+            matched = dict(
+                index.match(expression, settings.candidates, question.covered, header=settings.header)
+            )
+            scores = terms.score(index, own, matched)
+            if request.past:
+                from commonplace.search import as_of
+
+                scores |= as_of.words(index, expression, own, question.covered, header=settings.header)
+            if request.lines:  # where the line is an expression, against its best hit
+                ideal = own.ideal or max(scores.values(), default=0.0)
+                scores = {p: min(WORDS_MAX, s / ideal) for p, s in scores.items()} if ideal > 0 else {}
+            lists.append((scores, line.weight))
+        best = fusion.by_maximum(lists)
+        if not request.lines:
+            return Candidates(best, {}, question.terms)
+        allowed = question.allowed(best)
+        kept = [({p: s for p, s in scores.items() if p in allowed}, weight) for scores, weight in lists]
+        lexical = {passage: score for passage, score in best.items() if passage in allowed}
+        # The gate goes by the most that is known of any line that somebody typed; a full match is 1 already.
+        typed = [weighed[line.query] for line in lines if line.weight >= TYPED and weighed[line.query].asked]
+        known = max(typed, key=lambda own: (own.known, own.content), default=Terms())
+        most = max((own.asked for own in typed), default=0)
+        return Candidates(
+            lexical, {}, known._replace(wanted={}, ideal=1.0, asked=most, missing=frozenset()), kept
+        )
+
+
+class _Asking(Thread):
+    """Lines on their way through the model and the vectors, beside full text: both leave Python's lock."""
+
+    def __init__(self, embed: Embed, nearest: Nearest, lines: Sequence[Line], limit: int) -> None:
+        super().__init__(name="commonplace-vectors", daemon=True)
+        self._ask = (embed, nearest, lines, limit)
+        self.answers: list[tuple[Line, Any, dict[int, float]]] = []  # a line, its vector, cosine by passage
+        self._error: Exception | None = None
+
+    def wait(self) -> CommonplaceError | None:
+        """Wait for the answers, or work them out if it was not started; return what the model failed with."""
+        if self.ident is None:
+            self.run()
+        else:
+            self.join()
+        if self._error is None or isinstance(self._error, ProviderError | BudgetExceeded):
+            return self._error
+        raise self._error
+
+    def run(self) -> None:
+        """Embed each line and find what is nearest, until the model fails: it would fail for the next too."""
+        embed, nearest, lines, limit = self._ask
+        try:
+            for line in lines:
+                vector = embed(line.query.words, "passage" if line.kind == "hyde" else "query")
+                if vector is not None:
+                    self.answers.append((line, vector, dict(nearest(vector, limit))))
+        except Exception as error:  # noqa: BLE001 - raised again where the answers are waited for
+            self._error = error
+
+
+# --- candidates of neither list -------------------------------------------------------------------------
+
+
+def of_days(question: Question) -> set[int]:
+    """Passages of the days that a question names, if it asks for nothing else."""
+    if question.days is None or not question.days.alone:
+        return set()
+    found: set[int] = set()
+    for span in question.days.spans:
+        days = Days(span.first.isoformat(), span.last.isoformat())
+        scope, struck = without(question.covered & days, question.query.excluded), question.request.past
+        found.update(question.index.select(scope, DAY_CANDIDATES, struck=struck, newest=True))
+    return found
+
+
+def others(question: Question, known: set[int]) -> set[int]:
+    """Passages that no list holds, for a question that takes whatever there is: neighbours first."""
+    missing = (question.request.limit or 0) - len(known)
+    if missing <= 0:
+        return set()
+    index, struck = question.index, question.request.past
+    near = In("passage", frozenset(passage + step for passage in known for step in (-1, 1)))
+    found = [i for i in index.select(question.covered & near, struck=struck) if i not in known]
+    if len(found) < missing:  # then in the order of the notes
+        known = {*known, *found}
+        every = index.select(question.covered, len(known) + missing, struck=struck)
+        found += [i for i in every if i not in known]
+    return question.allowed(found[:missing])
+
+
+def triggered(question: Question) -> set[int]:
+    """Passages that have a trigger in the question, found without a model; no cost where none has one."""
+    index = question.index
+    if not index.select(Scope((Has("trigger"),)), 1, struck=True):
+        return set()
+    asked = _folded(question.query.words)
+    found = {
+        passage
+        for passage, said in facts.annotated(index, "trigger")
+        if any(_holds(asked, phrase) for phrase in phrases(said))
+    }
+    return question.allowed(facts.within(index, found, question.covered)) if found else found
+
+
+def phrases(said: str) -> Iterable[str]:
+    """Yield the phrases of a passage's triggers, folded."""
+    from commonplace.redaction.redact import MARK
+
+    for phrase in json.loads(said)["trigger"].translate(_SEPARATORS).split(","):
+        folded = _folded(phrase)
+        if folded and MARK not in phrase:  # to ask for a secret is to ask for nothing
+            yield folded
+
+
+def _folded(text: str) -> str:
+    return " ".join(language.compose(text).casefold().split())
+
+
+def _holds(text: str, phrase: str) -> bool:
+    """Whether a phrase stands in a text: as whole words where it begins and ends in Latin, CJK anywhere."""
+    at = text.find(phrase)
+    while at >= 0:
+        before, behind = text[at - 1 : at], text[at + len(phrase) : at + len(phrase) + 1]
+        if not (_joined(before, phrase[0]) or _joined(phrase[-1], behind)):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _joined(*characters: str) -> bool:
+    """Whether two neighbouring characters belong to one word."""
+    return all((c.isalnum() or c == "_") and not lexicon.cjk_runs(c) for c in characters)

@@ -1,0 +1,103 @@
+"""What one search asks for: one value from the command line, Python and the servers down to the pipeline.
+
+Field names, defaults and limits stand here. The options of the command line (`cli/searching.py`), the
+arguments of `Memory.search` and of `Memory.recall`, and the schema of `memory_search` are tested against it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from commonplace.base.errors import ConfigError, UnknownCollection
+from commonplace.config.settings import READERS
+from commonplace.types.results import Level, Mode
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from commonplace.search.query import Line
+    from commonplace.search.ranking import Ranked
+    from commonplace.types.results import Hit
+
+MODES = ("hybrid", "lexical", "semantic")
+MOST_HITS = 1000  # that a person may ask for on the command line; Python has no limit
+MOST_HITS_OF_TOOL = 50  # that an agent may ask for
+LAYERS = ("index", "snippet", "full")  # rows with references, a few rows of each passage, whole passages
+_ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
+
+
+class Request(NamedTuple):
+    """A question and what is said beside it; None leaves a choice to the settings.
+
+    `limit` is the most hits (`search.limit`), `min_score` the score below which nothing is a hit, up to 1
+    (`search.min_score`, otherwise the calibrated threshold), `now` the day that dates are told from
+    (today). `rerank` says who reads the best hits again (`search.rerank`), `expand` whether a language model
+    widens the question (`search.expand`). No `collections` are all that are not excluded. `history` takes in
+    struck text, `as_of` what held at the end of a day and nothing later. `lines` are those of a question
+    that is made of several; they are read from `text`, or added to it by an expansion.
+    """
+
+    text: str
+    limit: int | None = None
+    mode: Mode = "hybrid"
+    collections: tuple[str, ...] = ()
+    min_score: float | None = None
+    now: date | None = None
+    rerank: str | None = None
+    expand: bool | None = None
+    history: bool = False
+    as_of: date | None = None
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def past(self) -> bool:
+        """Whether it asks for more than what stands now."""
+        return self.history or self.as_of is not None
+
+    @property
+    def today(self) -> date | None:
+        """The day that ends and ages are told from; None for the real one."""
+        return self.as_of or self.now
+
+    def check(self, collections: Collection[str]) -> None:
+        """Raise ConfigError for a value outside its limits, UnknownCollection for an unknown name."""
+        for name, allowed in _ALLOWED.items():
+            if (value := getattr(self, name)) not in allowed:
+                known = ", ".join(filter(None, allowed))
+                raise ConfigError(name, f"{value!r} is not allowed; it must be one of {known}")
+        if self.limit is not None and self.limit < 0:
+            raise ConfigError("limit", f"{self.limit!r} is not allowed; it must be a number from 0")
+        if self.min_score is not None and not self.min_score <= 1:
+            raise ConfigError("min_score", f"{self.min_score!r} is not allowed; it must be a number up to 1")
+        for name in self.collections:
+            if name not in collections:
+                raise UnknownCollection(name, list(collections))
+
+
+class Outcome:
+    """What came of a request: hits, the level that answered, all that was ranked, warnings.
+
+    `timings_ms` says where the time went, in milliseconds a stage.
+    """
+
+    __slots__ = ("hits", "level", "ranked", "timings_ms", "warnings")
+
+    def __init__(self) -> None:
+        self.hits: list[Hit] = []
+        self.ranked: Sequence[Ranked] = ()
+        self.level: Level = 2
+        self.warnings: list[str] = []
+        self.timings_ms: dict[str, float] = {}
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the time spent inside to a stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1000
+            self.timings_ms[stage] = self.timings_ms.get(stage, 0.0) + spent
