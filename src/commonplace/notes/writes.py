@@ -15,24 +15,22 @@ name says when, and of which note. They are listed, put back and deleted here as
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from commonplace.base import atomic, paths, remedies, swap
+from commonplace.base import atomic, paths, records, remedies, swap
 from commonplace.base.errors import CommonplaceError, NoteNotFound, NoteUnreadable
 from commonplace.base.locks import LOCK_WAIT_S, LockTimeout, locked
 from commonplace.base.root import PRIVATE_FILE, Root, Unsafe, open_regular
-from commonplace.base.signature import sign, verify
 
 if TYPE_CHECKING:
     from commonplace.markdown.document import Document
@@ -84,7 +82,6 @@ class Writes:
         """Take the record of a note, named relative to the workspace; read it where it is not given."""
         self.workspace, self.note = workspace, note
         self.key = key_of(note)
-        self._signing = paths.signing_key()
         self.record = record or _load_record(workspace, f"{FOLDER}/{self.key}.json") or Record(note)
         self._next = self.record
         self._hidden: list[Line] = []
@@ -102,14 +99,12 @@ class Writes:
         self, before: bytes | None, status: os.stat_result | None, after: bytes | None, inode: int
     ) -> None:
         """Look for what is gone of our lines, and note those of the next write. Raises NoteUnreadable."""
-        lines = self._examined(before, status)
         now = time.time_ns()
         old, new = _different(before or b"", after or b"")
-        taken_out = Counter(_texts(old)) - Counter(_texts(new))
-        lines = [line for line in lines if line.text not in taken_out]
+        taken_out = _more(old, new)
+        lines = [line for line in self._examined(before, status) if line.text not in taken_out]
         lines += [line for line in self._hidden if _holds(before, line.text)]
-        added = Counter(_texts(new)) - Counter(_texts(old))
-        lines += [Line(now, text, _holds(before, text)) for text in added]
+        lines += [Line(now, text, _holds(before, text)) for text in _more(new, old)]
         kept = dict(self.record.kept)
         pending = f"{self.key}-{now:x}.kept"
         if before is not None:
@@ -123,7 +118,7 @@ class Writes:
     def hid(self, theirs: bytes, ours: bytes) -> None:
         """Watch over lines of others as over ours, for who read ours in the moment in which it hid theirs."""
         now = time.time_ns()
-        hidden = [Line(now, text) for text in Counter(_texts(theirs)) - Counter(_texts(ours))]
+        hidden = [Line(now, text) for text in _more(theirs, ours)]
         self._hidden += hidden
         self.record.lines += hidden
 
@@ -189,15 +184,13 @@ class Writes:
                     is_open = _is_open(file)
                     if is_open is None:
                         is_open = time.time() - os.fstat(file.fileno()).st_ctime < _LATE_S
-                        if is_open and len(kept) < _MOST_KEPT:
-                            break  # those that come now are younger
                     if is_open and len(kept) < _MOST_KEPT:
                         continue
                     late = file.read()
             except OSError:  # it was never replaced, or is no file
                 late = b""
             if late and _digest(late) != digest:
-                self._copy(list(Counter(_texts(late)) - Counter(_texts(data))), is_late=True)
+                self._copy(list(_more(late, data)), is_late=True)
             with suppress(OSError):
                 files.unlink(f"{FOLDER}/{name}")
             del kept[name]
@@ -209,21 +202,19 @@ class Writes:
         stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
         copy = f"{COPIES}/{stamp}-{self.key}{TAKEN_OUT if is_quiet else ''}.md"
         data = "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogateescape")
-        try:
+        with records.translated(copy):
             self.workspace.files.create(copy, data)
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(copy), paths.reason(error)) from error
         if not is_quiet:
             notice = {
                 "note": self.note, "copy": copy, "lines": len(texts), "late": is_late, "first": texts[0],
             }  # fmt: skip
-            _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice, self._signing)
+            _write(self.workspace, f"{copy.removesuffix('.md')}.json", notice)
         copies = [name for name in self.workspace.files.names(COPIES) if name.endswith(".md")]
         for name in copies[:-_MOST_COPIES]:
             self.workspace.files.unlink(f"{COPIES}/{name}", missing_ok=True)
 
     def _save(self, record: Record) -> None:
-        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record), self._signing)
+        _write(self.workspace, f"{FOLDER}/{self.key}.json", vars(record))
 
 
 def key_of(note: str) -> str:
@@ -242,20 +233,14 @@ def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:
     erased: list[Erased] = []
     with locked(paths.lock_file(workspace, "notes")) if change else nullcontext():
         for path in [f"{where}/{name}" for where in (FOLDER, COPIES) for name in listed(workspace, where)]:
-            try:
+            # A preview takes no lock, and a writer drops what it kept.
+            with records.translated(path), suppress(FileNotFoundError):
                 data = door.read(path)
                 rest = _without(path, data, targets)
-                if rest == data:
-                    continue
-                erased.append(Erased("copies", path))
-                if change and rest:
-                    door.exchange(path, rest)
-                elif change:
-                    door.unlink(path)
-            except FileNotFoundError:  # a preview takes no lock, and a writer drops what it kept
-                continue
-            except OSError as error:
-                raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
+                if rest != data:
+                    erased.append(Erased("copies", path))
+                    if change:
+                        door.exchange(path, rest) if rest else door.unlink(path)
     return erased
 
 
@@ -265,12 +250,9 @@ def _without(path: str, data: bytes, targets: Targets) -> bytes:
     if any(key_of(note) in path for note in gone):
         return b""
     if path.endswith((".json", ".new")):
-        spelled = data.decode("utf-8", "replace")
-        return b"" if targets.matches(spelled, escaped=True) else data
+        return b"" if targets.matches(data.decode("utf-8", "replace"), escaped=True) else data
     rest = targets.edit(path, data)
-    if rest == data:
-        return data
-    return rest or b"" if path.endswith(".md") else b""
+    return rest if rest and (rest == data or path.endswith(".md")) else b""
 
 
 def replace(
@@ -402,10 +384,8 @@ def copies(workspace: paths.Workspace) -> list[Copy]:
     found = []
     for name in names:
         path = f"{COPIES}/{name}.md"
-        try:
+        with records.translated(path):
             data = workspace.files.read(path)
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
         key = name.removesuffix(TAKEN_OUT).rpartition("-")[2]
         lines = data.decode("utf-8", "surrogateescape").split("\n")
         texts = tuple(line for line in lines if line.strip())
@@ -439,10 +419,8 @@ def discard(workspace: paths.Workspace, copy: Copy) -> None:
     """Delete a copy, and what nobody was told of it yet. Raises NoteUnreadable."""
     for suffix in (".json", ".md"):
         path = f"{COPIES}/{copy.name}{suffix}"
-        try:
+        with records.translated(path):
             workspace.files.unlink(path, missing_ok=True)
-        except OSError as error:
-            raise NoteUnreadable(paths.shown(path), paths.reason(error)) from error
 
 
 def _notes(workspace: paths.Workspace) -> dict[str, str]:
@@ -464,15 +442,19 @@ def _notes(workspace: paths.Workspace) -> dict[str, str]:
 # --- lines ---------------------------------------------------------------------------------------------
 
 
-def _texts(data: bytes) -> Iterator[str]:
-    for line in data.decode("utf-8", "surrogateescape").split("\n"):
-        if text := line.rstrip():
-            yield text
+def _texts(data: bytes) -> list[str]:
+    """The lines of a note that say something, without the blanks at their ends."""
+    return [text for line in data.decode("utf-8", "surrogateescape").split("\n") if (text := line.rstrip())]
+
+
+def _more(one: bytes, other: bytes) -> Counter[str]:
+    """The lines that a text has more often than another."""
+    return Counter(_texts(one)) - Counter(_texts(other))
 
 
 def _holds(data: bytes | None, text: str) -> bool:
     """Tell whether the bytes of a note have a line that begins as a text does."""
-    return b"\n" + text.encode("utf-8", "surrogateescape") in b"\n" + (data or b"")
+    return b"\n" + _bytes(text) in b"\n" + (data or b"")
 
 
 def _different(before: bytes, after: bytes) -> tuple[bytes, bytes]:
@@ -498,14 +480,14 @@ def _gone(record: Record, data: bytes) -> list[Line]:
 
 def _judged(record: Record, data: bytes, gone: Sequence[Line]) -> tuple[list[str], list[str]]:
     """What to tell of lines that are gone, and what to keep without a word."""
+    texts = [line.text for line in gone]
     if not gone or not record.sums:
-        return [line.text for line in gone], []
+        return texts, []
     known = Counter(record.sums[at : at + 8] for at in range(0, len(record.sums), 8))
     if _is_removal(known, data, gone):
-        return [], [line.text for line in gone]
-    sums = {_sum(_bytes(text)): text for text in _texts(data)}
-    fresh = [text for sum_, text in sums.items() if sum_ not in known]
-    likeness = {line.text: _likeness(line.text, fresh) for line in gone}
+        return [], texts
+    fresh = [text for text in _texts(data) if _sum(_bytes(text)) not in known]
+    likeness = {text: _likeness(text, fresh) for text in texts}
     told = [text for text, alike in likeness.items() if alike < _PERHAPS]
     return told, [text for text, alike in likeness.items() if _PERHAPS <= alike < _ALIKE]
 
@@ -567,20 +549,19 @@ def _is_open(file: BinaryIO) -> bool | None:
 # --- signed files --------------------------------------------------------------------------------------
 
 
-def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key: bytes) -> None:
-    data = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape")
-    fresh = f"{path.removesuffix('.json')}.new"
-    data = sign(key, _KIND, data).encode() + b"\n" + data
+def _write(workspace: paths.Workspace, path: str, value: Mapping[str, Any]) -> None:
+    # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
+    # the disk. What a killed writer leaves is overwritten by the next one.
+    data, fresh = records.seal(_KIND, value), f"{path.removesuffix('.json')}.new"
+    flags = os.O_WRONLY | os.O_CREAT
     try:
-        # Two files that change places: to truncate one, or to rename over one, makes some systems wait for
-        # the disk. What a killed writer leaves is overwritten by the next one.
         with workspace.files.parent(path, make=True) as (folder, name):
             beside = os.path.join(os.path.dirname(name), os.path.basename(fresh))
             try:
-                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+                descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, fresh)
             except (PermissionError, Unsafe):  # another's, in a folder that may be ours: not to be waited for
                 os.unlink(beside, dir_fd=folder)
-                descriptor = open_regular(folder, beside, os.O_WRONLY | os.O_CREAT, PRIVATE_FILE, fresh)
+                descriptor = open_regular(folder, beside, flags, PRIVATE_FILE, fresh)
             with open(descriptor, "wb") as file:
                 file.write(data)
                 file.truncate()
@@ -591,22 +572,18 @@ def _write(workspace: paths.Workspace, path: str, value: dict[str, object], key:
         raise NoteUnreadable(paths.shown(workspace.root / path), paths.reason(error) + owner) from error
 
 
-def _read(workspace: paths.Workspace, path: str) -> dict[str, object] | None:
+def _read(workspace: paths.Workspace, path: str) -> dict[str, Any] | None:
     """Read what `_write` wrote; None for what is missing, damaged or not ours."""
     try:
-        signature, _, data = workspace.files.read(path).partition(b"\n")
-        if verify(paths.known_keys(), _KIND, data, signature.decode("ascii", "replace")):
-            value = json.loads(data.decode("utf-8", "surrogateescape"))
-            return value if isinstance(value, dict) else None
-    except (OSError, ValueError):
-        pass
-    return None
+        return records.read(workspace.files, workspace.root / path, _KIND)
+    except (OSError, ValueError, records.Foreign):
+        return None
 
 
 def _load_record(workspace: paths.Workspace, path: str) -> Record | None:
-    value = _read(workspace, path)
     try:
-        record = Record(**value) if value else None  # type: ignore[arg-type]
+        value = _read(workspace, path)
+        record = Record(**value) if value else None
         if record:
             record.lines = [Line(*line) for line in record.lines]
     except TypeError:  # of another version
