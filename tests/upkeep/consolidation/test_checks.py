@@ -88,9 +88,9 @@ def test_the_reason_names_the_section(section: str, reason: list[str]) -> None:
         ("Lin pays Mira.", "Mira pays Lin.", "turns what M2 says: turns the order of the source: lin"),
         ("Prices went up.", "Prices went down.", "loses what M2 says: down"),
         ("The office is in Porto.", "The office was in Porto.", "turns what M2 says"),
-        ("Petra can eat eggs.", "Petra can't eat eggs.", "turns what M2 says: denies what the source says"),
-        ("豆豆会骑车。", "豆豆不会骑车。", "turns what M2 says: denies what the source says"),
-        ("小王是组长。", "小王不是组长。", "turns what M2 says: denies what the source says"),
+        ("Petra can eat eggs.", "Petra can't eat eggs.", "loses what M2 says: not"),
+        ("豆豆会骑车。", "豆豆不会骑车。", "loses what M2 says: not"),
+        ("小王是组长。", "小王不是组长。", "loses what M2 says: not"),
         ("Lin lives in Oslo.", "Lin also lives in Oslo.", ""),
     ],
 )

@@ -150,9 +150,15 @@ def turns(text: str, other: str) -> str:
 
     For two texts that are to say the same: their words may not change places, nor one alone be denied.
     """
-    ground = _ground(Said(other))
-    laid = (_laid(sentence, ground) for sentence in read(text))
-    return next(filter(None, (one.reordered() or one.turned() for one in laid)), "")
+    ground, past, present = _ground(Said(other)), rules.words("past"), rules.words("present")
+    for sentence in read(text):
+        laid = _laid(sentence, ground)
+        if reason := laid.reordered() or laid.turned():
+            return reason
+        forms = frozenset[str]().union(*(one.forms for one in ground.sentences))
+        if sentence.forms & past and not sentence.forms & present and forms & present - past:
+            return "makes what was into what is"
+    return ""
 
 
 def particles(text: str) -> frozenset[str]:
