@@ -29,6 +29,7 @@ from commonplace.base.errors import (
     PreviewOutdated,
 )
 from commonplace.base.root import Root
+from commonplace.types.results import LAYERS
 
 if TYPE_CHECKING:
     from commonplace.memory import Memory
@@ -401,7 +402,7 @@ TOOLS: tuple[Tool, ...] = (
             "query",
             query=_text('Question; "phrases", -word. Or lines of lex:, vec:, hyde:, intent:'),
             limit=_number(1, MOST_HITS),
-            layer=_text("Default full", enum=["full", "snippet", "index"]),
+            layer=_text("Default full", enum=[*LAYERS]),
             budget=_number(100, 100_000, "Tokens"),
             collections={"type": "array", "items": {"type": "string"}},
             after=_text("Noted since: 2026-02-13, 2026-02, last week"),
