@@ -44,7 +44,7 @@ from commonplace.markdown.structure import ITEM
 from commonplace.memory import Memory, sources
 from commonplace.notes.scan import Globs
 from commonplace.render import count
-from commonplace.search import pack
+from commonplace.search import pack, ranking
 from commonplace.search.dedupe import Told
 from commonplace.search.pack import OUTDATED
 from commonplace.types import Hit, Level, Note, Recall, Section
