@@ -23,6 +23,7 @@ def search(
     question = session.text_argument(words)
     layer = "full" if full and layer != "index" else layer
     with session.memory_to_search(workspace, agent) as memory:
+        from commonplace.memory import question_words
         from commonplace.render import hits  # not before there is a memory: its files are looked at meanwhile
 
         given = {name: value for name, value in fields.items() if value is not None}
@@ -35,7 +36,7 @@ def search(
         elif result.hits:
             look = session.look(memory.settings)
             rows = None if layer == "full" else hits.PASSAGE_ROWS
-            marked = session.words(question) if look.color or rows else ()
+            marked = question_words(question) if look.color or rows else ()
             locate = session.locator(memory) if look.links else None
             session.write(hits.as_text(result, look, words=marked, rows=rows, explain=explain, locate=locate))
     # Beside the result, which level answered, and where the time went if that was asked.
