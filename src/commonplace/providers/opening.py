@@ -181,7 +181,7 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
         return model
     from commonplace.providers.cache import VectorCache
     from commonplace.providers.embedding import batch
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
     # Where batches under way are noted, for a model whose provider has them.
     batches = None
@@ -201,14 +201,14 @@ def guarded(spec: Spec, settings: Embedding, accounts: Accounts | None = None, r
 
 def is_remote(model: Embedder) -> bool:
     """Whether a model made here is behind a server, so that embedding may take long and cost money."""
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
     return isinstance(model, GuardedEmbedder)
 
 
 def trouble(model: Embedder) -> str:
     """Return why a model made here does not answer now; empty if it does, or runs in this process."""
-    from commonplace.providers.embedding.client import GuardedEmbedder
+    from commonplace.providers.embedding.remote import GuardedEmbedder
 
     if isinstance(model, GuardedEmbedder):
         try:
