@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from commonplace import __version__
-from commonplace.bench import comparison, evaluation, metrics, presets, questions, rejection
+from commonplace.bench import comparison, evaluation, metrics, presets, questions
 from commonplace.bench.evaluation import Evaluation, Options
 from commonplace.bench.presets import DEFAULT
 from commonplace.bench.questions import QuestionSet
@@ -134,16 +134,16 @@ def run_all(measured: Sequence[Measured], pool: Executor) -> None:
         one.runs[step.name] = run.result()
 
 
-def reject(measured: Sequence[Measured]) -> list[rejection.Row]:
+def reject(measured: Sequence[Measured]) -> list[evaluation.Rejection]:
     """Ask every set the questions of the others."""
     print("questions of another set", file=sys.stderr, flush=True)
-    return rejection.measure([one.asked for one in measured], Options())
+    return evaluation.reject([one.asked for one in measured], Options())
 
 
 # --- the page -------------------------------------------------------------------------------------------
 
 
-def page(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> str:
+def page(measured: Sequence[Measured], refused: Sequence[evaluation.Rejection]) -> str:
     """Return docs/quality.md."""
     covered = ", ".join(f"{one.name} ({len(one.run(PRESETS[0]).figures)})" for one in measured)
     parts = [
@@ -228,7 +228,7 @@ def language_rows(measured: Sequence[Measured]) -> list[list[str]]:
     ]
 
 
-def refusals(measured: Sequence[Measured], refused: Sequence[rejection.Row]) -> list[str]:
+def refusals(measured: Sequence[Measured], refused: Sequence[evaluation.Rejection]) -> list[str]:
     """What happens to questions that nothing answers; nothing for a set that stands alone."""
     if not refused:
         return []

@@ -316,7 +316,7 @@ class Memory:
 
     def search(
         self,
-        text: str | Request,
+        text: str,
         *,
         limit: int | None = None,
         mode: Mode = "hybrid",
@@ -326,24 +326,23 @@ class Memory:
         rerank: str | None = None,
         expand: bool | None = None,
         history: bool = False,
-        as_of: date | None = None,
+        as_of: date | str | None = None,
     ) -> SearchResult:
-        """Find the passages that answer a question, best first; or a `Request`, which says all else itself.
+        """Find the passages that answer a question, best first.
 
         `collections` keeps to some (default: all that are not excluded); `min_score` (0..1) replaces the
         calibrated threshold; `now` is the day that dates are told from (default: today); `rerank` says who
         reads the best hits again, and `expand` lets a language model widen the question (default:
         `search.rerank`, `search.expand`). With `history` struck text is found as well, below what replaced
-        it; with `as_of` what held on that day. Always answers from what works; `level` and `warnings` say
-        what did. Raises UnknownCollection, ConfigError for a mode, threshold, filter or reranker that there
-        is not, and for a query document with a mistake.
+        it; with `as_of` what held at the end of that day, or of a time as the filter `after:` takes it.
+        Always answers from what works; `level` and `warnings` say what did. Raises UnknownCollection,
+        ConfigError for a mode, threshold, filter or reranker that there is not, and for a query document with
+        a mistake.
         """
-        request = text
-        if not isinstance(request, Request):
-            request = Request(
-                request, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
-                now=now, rerank=rerank, expand=expand, history=history, as_of=as_of,
-            )  # fmt: skip
+        request = Request(
+            text, limit=limit, mode=mode, collections=_names(collections), min_score=min_score,
+            now=now, rerank=rerank, expand=expand, history=history, as_of=_day(as_of, now),
+        )  # fmt: skip
         started = time.perf_counter()
         result = self._answerer.answer(request)
         self._journal.asked("search", result, started)
@@ -359,7 +358,7 @@ class Memory:
         now: date | None = None,
         rerank: str | None = None,
         expand: bool | None = None,
-        as_of: date | None = None,
+        as_of: date | str | None = None,
     ) -> Recall:
         """Compose the block for a prompt: the best passages for `text`, cited, inside `budget` tokens.
 
@@ -374,7 +373,13 @@ class Memory:
         compose = layers.composer(self.settings.recall, layer)
         names = _names(collections)
         request = Request(
-            text, RECALL_CANDIDATES, collections=names, now=now, rerank=rerank, expand=expand, as_of=as_of
+            text,
+            RECALL_CANDIDATES,
+            collections=names,
+            now=now,
+            rerank=rerank,
+            expand=expand,
+            as_of=_day(as_of, now),
         )
         result = self._answerer.answer(request)
         recall = layers.recalled(result, budget, compose(result.hits, budget, text))
@@ -536,6 +541,17 @@ def _names(collections: Sequence[str]) -> tuple[str, ...]:
     if isinstance(collections, str):
         raise ConfigError("collections", f"{collections!r} is a text; it must be a list of names")
     return tuple(collections)
+
+
+def _day(when: date | str | None, now: date | None) -> date | None:
+    """The last day of a time in any form that the filter `after:` takes, as seen from `now`."""
+    if not isinstance(when, str):
+        return when
+    from datetime import date
+
+    from commonplace.search import filters
+
+    return filters.day(when, now or date.today())
 
 
 def warm(memory: Memory) -> None:

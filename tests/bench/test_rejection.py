@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from commonplace.base.errors import ConfigError
+from commonplace.bench import evaluation
 from commonplace.bench import questions as sets_of
-from commonplace.bench import rejection
 from commonplace.bench.evaluation import Options
 from commonplace.cli.measurements import evaluations
 
@@ -19,7 +19,7 @@ LEXICAL = Options(mode="lexical")
 
 
 def test_a_set_alone_is_asked_what_its_other_workspaces_know(queries: Path) -> None:
-    (row,) = rejection.measure([sets_of.read_set(queries)], LEXICAL)
+    (row,) = evaluation.reject([sets_of.read_set(queries)], LEXICAL)
     # The English notes share no word with the Chinese questions, nor the other way round.
     assert (row.name, row.wrong, row.empty, row.own) == ("queries.jsonl", 5, 1.0, 5)
     assert row.answered == row.found == 1.0
@@ -29,12 +29,12 @@ def test_every_set_is_asked_the_questions_of_the_others(queries: Path) -> None:
     both = sets_of.read_set(queries)
     english = replace(both, questions=tuple(q for q in both.questions if q.workspace == "ada"))
     chinese = replace(both, path=queries.parent / "zh" / "q.jsonl", questions=tuple(both.questions[3:]))
-    plan = rejection._plan([english, chinese], 0, 200)
+    plan = evaluation.plan([english, chinese], 0, 200)
     assert {(one.question.workspace, one.workspace) for one in plan if one.wrong} == {("lin", "ada")}
-    first, second = rejection.measure([english, chinese], LEXICAL, count=2)
+    first, second = evaluation.reject([english, chinese], LEXICAL, count=2)
     assert (first.name, second.name) == ("queries.jsonl", "zh/q.jsonl")
     assert (first.wrong, first.own, first.same, first.empty_same) == (2, 2, 0, None)
-    assert rejection.measure([english, chinese], LEXICAL, count=2) == [first, second]
+    assert evaluation.reject([english, chinese], LEXICAL, count=2) == [first, second]
 
 
 def test_an_answer_to_the_wrong_question_counts_against_the_gate(queries: Path) -> None:
@@ -44,16 +44,16 @@ def test_an_answer_to_the_wrong_question_counts_against_the_gate(queries: Path) 
     other.write_text("".join(json.dumps(line) + "\n" for line in near), encoding="utf-8")
     asked, wrong = sets_of.read_set(queries), sets_of.read_set(other)
     ada = replace(asked, questions=asked.questions[:3])
-    (row, _) = rejection.measure([ada, replace(wrong, questions=wrong.questions)], LEXICAL)
+    (row, _) = evaluation.reject([ada, replace(wrong, questions=wrong.questions)], LEXICAL)
     assert (row.wrong, row.empty, row.empty_same) == (1, 0.0, 0.0)
 
 
 def test_one_workspace_alone_has_no_wrong_questions(queries: Path) -> None:
     asked = sets_of.read_set(queries)
     with pytest.raises(ConfigError, match="name another set"):
-        rejection.measure([replace(asked, questions=asked.questions[:3])], LEXICAL)
+        evaluation.reject([replace(asked, questions=asked.questions[:3])], LEXICAL)
     with pytest.raises(ConfigError, match="no question with evidence"):
-        rejection.measure([replace(asked, questions=asked.questions[5:])], LEXICAL)
+        evaluation.reject([replace(asked, questions=asked.questions[5:])], LEXICAL)
 
 
 def test_the_command_prints_a_table_and_json(queries: Path) -> None:

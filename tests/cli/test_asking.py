@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.render.hits import FORMS
+from commonplace.render import FORMS
 from tests.cli.conftest import Program, Run
 
 NONSENSE = "zzyzx qwrtp"

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli import searching, shortcut
+from commonplace import Memory
+from commonplace.agent import tools
+from commonplace.cli import flags, searching, shortcut
 from commonplace.cli.application import cli
-from commonplace.cli.searching import Search
+from commonplace.search.request import Request
 
 _ARGUMENTS = (
     "search deploy -n 3 0 --limit --limit=5 -c memory --collection=a --lexical --semantic --full --explain "
-    "--format json --format=xml --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes --workspace=/notes --workspace --debug "
-    "--help --x 中文 = -n5"
+    "--format json --format=xml --layer index --layer=full --layer --min-score 0.5 -- -lin - -w /notes "
+    "--workspace=/notes --workspace --debug --expand --no-expand --no-expand=1 --rerank off --history "
+    "--now 2026-02-13 --as-of 2026-02 mcp --help --x 中文 = -n5"
 )
 WORDS = st.sampled_from([*_ARGUMENTS.split(), ""])
 
 
-def by_click(arguments: list[str]) -> Search | None:
+def by_click(arguments: list[str]) -> dict[str, object] | None:
     """Return what click makes of the arguments, None if it is no search."""
-    seen: list[Search] = []
+    seen: list[dict[str, object]] = []
     command = cli.get_command(None, "search")  # type: ignore[arg-type]
     assert command is not None
+
+    def search(words: tuple[str, ...], workspace: str | None, agent: str | None, **options: object) -> int:
+        seen.append({"words": words, "workspace": workspace, "agent": agent, **options})
+        return 0
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "search", lambda ask: seen.append(ask) or 0)
+        patch.setattr(searching, "search", search)
         with suppress(SystemExit):
             cli.main(arguments)
     return seen[0] if seen else None
@@ -34,13 +43,16 @@ def by_click(arguments: list[str]) -> Search | None:
 
 @given(st.lists(WORDS, max_size=7).map(lambda words: ["search", *words]) | st.lists(WORDS, max_size=6))
 def test_the_short_way_agrees_with_click(arguments: list[str]) -> None:
-    found = shortcut.parse(arguments)
-    if found is None:
+    options = shortcut.parse(arguments, "search")
+    if options is None or not options["words"]:
         return
-    found.pop("debug", None)
-    ask = Search(**found)  # type: ignore[arg-type]
-    if searching.is_valid(ask):
-        assert by_click(arguments) == ask
+    options.pop("debug", None)
+    clicked = by_click(arguments)
+    assert clicked is not None
+    unsaid = {name: value for name, value in clicked.items() if name not in options}
+    assert {**unsaid, **options} == clicked
+    assert unsaid.pop("form", "text") == "text"
+    assert not any(unsaid.values())
 
 
 @pytest.mark.parametrize(
@@ -52,15 +64,34 @@ def test_the_short_way_agrees_with_click(arguments: list[str]) -> None:
     ],
 )
 def test_plain_searches_take_the_short_way(arguments: list[str]) -> None:
-    found = shortcut.parse(arguments)
-    assert found is not None
-    assert searching.is_valid(Search(**{k: v for k, v in found.items() if k != "debug"}))  # type: ignore[arg-type]
+    assert shortcut.parse(arguments, "search") is not None
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["search"], ["search", "--help"], ["search", "-n"], ["search", "x", "-n", "many"], ["--version"],
-     ["status"], ["searching", "x"], ["search", "x", "-n5"], ["search", "x", "--nope"]],
+    [[], ["search", "--help"], ["search", "-n"], ["search", "x", "-n", "many"], ["--version"],
+     ["status"], ["searching", "x"], ["search", "x", "-n5"], ["search", "x", "--nope"], ["search", "x", "-n", "0"],
+     ["search", "x", "--min-score", "nan"], ["search", "x", "--format", "yaml"], ["--lexical", "search", "x"]],
 )  # fmt: skip
 def test_everything_else_is_left_to_click(arguments: list[str]) -> None:
-    assert shortcut.parse(arguments) is None
+    assert shortcut.parse(arguments, "search") is None
+    assert shortcut.parse(arguments, "mcp") is None
+
+
+def test_every_caller_names_what_a_request_holds() -> None:
+    """The question and its lines are no options; a recall has a number of hits and a threshold of its own."""
+    fields = {*Request._fields} - {"text", "lines"}
+    assert {*inspect.signature(Memory.search).parameters} == fields | {"self", "text"}
+    assert {
+        name: one.default or None
+        for name, one in inspect.signature(Memory.search).parameters.items()
+        if name in fields
+    } == {name: Request._field_defaults[name] or None for name in fields}
+    recalled = {*inspect.signature(Memory.recall).parameters} - {"self", "text", "budget", "layer"}
+    assert recalled < fields
+    shown = {"layer", "full", "explain", "form"}
+    assert {flag.field for flag in flags.FLAGS} == fields | shown
+    tool = tools.find("memory_search")
+    assert tool is not None
+    filters = {"query", "after", "before", "path"}
+    assert {*tool.schema["properties"]} - filters - {"layer", "budget"} < fields

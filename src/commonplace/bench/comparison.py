@@ -73,10 +73,9 @@ def compare(asked: QuestionSet, first: Mapping[str, Answer], second: Mapping[str
 
     Raises ConfigError for a missing workspace, and for a file that answers none of the questions.
     """
-    both = (first, second)
-    scored = [score(asked, answers) for answers in both]
-    for name, figures, answers in zip("AB", scored, both, strict=True):
-        if figures and answers.keys().isdisjoint(figures):
+    scored = [score(asked, answers) for answers in (first, second)]
+    for name, answers in zip("AB", (first, second), strict=True):
+        if scored[0] and answers.keys().isdisjoint(scored[0]):
             other = f"answers none of the questions of {shown(asked.path)}; it belongs to another set"
             raise ConfigError(name, other)
     known = {question.id for question in asked.questions}
@@ -109,14 +108,14 @@ def _rows(first: Figures, second: Figures) -> list[Row]:
     counts = Counter(name for figures in first.values() for name in figures)
     # Figures that the same number of questions have are compared at once: only `fresh1st` is not had by all.
     for number in sorted(set(counts.values())):
-        group = [name for name in counts if counts[name] == number]
-        ids = [id_ for id_, figures in first.items() if group[0] in figures]
-        tables = [np.array([[one[id_][name] for name in group] for id_ in ids]) for one in (first, second)]
-        differences = paired(tables[1] - tables[0])
-        means = [table.mean(axis=0) for table in tables]
-        for place, name in enumerate(group):
-            one, other = (float(mean[place]) for mean in means)
-            rows[name] = Row(name, len(ids), one, other, differences[place])
+        names = [name for name in counts if counts[name] == number]
+        ids = [id_ for id_, figures in first.items() if names[0] in figures]
+        one, other = (
+            np.array([[file[id_][name] for name in names] for id_ in ids]) for file in (first, second)
+        )
+        means = one.mean(axis=0).tolist(), other.mean(axis=0).tolist()
+        for name, mean, second_mean, difference in zip(names, *means, paired(other - one), strict=True):
+            rows[name] = Row(name, number, mean, second_mean, difference)
     return [rows[name] for name in counts]
 
 
@@ -178,21 +177,11 @@ def as_text(comparison: Comparison) -> str:
 
 def as_record(comparison: Comparison) -> dict[str, Any]:
     """Return the same as a JSON object."""
-    figures = {
-        row.figure: {
-            "n": row.n,
-            "a": row.first,
-            "b": row.second,
-            "difference": row.difference.mean,
-            "low": row.difference.low,
-            "high": row.difference.high,
-            "p": row.difference.p,
-        }
-        for row in comparison.rows
-    }
-    return {
-        "figures": figures,
-        "resamples": RESAMPLES,
-        "missing": dict(zip("ab", comparison.missing, strict=True)),
-        "unknown": dict(zip("ab", comparison.unknown, strict=True)),
-    }
+    figures = {}
+    for row in comparison.rows:
+        mean, *rest = row.difference
+        interval = dict(zip(("low", "high", "p"), rest, strict=True))
+        figures[row.figure] = {"n": row.n, "a": row.first, "b": row.second, "difference": mean, **interval}
+    pairs = {"missing": comparison.missing, "unknown": comparison.unknown}
+    sides = {name: dict(zip("ab", counts, strict=True)) for name, counts in pairs.items()}
+    return {"figures": figures, "resamples": RESAMPLES, **sides}

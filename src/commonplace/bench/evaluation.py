@@ -1,4 +1,9 @@
-"""A question set asked through the search a user gets, one workspace at a time, and its figures."""
+"""Question sets asked through the search a user gets, one workspace at a time, and their figures.
+
+`evaluate` asks questions of the workspaces that answer them. `reject` asks them of the wrong workspace too,
+where a search should say nothing: nobody sets a threshold, so it measures the gate of the search as a user
+gets it. Refusing everything would be easy, so `reject` also asks questions that the workspace does answer.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +12,23 @@ import os
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import attrgetter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.base import paths
+from commonplace.base.errors import ConfigError
 from commonplace.bench import metrics
 from commonplace.bench import questions as sets
 from commonplace.bench.metrics import Span
 from commonplace.bench.presets import DEFAULT, Preset
-from commonplace.bench.questions import Answer, Question
+from commonplace.bench.questions import Answer, Question, QuestionSet
 from commonplace.memory import Memory, sources
-from commonplace.memory import estimate as expected
+from commonplace.memory import estimate as estimate_memory
 from commonplace.providers import opening
 from commonplace.render import screen
-from commonplace.types import LEVEL_NAMES, Estimate, Mode
+from commonplace.types import LEVEL_NAMES, Estimate, Mode, SearchResult
 from commonplace.types.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -33,15 +39,14 @@ if TYPE_CHECKING:
 SYNCED: Mapping[str, object] = {"index.sync_on_search": False, "usage.record": False}
 # Every Markdown file of the folder, and no language model, whatever the user's own settings say.
 OVERRIDES: Mapping[str, object] = {"index.include": ["**/*.md"], "search.expand": "off", **SYNCED}
-
-# Workspaces with fewer passages to embed are done before a bar for them could be read.
-WORTH_TELLING = 1000
+WORTH_SHOWING = 1000  # workspaces with fewer passages to embed are done before a bar could be read
 ALL = "(all)"
 NDCG = f"ndcg@{max(metrics.KS)}"
 RANKED = (*(f"recall@{k}" for k in metrics.KS), *(f"hit@{k}" for k in metrics.KS), "mrr", NDCG, "fresh1st")
 BUDGETED = tuple(f"r@{budget}c" for budget in metrics.BUDGETS)
 FIGURES = RANKED + BUDGETED
 LATENCIES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+WRONG_QUESTIONS, SEED = 200, "commonplace"
 
 Rows = dict[str, dict[str, float]]
 
@@ -62,7 +67,7 @@ class Options:
     own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Evaluation:
     """Every question's answer and figures, by id in the order of the set, with its category and language.
 
@@ -70,13 +75,13 @@ class Evaluation:
     question of each workspace, which opens its index; `levels` says what answered, by level.
     """
 
-    answers: Mapping[str, Answer]
-    figures: Mapping[str, Mapping[str, float]]
+    answers: dict[str, Answer]
+    figures: Rows
     categories: Mapping[str, str]
     skipped: int
-    warm_ms: tuple[float, ...]
+    warm_ms: Sequence[float]
     levels: Mapping[int, int]
-    warnings: tuple[str, ...] = ()
+    warnings: Sequence[str] = ()
     index_s: float = 0.0
     search_s: float = 0.0
     languages: Mapping[str, str] = field(default_factory=dict)
@@ -92,22 +97,49 @@ def evaluate(
     asked = [question for question in questions if question.evidence]
     groups = sets.by_workspace(asked)
     folders = {name: sets.workspace_folder(workspaces, name) for name in groups}
-    run = _Run(options, progress, len(asked))
+    answers: dict[str, Answer] = {}
+    figures: Rows = {}
+    warm_ms, levels, warnings, index_s = [], list[int](), list[str](), 0.0
+
+    def show(stage: str, done: int, total: int) -> None:
+        if stage == "vectors" and total >= WORTH_SHOWING:
+            progress(stage, done, total)
+
     for name, group in groups.items():
-        run.ask_workspace(folders[name], group)
-    order = [question.id for question in asked]
+        with open_workspace(folders[name], options) as memory:
+            roots = {source.name: source.root for source in sources(memory)[1:]}
+            sizes = sets.line_sizes(folders[name], roots)
+            synced = memory.sync(embed=options.mode != "lexical", progress=show)
+            index_s += synced.seconds
+            failures = (f"{failure.path}: {failure.reason}" for failure in synced.failed)
+            warnings += [*synced.warnings, *failures]
+            for number, question in enumerate(group):
+                started = time.perf_counter()
+                result = memory.search(question.text, limit=options.limit, mode=options.mode, min_score=0.0)
+                took_ms = (time.perf_counter() - started) * 1000
+                spans = _spans(result)
+                answers[question.id] = Answer(question.id, spans, took_ms)
+                figures[question.id] = metrics.score(spans, question.evidence, sizes, question.stale)
+                warm_ms += [took_ms] if number else []
+                levels.append(result.level)
+                warnings += result.warnings
+                progress("questions", len(answers), len(asked))
     return Evaluation(
-        answers={id_: run.answers[id_] for id_ in order},
-        figures={id_: run.figures[id_] for id_ in order},
+        answers={question.id: answers[question.id] for question in asked},
+        figures={question.id: figures[question.id] for question in asked},
         categories={question.id: question.category for question in asked},
         skipped=len(questions) - len(asked),
-        warm_ms=tuple(run.warm_ms),
-        levels=dict(sorted(run.levels.items())),
-        warnings=tuple(dict.fromkeys(run.warnings)),
-        index_s=run.index_s,
-        search_s=run.search_s,
+        warm_ms=tuple(warm_ms),
+        levels={level: levels.count(level) for level in sorted(set(levels))},
+        warnings=tuple(dict.fromkeys(warnings)),
+        index_s=index_s,
+        search_s=sum(answer.latency_ms for answer in answers.values()) / 1000,
         languages={question.id: sets.language(question.text) for question in asked},
     )
+
+
+def _spans(result: SearchResult) -> tuple[Span, ...]:
+    return tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in result.hits)
 
 
 def estimate(questions: Sequence[Question], workspaces: Path, options: Options) -> Estimate:
@@ -116,21 +148,25 @@ def estimate(questions: Sequence[Question], workspaces: Path, options: Options) 
     Raises as `evaluate` does.
     """
     asked = [question for question in questions if question.evidence and options.mode != "lexical"]
-    parts = []
+    total = Estimate("none", 0, dollars=0, local=True)
     for name, group in sets.by_workspace(asked).items():
         with open_workspace(sets.workspace_folder(workspaces, name), options) as memory:
-            parts.append(expected(memory, [question.text for question in group]))
-    prices = [one.dollars for one in parts]
-    return Estimate(
-        model=parts[0].model if parts else "none",
-        texts=sum(map(attrgetter("texts"), parts)),
-        known=sum(map(attrgetter("known"), parts)),
-        tokens=sum(map(attrgetter("tokens"), parts)),
-        dollars=None if None in prices else sum(filter(None, prices)),
-        local=all(one.local for one in parts),
-        batched=any(one.batched for one in parts),
-        warnings=tuple(dict.fromkeys(warning for one in parts for warning in one.warnings)),
-    )
+            part = estimate_memory(memory, [question.text for question in group])
+        unpriced = total.dollars is None or part.dollars is None
+        total = Estimate(
+            model=part.model if total.model == "none" else total.model,
+            texts=total.texts + part.texts,
+            known=total.known + part.known,
+            tokens=total.tokens + part.tokens,
+            dollars=None if unpriced else (total.dollars or 0) + (part.dollars or 0),
+            local=total.local and part.local,
+            batched=total.batched or part.batched,
+            warnings=tuple(dict.fromkeys((*total.warnings, *part.warnings))),
+        )
+    return total
+
+
+# --- workspaces, with their indexes in the user's cache -------------------------------------------------
 
 
 def cache_folder(folder: Path, options: Options, model: str) -> Path:
@@ -144,34 +180,29 @@ def cache_folder(folder: Path, options: Options, model: str) -> Path:
 def open_workspace(folder: Path, options: Options) -> Memory:
     """Open a workspace as the options say, its index in the cache; nothing is read yet."""
     overrides = {**(SYNCED if options.own else OVERRIDES), **options.settings}
-    memory = Memory.open(folder, overrides=overrides)
-    provider = opening.choose(memory.settings.embedding).provider
-    kept = cache_folder(folder, options, provider)
+    settings = Memory.open(folder, overrides=overrides).settings
+    index = cache_folder(folder, options, opening.choose(settings.embedding).provider)
     if options.fresh:
-        shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(index, ignore_errors=True)
     return Memory.open(
         folder,
         overrides=overrides,
-        index_path=kept / "index.sqlite",
+        index_path=index / "index.sqlite",
         chunks=options.preset.chunks,
         ranking=options.preset.ranking,
-        embedder=_every_script(memory.settings, kept, options),
+        embedder=_every_script(settings, index, options),
     )
 
 
-def _every_script(settings: Settings, kept: Path, options: Options) -> Embedder | None:
+def _every_script(settings: Settings, folder: Path, options: Options) -> Embedder | None:
     """The model as systems use it that do not ask which scripts it serves; None for the ordinary one."""
-    if not options.preset.every_script or options.mode == "lexical":
+    plain = not options.preset.every_script or options.mode == "lexical"
+    if plain or settings.embedding.provider == "none":
         return None
-    if settings.embedding.provider == "none":
-        return None
-    from commonplace.providers import opening
     from commonplace.providers.costs import Accounts
 
-    accounts = Accounts(paths.Workspace(kept), kept)
-    models = opening.models(settings.embedding, accounts)
-    model = next((model for model in models if not isinstance(model, str)), None)
-    return EveryScript(model) if model else None
+    models = opening.models(settings.embedding, Accounts(paths.Workspace(folder), folder))
+    return next((EveryScript(model) for model in models if not isinstance(model, str)), None)
 
 
 class EveryScript:
@@ -183,10 +214,8 @@ class EveryScript:
     scripts = frozenset({"latin", "cjk"})
 
     def __init__(self, inner: Embedder) -> None:
-        self.inner = inner
-        self.name = inner.name
+        self.inner, self.name, self.dimensions = inner, inner.name, inner.dimensions
         self.fingerprint = inner.fingerprint
-        self.dimensions = inner.dimensions
         if hasattr(inner, "estimate"):
             self.estimate = inner.estimate
 
@@ -195,62 +224,7 @@ class EveryScript:
         return self.inner.embed(texts, kind)
 
 
-class _Run:
-    """What is gathered over the workspaces of one evaluation."""
-
-    def __init__(self, options: Options, progress: Progress, total: int) -> None:
-        self.options = options
-        self.progress = progress
-        self.total = total
-        self.answers: dict[str, Answer] = {}
-        self.figures: dict[str, dict[str, float]] = {}
-        self.warm_ms: list[float] = []
-        self.levels: dict[int, int] = {}
-        self.warnings: list[str] = []
-        self.index_s = self.search_s = 0.0
-
-    def ask_workspace(self, folder: Path, questions: Sequence[Question]) -> None:
-        """Index one workspace and ask its questions."""
-        with open_workspace(folder, self.options) as memory:
-            sizes = sets.line_sizes(folder, {source.name: source.root for source in sources(memory)[1:]})
-            self._sync(memory)
-            for place, question in enumerate(questions):
-                answer = self._ask(memory, question)
-                self.answers[question.id] = answer
-                self.figures[question.id] = metrics.score(
-                    answer.results, question.evidence, sizes, question.stale
-                )
-                if place:
-                    self.warm_ms.append(answer.latency_ms)
-                self.progress("questions", len(self.answers), self.total)
-
-    def _sync(self, memory: Memory) -> None:
-        def tell(stage: str, done: int, total: int) -> None:
-            if stage == "vectors" and total >= WORTH_TELLING:
-                self.progress(stage, done, total)
-
-        done = memory.sync(embed=self.options.mode != "lexical", progress=tell)
-        self.index_s += done.seconds
-        self.warnings += done.warnings
-        self.warnings += [f"{failure.path}: {failure.reason}" for failure in done.failed]
-
-    def _ask(self, memory: Memory, question: Question) -> Answer:
-        started = time.perf_counter()
-        found = memory.search(
-            question.text,
-            limit=self.options.limit,
-            mode=self.options.mode,
-            min_score=0.0,
-        )
-        seconds = time.perf_counter() - started
-        self.search_s += seconds
-        self.levels[found.level] = self.levels.get(found.level, 0) + 1
-        self.warnings += found.warnings
-        spans = tuple(Span(hit.path, hit.start_line, hit.end_line) for hit in found.hits)
-        return Answer(question.id, spans, seconds * 1000)
-
-
-# --- as text and as JSON --------------------------------------------------------------------------------
+# --- figures as text and as JSON ------------------------------------------------------------------------
 
 
 def by_category(evaluation: Evaluation) -> Rows:
@@ -258,8 +232,8 @@ def by_category(evaluation: Evaluation) -> Rows:
 
     Each row also has `n`, its number of questions.
     """
-    everything = {ALL: _means(evaluation.figures.values())} if evaluation.figures else {}
-    return everything | _grouped(evaluation, evaluation.categories)
+    everything = dict.fromkeys(evaluation.figures, ALL)
+    return _grouped(evaluation, everything) | _grouped(evaluation, evaluation.categories)
 
 
 def by_language(evaluation: Evaluation) -> Rows:
@@ -268,15 +242,10 @@ def by_language(evaluation: Evaluation) -> Rows:
 
 
 def _grouped(evaluation: Evaluation, names: Mapping[str, str]) -> Rows:
-    return {
-        name: _means(evaluation.figures[id_] for id_, own in names.items() if own == name)
-        for name in sorted(set(names.values()))
-    }
-
-
-def _means(figures: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    rows = list(figures)
-    return {"n": len(rows)} | metrics.mean(rows)
+    groups: dict[str, list[Mapping[str, float]]] = {name: [] for name in sorted(set(names.values()))}
+    for id_, name in names.items():
+        groups[name].append(evaluation.figures[id_])
+    return {name: {"n": len(rows), **metrics.mean(rows)} for name, rows in groups.items()}
 
 
 def as_text(evaluation: Evaluation) -> str:
@@ -284,8 +253,16 @@ def as_text(evaluation: Evaluation) -> str:
     rows, languages = by_category(evaluation), by_language(evaluation)
     if len(languages) > 1:
         rows |= {f"({name})": row for name, row in languages.items()}
-    parts = [_table(rows, RANKED), _table(rows, BUDGETED), "\n".join(_facts(evaluation))]
-    return "\n\n".join(filter(None, parts))
+    parts = []
+    for names in (RANKED, BUDGETED):
+        columns = [name for name in names if any(name in row for row in rows.values())]
+        body = [
+            [name, str(row["n"]), *(f"{row[column]:.3f}" if column in row else "-" for column in columns)]
+            for name, row in rows.items()
+        ]
+        lines = screen.table([["category", "n", *columns], *body], range(1, 2 + len(columns)))
+        parts += ["\n".join(lines)] if columns else []
+    return "\n\n".join([*parts, "\n".join(_facts(evaluation))])
 
 
 def as_record(evaluation: Evaluation) -> dict[str, Any]:
@@ -304,24 +281,14 @@ def as_record(evaluation: Evaluation) -> dict[str, Any]:
 
 def short_of(evaluation: Evaluation, least: Mapping[str, float]) -> list[str]:
     """Say which figures of all questions fall short of their least value, a line each."""
-    found = by_category(evaluation).get(ALL, {})
-    told = []
-    for name, value in least.items():
-        if name not in found:
-            told.append(f"{name} was not measured: no question has it")
-        elif found[name] < value:
-            told.append(f"{name} is {found[name]:.4f}, under {value:g}")
-    return told
-
-
-def _table(rows: Mapping[str, Mapping[str, float]], columns: Sequence[str]) -> str:
-    shown = [column for column in columns if any(column in row for row in rows.values())]
-    body = [
-        [name, f"{row['n']:.0f}", *(f"{row[column]:.3f}" if column in row else "-" for column in shown)]
-        for name, row in rows.items()
+    measured = by_category(evaluation).get(ALL, {})
+    return [
+        f"{name} is {measured[name]:.4f}, under {value:g}"
+        if name in measured
+        else f"{name} was not measured: no question has it"
+        for name, value in least.items()
+        if measured.get(name, -1.0) < value
     ]
-    table = screen.table([["category", "n", *shown], *body], range(1, 2 + len(shown)))
-    return "\n".join(table) if shown else ""
 
 
 def _latency(evaluation: Evaluation) -> dict[str, float | None]:
@@ -330,14 +297,124 @@ def _latency(evaluation: Evaluation) -> dict[str, float | None]:
 
 
 def _facts(evaluation: Evaluation) -> Iterator[str]:
-    latency = _latency(evaluation)
     if evaluation.warm_ms:
-        told = ", ".join(f"{name} {value:.2f} ms" for name, value in latency.items())
-        yield f"latency  {told} (each index opened before)"
+        shown = ", ".join(f"{name} {value:.2f} ms" for name, value in _latency(evaluation).items())
+        yield f"latency  {shown} (each index opened before)"
     yield f"time     {evaluation.index_s:.1f} s indexing, {evaluation.search_s:.1f} s searching"
     for level, count in evaluation.levels.items():
         yield f"level {level}  {LEVEL_NAMES[level]}: {count} questions"
     if evaluation.skipped:
         yield f"skipped  {evaluation.skipped} questions without evidence"
-    for warning in evaluation.warnings:
-        yield f"note     {warning}"
+    yield from (f"note     {warning}" for warning in evaluation.warnings)
+
+
+# --- questions of the wrong workspace -------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """A question to a workspace; `wrong` where that is not its own."""
+
+    question: Question
+    workspace: str
+    wrong: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """One set: shares of the questions that it does not answer and of those that it does.
+
+    `empty_same` is the share of empty answers among the `same` wrong questions in the script that most of
+    the set's own are in, which are the harder ones. `answered` had any answer, `found` one with evidence.
+    """
+
+    name: str
+    wrong: int
+    empty: float
+    same: int
+    empty_same: float | None
+    own: int
+    answered: float
+    found: float
+
+
+def reject(
+    asked_sets: Sequence[QuestionSet],
+    options: Options,
+    count: int = WRONG_QUESTIONS,
+    progress: Progress = silent,
+) -> list[Rejection]:
+    """Ask each set's workspaces `count` questions of the other sets, and as many of their own.
+
+    A set that stands alone is asked those of its other workspaces. Raises ConfigError where there are none,
+    and whatever opening and syncing raise.
+    """
+    plans = [plan(asked_sets, place, count) for place in range(len(asked_sets))]
+    absolute = [os.path.abspath(asked.path) for asked in asked_sets]
+    # Sets are named by what their paths do not share.
+    shared = os.path.commonpath(absolute) if len(set(absolute)) > 1 else os.path.dirname(absolute[0])
+    rows, done = [], 0
+    for asked, path, trials in zip(asked_sets, absolute, plans, strict=True):
+        languages = [sets.language(trial.question.text) for trial in trials]
+        own = [name for name, trial in zip(languages, trials, strict=True) if not trial.wrong]
+        script = max(sorted(set(own)), key=own.count)
+        empty, empty_same, answered, found = [], list[bool](), list[bool](), list[bool]()
+        for name in dict.fromkeys(trial.workspace for trial in trials):
+            folder = sets.workspace_folder(asked.folder, name)
+            with open_workspace(folder, replace(options, own=asked.own)) as memory:
+                memory.sync(embed=options.mode != "lexical")
+                for trial, language in zip(trials, languages, strict=True):
+                    if trial.workspace != name:
+                        continue
+                    spans = _spans(memory.search(trial.question.text, mode=options.mode))
+                    if trial.wrong:
+                        empty.append(not spans)
+                        empty_same += [not spans] if language == script else []
+                    else:
+                        answered.append(bool(spans))
+                        found.append(bool(metrics.reached(spans, trial.question.evidence)))
+                    done += 1
+                    progress("questions", done, sum(map(len, plans)))
+        rows.append(
+            Rejection(
+                name=os.path.relpath(path, shared),
+                wrong=len(empty),
+                empty=sum(empty) / len(empty),
+                same=len(empty_same),
+                empty_same=sum(empty_same) / len(empty_same) if empty_same else None,
+                own=len(answered),
+                answered=sum(answered) / len(answered),
+                found=sum(found) / len(found),
+            )
+        )
+    return rows
+
+
+def plan(asked_sets: Sequence[QuestionSet], place: int, count: int) -> list[Trial]:
+    """Draw what is asked of one set, the same every time. Raises ConfigError for too few questions."""
+    asked = asked_sets[place]
+    own = [question for question in asked.questions if question.evidence]
+    if not own:
+        raise ConfigError(str(asked.path), "holds no question with evidence")
+    others = [
+        question for number, other in enumerate(asked_sets) if number != place for question in other.questions
+    ]
+    names = list(sets.by_workspace(own))
+    if not others and len(names) < 2:
+        raise ConfigError(str(asked.path), "is about one workspace: name another set beside it")
+    chance = Random(f"{SEED}:{len(own)}")  # noqa: S311 - a sample, no secret
+    trials = [Trial(one, one.workspace, False) for one in chance.sample(own, min(count, len(own)))]
+    wrong = others or own
+    for number, question in enumerate(chance.sample(wrong, min(count, len(wrong)))):
+        free = [name for name in names if others or name != question.workspace]
+        trials.append(Trial(question, free[number % len(free)], True))
+    return trials
+
+
+def rejection_text(rows: Iterable[Rejection]) -> str:
+    """One row a set."""
+    lines = [["set", "wrong", "empty", "same script", "empty", "own", "answered", "found"]]
+    for row in rows:
+        shares = [row.empty, row.empty_same, row.answered, row.found]
+        empty, same, answered, found = ("-" if share is None else f"{share:.3f}" for share in shares)
+        lines.append([row.name, str(row.wrong), empty, str(row.same), same, str(row.own), answered, found])
+    return "\n".join(screen.table(lines, range(1, 8)))

@@ -16,18 +16,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from commonplace.base.errors import BudgetExceeded, ConfigError, NoteUnreadable, ProviderError
 from commonplace.base.paths import shown
+from commonplace.base.records import translated
 from commonplace.bench import questions
 from commonplace.bench.metrics import Span
 from commonplace.bench.questions import SELF
 from commonplace.chunking import passages
 from commonplace.index.reading import note_of
-from commonplace.language import rules
+from commonplace.language import rules, sentences
 from commonplace.language.lexicon import CJK
 from commonplace.language.stopwords import ENGLISH
 from commonplace.markdown import structure
@@ -51,7 +53,6 @@ LONGEST = 240  # characters of a sentence; a longer one is a paragraph, not a fa
 LONGEST_ANSWER = 40
 _MARKER = re.compile(r"^\s*(?:>\s*)*(?:[-*+]|\d{1,3}[.)])?\s*(?:\[[ xX]\]\s+)?(?:\d{1,2}:\d{2}\s+(?:-\s+)?)?")
 _EMPHASIS = re.compile(r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|__")
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=[\"“(A-Z0-9])|(?<=[。！？；])")
 _MONTH = rf"(?:{'|'.join(name[:3].title() for name in rules.listed('en', 'months'))})[a-z]*"
 _NUMBER = r"\d+(?:[.,:/-]\d+)*"
 _ZH_NUMBER = rf"(?:{_NUMBER}|[零一二两三四五六七八九十百千万亿半]+)"
@@ -81,7 +82,7 @@ _ANSWERS = tuple(
         ("term", r"(?<= )[a-z]{8,}(?=[.,;!?]|$)"),
     )
 )
-_One = TypeVar("_One")
+_Member = TypeVar("_Member")
 _DAY = re.compile(r"(?:\d{4}-\d{2}-\d{2}|\d{4}年).{0,12}$|[\d\s:./年月日-]+$")
 
 
@@ -121,10 +122,7 @@ class Draft:
 def clozes(line: str) -> Iterator[Cloze]:
     """Yield a question for each sentence of a line that has something to ask for."""
     text = _EMPHASIS.sub("", plain(_MARKER.sub("", line, count=1)))
-    for sentence in _ENDS.split(text):
-        blanked = cloze(sentence.strip())
-        if blanked is not None:
-            yield blanked
+    yield from filter(None, (cloze(text[start:end]) for start, end in sentences.spans(text)))
 
 
 def cloze(sentence: str) -> Cloze | None:
@@ -132,9 +130,9 @@ def cloze(sentence: str) -> Cloze | None:
     if len(sentence) > LONGEST:
         return None
     for kind, expression in _ANSWERS:
-        for found in expression.finditer(sentence):
-            answer = found[0].strip()
-            rest = f"{sentence[: found.start()]}{BLANK}{sentence[found.end() :]}".replace("`", "")
+        for match in expression.finditer(sentence):
+            answer = match[0].strip()
+            rest = f"{sentence[: match.start()]}{BLANK}{sentence[match.end() :]}".replace("`", "")
             question = rest.rstrip(" .!。！；;，,:：")
             if not question.endswith(("?", "？")):
                 question += "？" if re.search(f"[{CJK}]", question) else "?"
@@ -165,33 +163,32 @@ def read_notes(sources: Sequence[Source]) -> Iterator[Note]:
 
 def drafts(notes: Iterable[Note]) -> list[Draft]:
     """Return every question that the notes give, without those that two places would answer."""
-    found = [draft for note in notes for draft in (*_of_lines(note), *_of_headings(note))]
-    times = Counter(draft.about for draft in found)
-    asked = Counter(draft.question.casefold() for draft in found)
-    return [one for one in found if times[one.about] == 1 and asked[one.question.casefold()] == 1]
+    made = [draft for note in notes for draft in _drafts(note)]
+    times = Counter(draft.about for draft in made)
+    asked = Counter(draft.question.casefold() for draft in made)
+    return [draft for draft in made if times[draft.about] == 1 == asked[draft.question.casefold()]]
 
 
-def chosen(found: Sequence[Draft], count: int, seed: int) -> list[Draft]:
+def chosen(made: Sequence[Draft], count: int, seed: int) -> list[Draft]:
     """Choose `count` drafts spread over notes and languages, in the order of paths and lines."""
-    taken = spread(
-        found, count, seed, lambda draft: (draft.evidence.path, questions.language(draft.question))
-    )
+    taken = spread(made, count, seed, lambda one: (one.evidence.path, questions.language(one.question)))
     return sorted(taken, key=lambda one: (one.evidence, one.question))
 
 
-def spread(found: Sequence[_One], count: int, seed: int, group: Callable[[_One], object]) -> list[_One]:
+def spread(
+    members: Sequence[_Member], count: int, seed: int, group: Callable[[_Member], object]
+) -> list[_Member]:
     """Take one of each group in turn; the order of groups and members depends on the seed alone."""
     chance = Random(seed)  # noqa: S311 - a sample, no secret
-    groups: dict[object, list[_One]] = {}
-    for one in found:
-        groups.setdefault(group(one), []).append(one)
+    groups: dict[object, list[_Member]] = {}
+    for member in members:
+        groups.setdefault(group(member), []).append(member)
     order = list(groups.values())
     chance.shuffle(order)
-    for members in order:
-        chance.shuffle(members)
-    turns = max(map(len, order), default=0)
-    taken = [members[turn] for turn in range(turns) for members in order if turn < len(members)]
-    return taken[:count]
+    for each in order:
+        chance.shuffle(each)
+    turns = zip_longest(*order)
+    return [member for turn in turns for member in turn if member is not None][:count]
 
 
 def check_free(path: Path) -> None:
@@ -205,16 +202,12 @@ def check_free(path: Path) -> None:
         raise NoteUnreadable(shown(path), "its folder cannot be written to")
 
 
-def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+def write(path: Path, drafts: Iterable[Draft]) -> None:
     """Write a question set that was not there. Raises ConfigError where there is one, NoteUnreadable."""
-    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise ConfigError(shown(path), "is there already; name another with --out") from error
-    except OSError as error:
-        raise NoteUnreadable(shown(path), (error.strerror or type(error).__name__).lower()) from error
+    text = "".join(json.dumps(draft.as_record(), ensure_ascii=False) + "\n" for draft in drafts)
+    check_free(path)
+    with translated(path), path.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def usable_lines(note: Note, section: Section) -> list[int]:
@@ -232,22 +225,17 @@ def usable_lines(note: Note, section: Section) -> list[int]:
     ]
 
 
-def _of_lines(note: Note) -> Iterator[Draft]:
-    for section in structure.sections(note):
-        for number in usable_lines(note, section):
-            for one in clozes(note.lines[number - 1]):
-                span = Span(note.path, number, number)
-                yield Draft(one.question, one.answer, f"cloze-{one.kind}", span, one.sentence.casefold())
-
-
-def _of_headings(note: Note) -> Iterator[Draft]:
-    """Ask what stands under a heading, where it says what it is about."""
+def _drafts(note: Note) -> Iterator[Draft]:
+    """The sentences of a note with a blank, and what stands under each heading that names a subject."""
     for section in structure.sections(note):
         lines = usable_lines(note, section)
-        heading = section.headings[-1] if section.headings else ""
-        if not lines or not heading or _DAY.match(heading) or MARK in heading:
+        for number in lines:
+            for one in clozes(note.lines[number - 1]):
+                span, about = Span(note.path, number, number), one.sentence.casefold()
+                yield Draft(one.question, one.answer, f"cloze-{one.kind}", span, about)
+        above, heading = ("", note.title, *section.headings)[-2:]
+        if not lines or not section.headings or _DAY.match(heading) or MARK in heading:
             continue
-        above = section.headings[-2] if len(section.headings) > 1 else note.title
         where = "" if _DAY.match(above) or above == heading or MARK in above else above
         if questions.language(heading + where) == questions.CJK:
             question = f"{where}里关于{heading}记了什么？" if where else f"关于{heading}记了什么？"
@@ -257,6 +245,8 @@ def _of_headings(note: Note) -> Iterator[Draft]:
             span = Span(note.path, lines[0], lines[-1])
             yield Draft(question, note.lines[lines[0] - 1].strip(), "heading", span, question.casefold())
 
+
+# --- questions that a language model writes -------------------------------------------------------------
 
 PROMPT = "gold"
 PURPOSE = "eval init"
@@ -295,57 +285,70 @@ class Written:
 
     drafts: list[Draft] = field(default_factory=list)
     asked: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
     trouble: str = ""
-
-    def refuse(self, reason: str) -> None:
-        """Count a question that does not count."""
-        self.refused[reason] = self.refused.get(reason, 0) + 1
 
 
 def pieces(notes: Iterable[Note], count: int, seed: int) -> list[Piece]:
-    """Choose passages that say something, spread over notes and languages."""
-    found = [piece for note in notes for piece in _pieces(note)]
-    return spread(
-        found,
-        count * MOST_ASKED,
-        seed,
-        lambda piece: (piece.note.path, questions.language(piece.text)),
-    )
+    """Choose passages that say something, spread over notes and languages.
+
+    Their lines that are not to be asked about are left out.
+    """
+    read: list[Piece] = []
+    for note in notes:
+        sections, cut = passages.split(note)
+        usable = [set(usable_lines(note, section)) for section in sections]
+        for passage in cut:
+            lines = sorted(usable[passage.section] & {*range(passage.start_line, passage.end_line + 1)})
+            text = "\n".join(note.lines[number - 1] for number in lines)
+            if says_enough(text):
+                read.append(Piece(note, sections[passage.section].headings, lines[0], lines[-1], text))
+    most = count * MOST_ASKED
+    return spread(read, most, seed, lambda piece: (piece.note.path, questions.language(piece.text)))
 
 
-def ask(llm: Client, found: Sequence[Piece], count: int, progress: Progress = silent) -> Written:
+def ask(llm: Client, passages: Sequence[Piece], count: int, progress: Progress = silent) -> Written:
     """Ask for a question about each passage until there are `count`; a cap or a failing model ends it.
 
     Raises ConfigError for a prompt of the owner's that cannot be used.
     """
     written, failures = Written(), 0
-    for piece in found:
+    for piece in passages:
         if len(written.drafts) >= count or failures >= FAILURES:
             break
         written.asked += 1
         try:
-            answer = llm.complete(_messages(piece), SCHEMA, max_tokens=TOKENS, purpose=PURPOSE)
-        except BudgetExceeded as error:
+            data: Any = llm.complete(_messages(piece), SCHEMA, max_tokens=TOKENS, purpose=PURPOSE).data
+        except (BudgetExceeded, ProviderError) as error:
             written.trouble = str(error)
-            break
-        except ProviderError as error:
-            written.trouble = str(error)
-            failures = FAILURES if error.permanent else failures + 1
+            ended = isinstance(error, BudgetExceeded) or error.permanent
+            failures = FAILURES if ended else failures + 1
             continue
         failures = 0
-        _take(written, piece, answer.data)
+        question, answer = (str(data[name]).strip() for name in ("question", "answer"))
+        wrong = problem(question, answer, piece.text)
+        if not wrong and any(question.casefold() == draft.about for draft in written.drafts):
+            wrong = "asked before"
+        if wrong:
+            written.refused[wrong] += 1
+        else:
+            # The line that holds the answer, or the whole passage where several do, or it runs over them.
+            numbers = range(piece.start_line, piece.end_line + 1)
+            held = [n for n in numbers if _folded(answer) in _folded(piece.note.lines[n - 1])]
+            ends = (held[0], held[0]) if len(held) == 1 else (piece.start_line, piece.end_line)
+            span = Span(piece.note.path, *ends)
+            written.drafts.append(Draft(question, answer, CATEGORY, span, question.casefold()))
         progress("questions", len(written.drafts), count)
     return written
 
 
-def estimate(llm: Client, found: Sequence[Piece], count: int) -> tuple[int, int, float | None]:
+def estimate(llm: Client, passages: Sequence[Piece], count: int) -> tuple[int, int, float | None]:
     """Say what `count` questions take at least: calls, tokens (in and out at most), dollars or None."""
-    expected = [llm.estimate(_messages(piece), SCHEMA, max_tokens=TOKENS) for piece in found[:count]]
-    prices = [one.dollars for one in expected]
-    tokens = sum(one.tokens_in + one.tokens_out for one in expected)
+    costs = [llm.estimate(_messages(piece), SCHEMA, max_tokens=TOKENS) for piece in passages[:count]]
+    prices = [cost.dollars for cost in costs]
     dollars = None if None in prices else sum(filter(None, prices))
-    return sum(not one.cached for one in expected), tokens, dollars
+    tokens = sum(cost.tokens_in + cost.tokens_out for cost in costs)
+    return sum(not cost.cached for cost in costs), tokens, dollars
 
 
 def problem(question: str, answer: str, passage: str) -> str:
@@ -365,41 +368,13 @@ def problem(question: str, answer: str, passage: str) -> str:
 
 def quotes(question: str, passage: str) -> bool:
     """Whether a question repeats a stretch of the passage word for word."""
-    asked, said = (_WORD.findall(text.casefold()) for text in (question, passage))
-    wide = sum(not word.isascii() for word in asked) * 2 > len(asked)
-    length = QUOTED_CJK if wide else QUOTED
-    return not _runs(asked, length).isdisjoint(_runs(said, length))
-
-
-def _take(written: Written, piece: Piece, data: Any) -> None:  # noqa: ANN401 - JSON that fits SCHEMA
-    question, answer = (str(data[name]).strip() for name in ("question", "answer"))
-    wrong = problem(question, answer, piece.text)
-    if not wrong and any(question.casefold() == one.about for one in written.drafts):
-        wrong = "asked before"
-    if wrong:
-        written.refuse(wrong)
-        return
-    span = Span(piece.note.path, *_lines_of(answer, piece))
-    written.drafts.append(Draft(question, answer, CATEGORY, span, question.casefold()))
-
-
-def _lines_of(answer: str, piece: Piece) -> tuple[int, int]:
-    """The line that holds the answer, or the whole passage where it runs over several, or stands twice."""
-    wanted = _folded(answer)
-    numbers = range(piece.start_line, piece.end_line + 1)
-    held = [number for number in numbers if wanted in _folded(piece.note.lines[number - 1])]
-    return (held[0], held[0]) if len(held) == 1 else (piece.start_line, piece.end_line)
-
-
-def _pieces(note: Note) -> Iterator[Piece]:
-    """The passages of a note without their lines that are not to be asked about."""
-    found, cut = passages.split(note)
-    usable = [set(usable_lines(note, section)) for section in found]
-    for passage in cut:
-        lines = sorted(usable[passage.section] & {*range(passage.start_line, passage.end_line + 1)})
-        text = "\n".join(note.lines[number - 1] for number in lines)
-        if says_enough(text):
-            yield Piece(note, found[passage.section].headings, lines[0], lines[-1], text)
+    words = _WORD.findall(question.casefold())
+    length = QUOTED_CJK if sum(not word.isascii() for word in words) * 2 > len(words) else QUOTED
+    runs = [
+        {tuple(each[at : at + length]) for at in range(len(each) - length + 1)}
+        for each in (words, _WORD.findall(passage.casefold()))
+    ]
+    return not runs[0].isdisjoint(runs[1])
 
 
 def _messages(piece: Piece) -> tuple[Message, ...]:
@@ -414,7 +389,3 @@ def _messages(piece: Piece) -> tuple[Message, ...]:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}

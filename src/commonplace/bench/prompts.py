@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
-from commonplace.agent import chunks
-from commonplace.agent.context import Context, ContextBuilder
+from commonplace.agent.context import ContextBuilder, daily_notes
 from commonplace.base import tokens as estimates
 from commonplace.base.errors import CommonplaceError, ConfigError
 from commonplace.base.root import read_named
@@ -19,6 +16,7 @@ from commonplace.markdown.document import decode
 from commonplace.memory import Memory
 
 DAYS = 7  # of notes that a host without a search loads into every prompt
+NEEDS = "every [[question]] needs text and expect = [{ path = …, contains = … }]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,40 +88,48 @@ def read(path: Path) -> Questions:
 
     try:
         data = tomllib.loads(read_named(path).decode("utf-8-sig"))
-        today = data.get("today")
-        if today is not None and (not isinstance(today, date) or hasattr(today, "hour")):
-            raise ConfigError(str(path), "today must be a day, written as 2026-02-13 without quotes")
-        questions = tuple(map(_question, data.get("question", [])))
+        questions = tuple(
+            Question(
+                str(entry["text"]),
+                str(entry.get("language", "")),
+                tuple(Evidence(str(one["path"]), str(one["contains"])) for one in entry["expect"]),
+            )
+            for entry in data.get("question", [])
+        )
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(str(path), f"cannot be read: {error}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        told = "every [[question]] needs text and expect = [{ path = …, contains = … }]"
-        raise ConfigError(str(path), told) from error
+        raise ConfigError(str(path), NEEDS) from error
+    today = data.get("today")
+    if today is not None and (not isinstance(today, date) or hasattr(today, "hour")):
+        raise ConfigError(str(path), "today must be a day, written as 2026-02-13 without quotes")
     if not questions:
         raise ConfigError(str(path), "holds no [[question]]")
+    if not all(question.expected for question in questions):
+        raise ConfigError(str(path), NEEDS)
     return Questions(questions, today)
 
 
-def _question(entry: Mapping[str, Any]) -> Question:
-    expected = tuple(Evidence(str(one["path"]), str(one["contains"])) for one in entry["expect"])
-    if not expected:
-        raise KeyError("expect")
-    return Question(str(entry["text"]), str(entry.get("language", "")), expected)
-
-
 def measure(memory: Memory, asked: Questions, budget: int | None = None) -> Measured:
-    """Build the block for each question, in a session of its own, and look for its evidence."""
+    """Build the block for each question, in a session of its own, and look for its evidence.
+
+    A block holds it where some of its lines are cited from the right note and hold the words.
+    """
     today = asked.today or date.today()
     builder = ContextBuilder(memory)
-    loaded = load(memory, today)
+    notes = load(memory, today)
     answers: list[Answer] = []
     for question in asked.questions:
         started = time.perf_counter()
         context = builder.compose(question.text, now=today, budget=budget)
-        spent = (time.perf_counter() - started) * 1000
-        in_notes = any(one.contains in loaded.get(one.path, "") for one in question.expected)
-        answers.append(Answer(question, context.tokens, _holds(context, question), in_notes, spent))
-    tokens = sum(map(estimates.about, loaded.values()))
+        took_ms = (time.perf_counter() - started) * 1000
+        texts = [(part.citation.partition("#")[0], part.text) for part in context.parts]
+        found, loaded = (
+            any(one.path == path and one.contains in text for path, text in held for one in question.expected)
+            for held in (texts, notes.items())
+        )
+        answers.append(Answer(question, context.tokens, found, loaded, took_ms))
+    tokens = sum(map(estimates.about, notes.values()))
     return Measured(tuple(answers), tokens, builder.settings.budget if budget is None else budget)
 
 
@@ -134,7 +140,7 @@ def load(memory: Memory, today: date) -> dict[str, str]:
     workspace = memory.workspace
     wanted = [workspace.memory_file.relative_to(workspace.root).as_posix()]
     for back in range(DAYS):
-        wanted += chunks.daily_notes(memory, today - timedelta(days=back))
+        wanted += daily_notes(memory, today - timedelta(days=back))
     loaded: dict[str, str] = {}
     for path in wanted:
         try:
@@ -144,50 +150,38 @@ def load(memory: Memory, today: date) -> dict[str, str]:
     return loaded
 
 
-def _holds(context: Context, question: Question) -> bool:
-    """Whether some lines of the block, cited from the right note, hold the words of one evidence."""
-    return any(
-        part.citation.partition("#")[0] == one.path and one.contains in part.text
-        for part in context.parts
-        for one in question.expected
-    )
-
-
-def as_text(found: Measured) -> str:
+def as_text(measured: Measured) -> str:
     """Return the figures for a reader, and every question whose evidence is missing."""
-    answers = found.answers
+    answers = measured.answers
     tokens = [answer.tokens for answer in answers]
+    groups = {answer.question.language: [0, 0] for answer in answers}
+    for answer in answers:
+        groups[answer.question.language][0] += answer.found
+        groups[answer.question.language][1] += 1
+    counts = [f"{name} {found} of {asked}" for name, (found, asked) in sorted(groups.items()) if name]
+    languages = f" ({', '.join(counts)})" if counts else ""
     lines = [
-        f"{len(answers)} questions, budget {found.budget:,} tokens",
-        f"a block             {found.mean_tokens:,.0f} tokens on average "
+        f"{len(answers)} questions, budget {measured.budget:,} tokens",
+        f"a block             {measured.mean_tokens:,.0f} tokens on average "
         f"(median {statistics.median(tokens):,.0f}, most {max(tokens):,})",
-        f"MEMORY.md + {DAYS} days  {found.loaded_tokens:,} tokens: a block has {found.saved:.1%} fewer",
-        f"evidence            in {_counted(answers)} blocks; "
-        f"MEMORY.md + {DAYS} days hold that of {sum(a.loaded for a in answers)}",
+        f"MEMORY.md + {DAYS} days  {measured.loaded_tokens:,} tokens: a block has {measured.saved:.1%} fewer",
+        f"evidence            in {measured.found} of {len(answers)}{languages} blocks; "
+        f"MEMORY.md + {DAYS} days hold that of {sum(answer.loaded for answer in answers)}",
         f"time                {statistics.median(a.milliseconds for a in answers):.0f} ms a block (median)",
     ]
     lines += [f"missing             {answer.question.text}" for answer in answers if not answer.found]
     return "\n".join(lines)
 
 
-def _counted(answers: Sequence[Answer]) -> str:
-    """`28 of 30 (en 14 of 15, zh 14 of 15)`."""
-    languages = sorted({answer.question.language for answer in answers} - {""})
-    groups = [(name, [a for a in answers if a.question.language == name]) for name in languages]
-    told = ", ".join(f"{name} {sum(a.found for a in own)} of {len(own)}" for name, own in groups)
-    total = f"{sum(answer.found for answer in answers)} of {len(answers)}"
-    return f"{total} ({told})" if told else total
-
-
-def as_record(found: Measured) -> dict[str, object]:
+def as_record(measured: Measured) -> dict[str, object]:
     """Return the figures for a program."""
     return {
-        "budget": found.budget,
-        "questions": len(found.answers),
-        "mean_tokens": round(found.mean_tokens, 1),
-        "loaded_tokens": found.loaded_tokens,
-        "saved": round(found.saved, 4),
-        "found": found.found,
+        "budget": measured.budget,
+        "questions": len(measured.answers),
+        "mean_tokens": round(measured.mean_tokens, 1),
+        "loaded_tokens": measured.loaded_tokens,
+        "saved": round(measured.saved, 4),
+        "found": measured.found,
         "answers": [
             {
                 "text": answer.question.text,
@@ -197,6 +191,6 @@ def as_record(found: Measured) -> dict[str, object]:
                 "loaded": answer.loaded,
                 "ms": round(answer.milliseconds, 1),
             }
-            for answer in found.answers
+            for answer in measured.answers
         ],
     }

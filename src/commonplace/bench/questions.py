@@ -11,16 +11,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from commonplace.base import paths
+from commonplace.base import paths, records
 from commonplace.base.errors import ConfigError, NoteNotFound, NoteUnreadable
 from commonplace.base.root import Root, read_named
 from commonplace.bench.metrics import LineSizes, Span
+from commonplace.types.data import to_data
 
 CJK, OTHER = "cjk", "other"  # languages of questions, as far as they are told apart
 SELF = "."  # the workspace of questions that are about the very folder
@@ -91,11 +93,9 @@ def read_set(
     questions = tuple(read_questions(queries))
     folder = workspaces or queries.parent / "workspaces"
     # Of a fixture the evidence is whole files.
-    of_files = any(span.end_line == LAST_LINE for one in questions for span in one.evidence)
+    of_files = any(span.end_line == LAST_LINE for question in questions for span in question.evidence)
     if workspaces is None and own is not None and not folder.is_dir():
-        if of_files:
-            folder = own()
-        elif all(question.workspace == SELF for question in questions):
+        if not of_files and all(question.workspace == SELF for question in questions):
             from commonplace import config
             from commonplace.notes import scan
 
@@ -103,9 +103,8 @@ def read_set(
             collections = scan.sources(os.fspath(root), config.load(root))[1:]
             roots = {source.name: source.root for source in collections}
             return QuestionSet(queries, questions, root, own=True, roots=roots)
-    if of_files:
-        questions = tuple(_located(questions, folder))
-    return QuestionSet(queries, questions, folder)
+        folder = own() if of_files else folder
+    return QuestionSet(queries, tuple(_located(questions, folder)) if of_files else questions, folder)
 
 
 def _located(questions: Sequence[Question], folder: Path) -> Iterator[Question]:
@@ -116,16 +115,13 @@ def _located(questions: Sequence[Question], folder: Path) -> Iterator[Question]:
         if name not in files and (folder / name).is_dir():
             root = workspace_folder(folder, name)
             files[name] = sorted(os.path.relpath(path, root).replace(os.sep, "/") for path in walk(root))
-        evidence = tuple(
-            span._replace(path=locate(span.path, files.get(name, ()))) for span in question.evidence
-        )
-        yield replace(question, workspace=name, evidence=evidence)
+        evidence = [span._replace(path=locate(span.path, files.get(name, ()))) for span in question.evidence]
+        yield replace(question, workspace=name, evidence=tuple(evidence))
 
 
 def locate(path: str, files: Sequence[str]) -> str:
     """Return the file that a path of a fixture means, as QMD does: in any case, by its end, the shortest."""
-    wanted = f"/{path.lower()}"
-    same = (file for file in files if f"/{file.lower()}".endswith(wanted))
+    same = (file for file in files if f"/{file.lower()}".endswith(f"/{path.lower()}"))
     return min(same, key=lambda file: (file != path, len(file), file), default=path)
 
 
@@ -140,63 +136,6 @@ def walk(root: Path) -> Iterator[str]:
                         pending.append(entry.path)
                 elif entry.name.endswith(".md") and entry.stat(follow_symlinks=False).st_size >= 0:
                     yield entry.path
-
-
-def read_questions(path: Path) -> list[Question]:
-    """Read a question set, or a fixture of QMD's.
-
-    Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
-    """
-    questions: list[Question] = []
-    known: set[str] = set()
-    for place, record in _question_records(path):
-        try:
-            question = _question(record)
-            if question.id in known:
-                raise ValueError(f"the id {question.id!r} occurs twice")
-        except ValueError as error:
-            raise ConfigError(place, str(error)) from error
-        known.add(question.id)
-        questions.append(question)
-    if not questions:
-        raise ConfigError(str(path), "holds no questions")
-    return questions
-
-
-def read_answers(path: Path) -> dict[str, Answer]:
-    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
-    answers: dict[str, Answer] = {}
-    for number, record in _records(path):
-        try:
-            id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
-            if isinstance(latency, bool) or not isinstance(latency, int | float):
-                raise ValueError("'latency_ms' must be a number")
-            answers[id_] = Answer(id_, _spans(record, "results"), latency)
-        except ValueError as error:
-            raise ConfigError(f"{path}:{number}", str(error)) from error
-    return answers
-
-
-def check_writable(path: Path) -> None:
-    """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
-
-    Raises NoteUnreadable.
-    """
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise NoteUnreadable(str(path), _reason(error)) from error
-
-
-def write_answers(path: Path, answers: Iterable[Answer]) -> None:
-    """Write a result file, one line a question. Raises NoteUnreadable."""
-    from commonplace.types.data import to_data
-
-    lines = (json.dumps(to_data(answer), ensure_ascii=False) + "\n" for answer in answers)
-    try:
-        path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise NoteUnreadable(str(path), _reason(error)) from error
 
 
 def workspace_folder(workspaces: Path, name: str) -> Path:
@@ -223,8 +162,7 @@ def line_sizes(folder: Path, roots: Mapping[str, str] = MappingProxyType({})) ->
             text = Root(root).read(inner, links=True).decode("utf-8", "replace").replace("\r\n", "\n")
         except (OSError, ValueError):  # a NUL in its name
             return ()
-        lines = text.removesuffix("\n").split("\n") if text else []
-        return tuple(len(line) + 1 for line in lines)
+        return tuple(len(line) + 1 for line in text.removesuffix("\n").split("\n")) if text else ()
 
     return sizes
 
@@ -244,106 +182,138 @@ def language(text: str) -> str:
     return CJK if is_foreign(text) else OTHER
 
 
-def _question_records(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield questions in our form, each with the place that an error names."""
+# --- files ----------------------------------------------------------------------------------------------
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read a question set, or a fixture of QMD's.
+
+    Raises NoteUnreadable for a file that cannot be read, ConfigError naming file and line for a bad line.
+    """
+    questions: dict[str, Question] = {}
+    for place, record in _fixture(path) or _lines(path):
+        with _placed(place):
+            id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
+            category, review = str(record.get("category") or "-"), record.get("review") is True
+            evidence, stale = _spans(record, "evidence"), _spans(record, "stale")
+            question = Question(id_, workspace, text, category, evidence, stale, review)
+            if "evidence" not in record:
+                raise ValueError("'evidence' is missing")
+            if question.id in questions:
+                raise ValueError(f"the id {question.id!r} occurs twice")
+            questions[question.id] = question
+    if not questions:
+        raise ConfigError(str(path), "holds no questions")
+    return list(questions.values())
+
+
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Read a result file into answers by id; the last line for an id counts. Raises as `read_questions`."""
+    answers: dict[str, Answer] = {}
+    for place, record in _lines(path):
+        with _placed(place):
+            id_, latency = _string(record, "id"), record.get("latency_ms", 0.0)
+            if isinstance(latency, bool) or not isinstance(latency, int | float):
+                raise ValueError("'latency_ms' must be a number")
+            answers[id_] = Answer(id_, _spans(record, "results"), latency)
+    return answers
+
+
+def check_writable(path: Path) -> None:
+    """Make sure, before an hour of work, that a result file can be written; what it holds is kept.
+
+    Raises NoteUnreadable.
+    """
+    with records.translated(path):
+        path.open("a").close()
+
+
+def write_answers(path: Path, answers: Iterable[Answer]) -> None:
+    """Write a result file, one line a question. Raises NoteUnreadable."""
+    lines = (json.dumps(to_data(answer), ensure_ascii=False) + "\n" for answer in answers)
+    with records.translated(path):
+        path.write_text("".join(lines), encoding="utf-8")
+
+
+Record = Mapping[str, Any]
+
+
+@contextmanager
+def _placed(place: str) -> Iterator[None]:
+    """Say of what is wrong with a record where that stands."""
+    try:
+        yield
+    except ValueError as error:
+        raise ConfigError(place, str(error)) from error
+
+
+def _fixture(path: Path) -> list[tuple[str, Record]]:
+    """The questions of a fixture of QMD's in our form, each with its place; none for any other file."""
     try:
         fixture = json.loads(read_named(path, LARGEST))
     except (OSError, ValueError, RecursionError):
-        fixture = None  # read as lines, which tells what is wrong with it
-    if not (isinstance(fixture, dict) and isinstance(fixture.get("queries"), list)):
-        yield from ((f"{path}:{number}", record) for number, record in _records(path))
-        return
-    collection = fixture.get("collection") or SELF
-    for number, query in enumerate(fixture["queries"], 1):
+        return []  # read as lines, which says what is wrong with it
+    queries = fixture.get("queries") if isinstance(fixture, dict) else None
+    questions: list[tuple[str, Record]] = []
+    for number, query in enumerate(queries if isinstance(queries, list) else [], 1):
         place = f"{path}: query {number}"
         if not isinstance(query, Mapping):
             raise ConfigError(place, "a query must be an object")
         files = query.get("expected_files")
         if not isinstance(files, list) or not all(isinstance(file, str) and file for file in files):
             raise ConfigError(place, "'expected_files' must be a list of paths")
-        yield (
-            place,
-            {
-                "id": query.get("id"),
-                "workspace": collection,
-                "question": query.get("query"),
-                "category": query.get("type"),
-                "evidence": [
-                    {"path": _plain(file), "start_line": 1, "end_line": LAST_LINE} for file in files
-                ],
-            },
-        )
+        # `qmd://collection/docs/a.md` is docs/a.md.
+        plain = [f.partition("://")[2].partition("/")[2] if f.startswith("qmd://") else f for f in files]
+        evidence = [{"path": f.strip("/"), "start_line": 1, "end_line": LAST_LINE} for f in plain]
+        names = {"id": query.get("id"), "question": query.get("query"), "category": query.get("type")}
+        collection = fixture.get("collection") or SELF
+        questions.append((place, {**names, "workspace": collection, "evidence": evidence}))
+    return questions
 
 
-def _plain(file: str) -> str:
-    """`qmd://collection/docs/a.md` is docs/a.md."""
-    scheme = "qmd://"
-    path = file.removeprefix(scheme).partition("/")[2] if file.startswith(scheme) else file
-    return path.strip("/")
-
-
-def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield (line number, object) of the lines that are not blank."""
+def _lines(path: Path) -> Iterator[tuple[str, Record]]:
+    """Yield the objects on the lines that are not blank, each with its place."""
+    if not path.exists():
+        raise NoteNotFound(str(path), reason="no such file")
+    with records.translated(path):
+        data = read_named(path, LARGEST)
     try:
-        text = read_named(path, LARGEST).decode("utf-8")
-    except FileNotFoundError as error:
-        raise NoteNotFound(str(path), reason="no such file") from error
-    except OSError as error:
-        raise NoteUnreadable(str(path), _reason(error)) from error
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise NoteUnreadable(str(path), "not UTF-8 text") from error
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
+        place = f"{path}:{number}"
         try:
             record = json.loads(line)
             json.dumps(record, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            raise ConfigError(f"{path}:{number}", "holds half a surrogate pair, which is no text") from error
+            raise ConfigError(place, "holds half a surrogate pair, which is no text") from error
         except (ValueError, RecursionError) as error:
-            raise ConfigError(f"{path}:{number}", f"not JSON: {error}") from error
+            raise ConfigError(place, f"not JSON: {error}") from error
         if not isinstance(record, dict):
-            raise ConfigError(f"{path}:{number}", "not a JSON object")
-        yield number, record
+            raise ConfigError(place, "not a JSON object")
+        yield place, record
 
 
-def _question(record: Mapping[str, Any]) -> Question:
-    """Check one record; raises ValueError with what is wrong."""
-    id_, workspace, text = (_string(record, key) for key in ("id", "workspace", "question"))
-    category = str(record.get("category") or "-")
-    if "evidence" not in record:
-        raise ValueError("'evidence' is missing")
-    review = record.get("review") is True
-    return Question(
-        id_, workspace, text, category, _spans(record, "evidence"), _spans(record, "stale"), review
-    )
-
-
-def _string(record: Mapping[str, Any], key: str) -> str:
+def _string(record: Record, key: str) -> str:
     value = record.get(key)
     if isinstance(value, str) and value:
         return value
     raise ValueError(f"{key!r} is missing" if value is None else f"{key!r} must be text, not {value!r:.40}")
 
 
-def _spans(record: Mapping[str, Any], key: str) -> tuple[Span, ...]:
-    value = record.get(key)
-    if value is None:
-        return ()
-    if not isinstance(value, list):
+def _spans(record: Record, key: str) -> tuple[Span, ...]:
+    """The spans at a key of a record; none where there is no such key. Raises ValueError."""
+    items, spans = record.get(key, ()), []
+    if not isinstance(items, list | tuple | None):
         raise ValueError(f"{key!r} must be a list")
-    return tuple(_span(item, key) for item in value)
-
-
-def _span(item: object, key: str) -> Span:
-    if not isinstance(item, dict):
-        raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
-    path = _string(item, "path")
-    start, end = (item.get(name) for name in ("start_line", "end_line"))
-    if type(start) is not int or type(end) is not int or not 1 <= start <= end:
-        raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
-    return Span(path, start, end)
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()
+    for item in items or ():
+        if not isinstance(item, dict):
+            raise ValueError(f"{key!r} must hold objects with path, start_line and end_line")
+        path, start, end = _string(item, "path"), item.get("start_line"), item.get("end_line")
+        if type(start) is not int or type(end) is not int or not 1 <= start <= end:
+            raise ValueError(f"{key!r}: no line range {start!r}-{end!r} (1-based, inclusive)")
+        spans.append(Span(path, start, end))
+    return tuple(spans)

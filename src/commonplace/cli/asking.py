@@ -11,18 +11,9 @@ import click
 from commonplace import render
 from commonplace.base.errors import CommonplaceError
 from commonplace.cli import failures, searching, session
-from commonplace.cli.options import (
-    as_of_option,
-    collections_option,
-    command,
-    expand_option,
-    format_option,
-    now_option,
-    option,
-    rerank_option,
-)
+from commonplace.cli.options import command, flags, format_option, option
 from commonplace.config import keys
-from commonplace.render import count, hits, reports, to_json
+from commonplace.render import count, reports, to_json
 
 if TYPE_CHECKING:
     from datetime import date
@@ -35,26 +26,9 @@ _BUDGET = keys.find("recall.budget", "as a flag")
 
 @command("search")
 @click.argument("query", nargs=-1, required=True)
-@option("-n", "--limit", type=click.IntRange(1, searching.MOST_HITS), metavar="N", help="Most hits to show.")
-@collections_option()
-@option("--lexical", "mode", flag_value="lexical", help="Full text alone.")
-@option("--semantic", "mode", flag_value="semantic", help="Vectors alone.")
-@option("--min-score", type=click.FloatRange(0, 1), metavar="X", help="Leave out hits below this score.")
-@option(
-    "--layer",
-    type=click.Choice(searching.LAYERS),
-    help="How much of each hit: a row with its reference, some rows of it (if not said), all of it.",
-)
-@option("--full", is_flag=True, help="Show whole passages: --layer full.")
-@now_option()
-@option("--history", is_flag=True, help="Find struck text as well, below what replaced it.")
-@as_of_option()
-@rerank_option()
-@expand_option()
-@option("--explain", is_flag=True, help="Show what each score is the sum of, and where the time went.")
-@format_option(hits.FORMS)
+@flags()
 @click.pass_context
-def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - fields of Search
+def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401 - those of `searching.search`
     """Find the passages that answer a question, best first.
 
     Plain words are alternatives; "phrases" must be found; after --, -word must not. `word*` matches
@@ -62,8 +36,7 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     before:, on:, as-of: and keys of front matter are filters. Lines that begin with lex:, vec:, hyde: or
     intent: say how each is to be asked. A single - reads the question from standard input.
     """
-    ask = searching.Search(query, session.workspace(ctx), session.agent(ctx), **options)
-    ctx.exit(searching.search(ask))
+    ctx.exit(searching.search(query, session.workspace(ctx), session.agent(ctx), **options))
 
 
 @command("recall")
@@ -74,24 +47,19 @@ def search(ctx: click.Context, /, query: tuple[str, ...], **options: Any) -> Non
     metavar="N",
     help="Most tokens to return.",
 )
-@collections_option()
+@flags("collections")
 @option(
     "--layer",
     type=click.Choice(keys.find("recall.layer", "as a flag").choices),
     help="Passages whole, or mixed: whole, then snippets, then rows, by score; otherwise recall.layer.",
 )
-@now_option()
-@as_of_option()
-@rerank_option()
-@expand_option()
+@flags("now", "as_of", "rerank", "expand")
 @format_option(("text", "json"))
 @click.pass_context
 def recall(
     ctx: click.Context,
     /,
     query: tuple[str, ...],
-    now: date | None,
-    as_of: str | None,
     form: str,
     **options: Any,  # noqa: ANN401 - what `Memory.recall` takes by the same name
 ) -> None:
@@ -101,7 +69,7 @@ def recall(
     """
     memory = session.open_memory(ctx)
     asked = session.text_argument(query)
-    found = memory.recall(asked, now=now, as_of=searching.day(as_of, now), **options)
+    found = memory.recall(asked, **options)
     for message in found.warnings:
         failures.warn(message)
     session.write(found.text if form == "text" else render.to_json(reports.recall_data(found)))
@@ -148,7 +116,7 @@ _PROMPT_BUDGET = keys.find("prompt.budget", "as a flag")
 )
 @option("--session", "session_id", metavar="ID", default="", help="Leave out what this session was given.")
 @option("--forget", is_flag=True, help="Forget what the session was given: its conversation was shortened.")
-@now_option()
+@flags("now")
 @option("--json", "as_json", is_flag=True, help="Print block, parts and what was left out as JSON.")
 @option("--report", is_flag=True, help="Say on standard error what is in the block and what was left out.")
 @option(

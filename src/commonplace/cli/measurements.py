@@ -218,12 +218,12 @@ def reject(
     the only one) and of their own, by the search as a user gets it, which leaves an answer empty where
     nothing is near enough.
     """
-    from commonplace.bench import evaluation, rejection
+    from commonplace.bench import evaluation
 
     read = [_read(ctx, path, None) for path in sets]
     with progress.shown(lines=True) as told:
-        rows = rejection.measure(read, evaluation.Options(mode=mode, fresh=fresh), count, told)
-    session.write(_as_json({"sets": rows}) if as_json else rejection.as_text(rows))
+        rows = evaluation.reject(read, evaluation.Options(mode=mode, fresh=fresh), count, told)
+    session.write(_as_json({"sets": rows}) if as_json else evaluation.rejection_text(rows))
 
 
 @command("init")
@@ -273,7 +273,7 @@ def init(ctx: click.Context, count: int, out: Path | None, seed: int, no_llm: bo
     if not drafts:
         failures.warn("the notes hold nothing that a question could be made of")
         ctx.exit(failures.NOTHING_FOUND)
-    gold.write(path, [draft.as_record() for draft in drafts])
+    gold.write(path, drafts)
     categories = [draft.category for draft in drafts]
     kinds = ", ".join(f"{categories.count(kind)} {kind}" for kind in sorted(set(categories)))
     about = counted(len({draft.evidence.path for draft in drafts}), "note")

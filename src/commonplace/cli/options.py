@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from commonplace.config.settings import READERS
+from commonplace.cli.flags import FLAGS, SHARED, Flag
 
 if TYPE_CHECKING:
     from datetime import date
@@ -50,25 +50,7 @@ class Command(click.Command):
 
 def shared() -> list[click.Parameter]:
     """Make the options that stand before or after a command."""
-    return [
-        Option(
-            ["-w", "--workspace"],
-            metavar="DIR",
-            expose_value=False,
-            callback=_keep,
-            help="The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
-        ),
-        Option(
-            ["--agent"],
-            metavar="NAME",
-            expose_value=False,
-            callback=_keep,
-            help="Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",
-        ),
-        Option(
-            ["--debug"], is_flag=True, expose_value=False, callback=_keep, help="Show a traceback on errors."
-        ),
-    ]
+    return [Option(flag.names, expose_value=False, callback=_keep, **_attributes(flag)) for flag in SHARED]
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: str | bool | None) -> None:
@@ -111,49 +93,38 @@ def format_option(formats: Sequence[str]) -> Callable[[_Decorated], _Decorated]:
     )
 
 
-def collections_option() -> Callable[[_Decorated], _Decorated]:
-    """Declare `-c NAME`, which may be repeated."""
-    return option(
-        "-c",
-        "--collection",
-        "collections",
-        metavar="NAME",
-        multiple=True,
-        help="Keep to a collection; repeatable.",
-    )
+def flags(*fields: str) -> Callable[[_Decorated], _Decorated]:
+    """Declare the options of a search that set these fields, in the order of its table; all without any."""
+    chosen = [flag for flag in FLAGS if not fields or flag.field in fields]
+
+    def declare(function: _Decorated) -> _Decorated:
+        for flag in reversed(chosen):
+            function = option(*flag.names, flag.field, **_attributes(flag))(function)
+        return function
+
+    return declare
 
 
-def now_option() -> Callable[[_Decorated], _Decorated]:
-    """Declare `--now DATE`, the day that dates in a question are told from."""
-    return option(
-        "--now", metavar="DATE", callback=_day, help="Tell last week and yesterday from this day, YYYY-MM-DD."
-    )
-
-
-def as_of_option() -> Callable[[_Decorated], _Decorated]:
-    """Declare `--as-of DATE`, in any form that the filter `after:` takes."""
-    return option(
-        "--as-of",
-        metavar="DATE",
-        help="Answer with what held at the end of that time: 2026-02-13, 2026-02, yesterday, 上周三.",
-    )
-
-
-def rerank_option() -> Callable[[_Decorated], _Decorated]:
-    """Declare `--rerank`, who reads the best hits again."""
-    return option(
-        "--rerank",
-        type=click.Choice(READERS),
-        help="Who reads the best hits again; otherwise search.rerank.",
-    )
-
-
-def expand_option() -> Callable[[_Decorated], _Decorated]:
-    """Declare `--expand` and `--no-expand`."""
-    return option(
-        "--expand/--no-expand",
-        default=None,
-        help="Let the language model widen the question, or not; otherwise search.expand.",
+def _attributes(flag: Flag) -> dict[str, Any]:
+    """A row of the table as click takes it."""
+    attributes: dict[str, Any] = {"help": flag.help}
+    if flag.read is None:
+        pair = "/" in flag.names[0]
+        attributes |= {"default": None} if pair else {"is_flag": True}
+        if flag.value is not True:
+            attributes = {"help": flag.help, "flag_value": flag.value}
+    elif flag.choices:
+        attributes["type"] = click.Choice(flag.choices)
+    elif flag.bounds:
+        attributes["type"] = (click.IntRange if flag.read is int else click.FloatRange)(*flag.bounds)
+    elif flag.field == "now":
+        attributes["callback"] = _day
+    if flag.default:
+        attributes |= {"default": flag.default, "show_default": True}
+    return (
+        attributes
+        | ({"metavar": flag.metavar} if flag.metavar else {})
+        | ({"multiple": True} if flag.many else {})
     )
 
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from commonplace.base import remedies
 from commonplace.cli import failures
+from commonplace.cli.flags import FLAGS, SHARED
 from commonplace.cli.remedies import WORDS
 
 if TYPE_CHECKING:
@@ -19,112 +20,73 @@ if TYPE_CHECKING:
     from commonplace.servers.methods import Service
 
 
-def _day(text: str) -> object:
-    from datetime import date
-
-    return date.fromisoformat(text)
-
-
-_FLAGS = {"--lexical": ("mode", "lexical"), "--semantic": ("mode", "semantic"),
-          "--full": ("full", True), "--explain": ("explain", True), "--debug": ("debug", True),
-          "--expand": ("expand", True), "--no-expand": ("expand", False),
-          "--history": ("history", True)}  # fmt: skip
-_BEFORE = ("-w", "--workspace", "--agent", "--debug")  # what may stand before the command
-_VALUES: dict[str, tuple[str, Callable[[str], object]]] = {
-    "-n": ("limit", int), "--limit": ("limit", int),
-    "-w": ("workspace", str), "--workspace": ("workspace", str),
-    "--agent": ("agent", str), "-c": ("collections", str), "--collection": ("collections", str),
-    "--min-score": ("min_score", float), "--format": ("form", str), "--layer": ("layer", str),
-    "--now": ("now", _day), "--rerank": ("rerank", str),
-    "--as-of": ("as_of", str),
-}  # fmt: skip
+_NAMES = [(name, flag) for flag in (*SHARED, *FLAGS) for name in flag.names]
+_BY_NAME = {name: flag for name, flag in _NAMES if "/" not in name}
+_PAIRS = {
+    one: flag for name, flag in _NAMES if "/" in name for one in name.split("/")
+}  # --expand/--no-expand
 
 
 def run(arguments: Sequence[str]) -> int | None:
     """Run a plain search or serve a client, and return the exit code; None for anything else."""
-    if "mcp" in arguments and (chosen := parse_mcp(arguments)) is not None:
-        return _connect(chosen)
-    found = parse(arguments)
-    if found is None:
-        return None
-    with remedies.spoken(WORDS):
-        return _search(found)
-
-
-def _search(found: dict[str, object]) -> int | None:
-    debug = bool(found.pop("debug", False))
-    gc.disable()  # what a tenth of a second leaves behind is not worth looking for
-    try:
-        from commonplace.cli import searching
-
-        ask = searching.Search(**found)  # type: ignore[arg-type]
-        return searching.search(ask) if searching.is_valid(ask) else None
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
-        return failures.end(error, debug=debug)
-
-
-def parse_mcp(arguments: Sequence[str]) -> dict[str, object] | None:
-    """Read the arguments of `mcp`, which are shared options alone; None for anything else."""
-    found: dict[str, object] = {}
-    left, commands = list(arguments), 0
-    while left:
-        word = left.pop(0)
-        if word == "mcp":
-            commands += 1
-        elif word.partition("=")[0] not in _BEFORE or not _take_option(word, left, found):
+    options = parse(arguments, "mcp") if "mcp" in arguments else None
+    serving = options is not None and not options["words"]
+    if not serving:
+        options = parse(arguments, "search")
+        if options is None or not options["words"]:
             return None
-    return found if commands == 1 else None
-
-
-def _connect(chosen: dict[str, object]) -> int:
-    debug = bool(chosen.pop("debug", False))
+    assert options is not None
+    debug, words = bool(options.pop("debug", False)), options.pop("words")
     try:
         with remedies.spoken(WORDS):
-            return connect(**chosen)  # type: ignore[arg-type]
+            if serving:
+                return connect(**options)
+            from commonplace.cli import searching
+
+            gc.disable()  # what a tenth of a second leaves behind is not worth looking for
+            return searching.search(words, **options)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last place: every error is one line
         return failures.end(error, debug=debug)
 
 
-def parse(arguments: Sequence[str]) -> dict[str, object] | None:
-    """Read the arguments of a plain search; None for anything else."""
-    found: dict[str, object] = {}
-    words: list[str] = []
-    left = list(arguments)
-    while left and (word := left.pop(0)) != "search":
-        if word not in _BEFORE or not _take_option(word, left, found):
-            return None
+def parse(arguments: Sequence[str], command: str) -> dict[str, Any] | None:
+    """Read the arguments of a command: its `words`, and fields by name; None for what is left to click.
+
+    Shared options alone may stand before the command, and with `mcp`.
+    """
+    options: dict[str, Any] = {"words": ()}
+    left, begun = list(arguments), False
     while left:
         word = left.pop(0)
-        if word == "--":
-            words += left
+        if not begun and word == command:
+            begun = True
+        elif begun and word == "--":
+            options["words"] += tuple(left)
             break
-        if word == "-" or not word.startswith("-"):
-            words.append(word)
-        elif not _take_option(word, left, found):
+        elif begun and (word == "-" or not word.startswith("-")):
+            options["words"] += (word,)
+        elif not _take(word, left, options, shared=not begun or command == "mcp"):
             return None
-    return {**found, "query": tuple(words)} if words else None
+    return options if begun else None
 
 
-def _take_option(word: str, left: list[str], found: dict[str, object]) -> bool:
+def _take(word: str, left: list[str], options: dict[str, Any], *, shared: bool) -> bool:
     """Note an option and its value; False if it is not understood."""
-    if word in _FLAGS:
-        name, given = _FLAGS[word]
-        found[name] = given
-        return True
-    option, equals, value = word.partition("=")
-    if option not in _VALUES or (equals and not option.startswith("--")) or not (equals or left):
+    name, equals, text = word.partition("=")
+    flag = _BY_NAME.get(name) or _PAIRS.get(name)
+    if flag is None or (shared and flag not in SHARED):
         return False
-    name, convert = _VALUES[option]
+    if flag.read is None:
+        options[flag.field] = flag.value if name in _BY_NAME else not name.startswith("--no-")
+        return not equals
+    if (equals and not name.startswith("--")) or not (equals or left):
+        return False
     try:
-        converted = convert(value if equals else left.pop(0))
+        value = flag.convert(text if equals else left.pop(0))
     except ValueError:
         return False
-    found[name] = (*_several(found.get(name)), converted) if name == "collections" else converted
+    options[flag.field] = (*options.get(flag.field, ()), value) if flag.many else value
     return True
-
-
-def _several(value: object) -> tuple[object, ...]:
-    return value if isinstance(value, tuple) else ()
 
 
 def connect(workspace: str | None = None, agent: str | None = None) -> int:

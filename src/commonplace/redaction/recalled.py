@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from commonplace.redaction.shapes import compiled
 
@@ -56,15 +56,11 @@ def strip_blocks(text: str) -> str:
     if TAG not in text.lower():
         return text
     ends = [closing.span() for closing in compiled(_CLOSING).finditer(text)]
-    return without_blocks(text, compiled(_OPENING).finditer(text), lambda _: ends)
+    return without_blocks(text, compiled(_OPENING).finditer(text), ends)
 
 
-def without_blocks(
-    text: str,
-    openings: Iterable[re.Match[str]],
-    ends_of: Callable[[re.Match[str]], Sequence[tuple[int, int]]],
-) -> str:
-    """Return a text without its blocks; `ends_of` gives the spans that may end what is opened, in order.
+def without_blocks(text: str, openings: Iterable[re.Match[str]], ends: Sequence[tuple[int, int]]) -> str:
+    """Return a text without its blocks; `ends` are the spans that may end what is opened, in order.
 
     A block that nothing ends stays, unless the opening has a group `ours`. The ends are looked for once: an
     expression from opening to end would look for it from each opening on.
@@ -74,7 +70,6 @@ def without_blocks(
     for opening in openings:
         if opening.start() < at:
             continue
-        ends = ends_of(opening)
         place = bisect_left(ends, (opening.end(), 0))
         if place < len(ends) or opening.groupdict().get("ours"):
             parts.append(text[at : opening.start()])

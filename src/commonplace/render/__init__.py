@@ -5,6 +5,8 @@ Here is what all of it is made with; a search loads the module it prints with an
 
 from __future__ import annotations
 
+FORMS = ("text", "json", "csv", "md", "xml", "files")  # of hits
+
 
 def to_json(value: object) -> str:
     """Render a value as JSON that is valid UTF-8, names of files in other encodings included."""

@@ -20,7 +20,6 @@ from commonplace.types.results import LEVEL_NAMES, Hit
 if TYPE_CHECKING:
     from commonplace.types import Factor, SearchResult
 
-FORMS = ("text", "json", "csv", "md", "xml", "files")
 PASSAGE_ROWS = 4  # rows of a passage shown unless all are asked for
 ROW_TOKENS = 20  # of the reference, date, heading and score of a row; what a format puts around them is more
 INDENT = "  "
@@ -87,7 +86,7 @@ def row(hit: Hit) -> Row:
 
 
 def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
-    """Render hits as rows in one of `FORMS`."""
+    """Render hits as rows in one of `render.FORMS`."""
     if form == "files":
         return files(hits)
     short = [row(hit) for hit in hits]
@@ -106,7 +105,7 @@ def rows(hits: Sequence[Hit], form: str, look: Look = PLAIN) -> str:
 
 
 def in_form(hits: Sequence[Hit], form: str, *, explain: bool = False) -> str:
-    """Render hits in one of `FORMS` but text, which `as_text` does; CSV is that of RFC 4180."""
+    """Render hits in one of `render.FORMS` but text, which `as_text` does; CSV is that of RFC 4180."""
     if form == "files":
         return files(hits)
     if form == "json":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -41,17 +40,21 @@ class Embed(Protocol):
         """Embed one text. Raises ProviderError, BudgetExceeded."""
 
 
-@dataclass(frozen=True, slots=True)
 class Question:
     """A question as the index sees it: its terms weighed, the notes it covers, the days it names."""
 
-    index: Index
-    query: Query
-    request: Request
-    ranking: RankSettings
-    covered: Scope
-    terms: Terms
-    days: Dated | None
+    def __init__(
+        self,
+        index: Index,
+        query: Query,
+        request: Request,
+        ranking: RankSettings,
+        covered: Scope,
+        terms: Terms,
+        days: Dated | None,
+    ) -> None:
+        self.index, self.query, self.request, self.ranking = index, query, request, ranking
+        self.covered, self.terms, self.days = covered, terms, days
 
     def allowed(self, passages: Iterable[int]) -> set[int]:
         """Those of some passages that hold what the question demands and nothing that it excludes."""

@@ -1,7 +1,7 @@
 """What one search asks for: one value from the command line, Python and the servers down to the pipeline.
 
-Field names, defaults and limits stand here. The options of the command line (`cli/searching.py`), the
-arguments of `Memory.search` and of `Memory.recall`, and the schema of `memory_search` are tested against it.
+Field names, defaults and limits stand here. The arguments of `Memory.search` and of `Memory.recall`, the
+options of the command line (`cli/flags.py`) and the schema of `memory_search` are tested against it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.base.errors import ConfigError, UnknownCollection
 from commonplace.config.settings import READERS
-from commonplace.types.results import Level, Mode
+from commonplace.types.results import MODES, Level, Mode
 
 if TYPE_CHECKING:
     from datetime import date
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from commonplace.search.ranking import Ranked
     from commonplace.types.results import Hit
 
-MODES = ("hybrid", "lexical", "semantic")
-MOST_HITS = 1000  # that a person may ask for on the command line; Python has no limit
-MOST_HITS_OF_TOOL = 50  # that an agent may ask for
-LAYERS = ("index", "snippet", "full")  # rows with references, a few rows of each passage, whole passages
 _ALLOWED = {"mode": MODES, "rerank": (None, *READERS)}
 
 

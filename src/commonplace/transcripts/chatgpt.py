@@ -1,6 +1,6 @@
 """ChatGPT's export: `conversations.json`, a list of conversations, each a tree of messages.
 
-Of a tree the branch is read that ends at `current_node`: answers that were thrown away stay out.
+Only the branch that ends at `current_node` is read: answers that were thrown away stay out.
 """
 
 from __future__ import annotations
@@ -26,22 +26,13 @@ def conversation(value: Value) -> Conversation:
     name: object = content.text(value, "current_node")
     if name not in nodes:
         name = next(reversed(list(nodes)), None)
-    turns: list[Turn] = []
-    seen: set[str] = set()
-    while isinstance(name, str) and name in nodes and name not in seen:
-        seen.add(name)
+    branch: dict[str, Turn | None] = {}  # by the names of nodes; a damaged tree may have a circle
+    while isinstance(name, str) and name in nodes and name not in branch:
         node = content.mapping(nodes, name)
+        branch[name] = _turn(content.mapping(node, "message"))
         name = node.get("parent")
-        if turn := _turn(content.mapping(node, "message")):
-            turns.append(turn)
+    turns = [turn for turn in branch.values() if turn]
     return Conversation(content.text(value, "title"), content.time(value.get("create_time")), turns[::-1])
-
-
-def _spoken(parts: object) -> str:
-    """The text of the parts of a message, some of which are mappings: what was spoken, written down."""
-    listed = parts if isinstance(parts, list) else []
-    texts = [part.get("text") if isinstance(part, Mapping) else part for part in listed]
-    return "\n".join(text for text in texts if text and isinstance(text, str))
 
 
 def _turn(message: Value) -> Turn | None:
@@ -49,7 +40,12 @@ def _turn(message: Value) -> Turn | None:
     body, at = content.mapping(message, "content"), content.time(message.get("create_time"))
     if content.mapping(message, "metadata").get(_HIDDEN) or role not in ("user", "assistant"):
         return None
-    text = _spoken(body.get("parts"))
+    parts = body.get("parts")
+    # A part may be a mapping: what was spoken, written down.
+    texts = [
+        p.get("text") if isinstance(p, Mapping) else p for p in (parts if isinstance(parts, list) else [])
+    ]
+    text = "\n".join(part for part in texts if part and isinstance(part, str))
     recipient = content.text(message, "recipient")
     if role == "assistant" and recipient not in ("", "all"):
         return Turn("assistant", "", at, (Call("", recipient, content.text(body, "text") or text),))

@@ -17,11 +17,11 @@ def knows(value: Value) -> bool:
 
 
 def conversation(value: Value) -> Conversation:
-    """Return a conversation: of a message its blocks, since its `text` also holds what tools answered."""
+    """Return a conversation: of a message the blocks, since `text` also holds tool results."""
     turns: list[Turn] = []
     for message in content.mappings(value.get("chat_messages")):
-        said, role = message.get("content"), _ROLES.get(content.text(message, "sender"))
-        if turn := content.said(role, said, content.text(message, "created_at"), "tool_use"):
-            text = turn.text if content.blocks(said, "text") else content.text(message, "text")
+        body, role = message.get("content"), _ROLES.get(content.text(message, "sender"))
+        if turn := content.message(role, body, content.text(message, "created_at"), "tool_use"):
+            text = turn.text if content.blocks(body, "text") else content.text(message, "text")
             turns.append(replace(turn, text=text))
     return Conversation(content.text(value, "name"), content.text(value, "created_at"), turns)

@@ -1,7 +1,7 @@
 """Claude Code: `~/.claude/projects/FOLDER/ID.jsonl`, an event a line, its message as the API has it.
 
-Left out: what the program itself put in (`isMeta`), the talk of sub-agents (`isSidechain`), and summaries of
-what stands above (`isCompactSummary`).
+Left out: what the program itself put in (`isMeta`), the talk of sub-agents (`isSidechain`), and summaries
+of earlier messages (`isCompactSummary`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from commonplace.types.events import Turn
 
 _EVENTS = frozenset({"user", "assistant", "system", "summary", "file-history-snapshot", "queue-operation"})
 _MARKS = frozenset({"sessionId", "uuid", "parentUuid", "leafUuid", "messageId"})
-_NOT_SAID = ("isMeta", "isSidechain", "isCompactSummary")
+_NOT_SPOKEN = ("isMeta", "isSidechain", "isCompactSummary")
 
 
 def knows(value: Value) -> bool:
@@ -23,11 +23,11 @@ def knows(value: Value) -> bool:
 def turn(value: Value) -> Turn | None:
     """Return the message of a line, if it holds one."""
     message, role = content.mapping(value, "message"), value.get("type")
-    if any(value.get(key) for key in _NOT_SAID):
+    if any(value.get(key) for key in _NOT_SPOKEN):
         return None
-    at, said = content.text(value, "timestamp"), message.get("content")
-    results = content.blocks(said, "tool_result")
-    if role == "user" and results and not content.text_of(said):
+    at, body = content.text(value, "timestamp"), message.get("content")
+    results = content.blocks(body, "tool_result")
+    if role == "user" and results and not content.text_of(body):
         answer = "\n".join(content.text_of(block.get("content")) for block in results)
         return Turn("tool", answer, at, answers=content.text(results[0], "tool_use_id"))
-    return content.said(role, said, at, "tool_use") if message else None
+    return content.message(role, body, at, "tool_use") if message else None

@@ -29,7 +29,7 @@ def turn(value: Value) -> Turn | None:
     item = content.mapping(value, "payload") if value.get("type") == "response_item" else value
     kind, at = content.text(item, "type"), content.text(value, "timestamp")
     if kind == "message":
-        return content.said(item.get("role"), item.get("content"), at)
+        return content.message(item.get("role"), item.get("content"), at)
     if kind in _CALLS:
         named = {**item, "name": "shell"} if kind == "local_shell_call" else item
         return Turn("assistant", "", at, (content.call(named, id="call_id", arguments=_CALLS[kind]),))

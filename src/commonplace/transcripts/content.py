@@ -25,11 +25,11 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 class Unreadable(ValueError):
-    """Why a file is not read as conversations, in words; reading what is too large would fill the memory."""
+    """Why a file is not read as conversations; reading what is too large would fill the memory."""
 
 
 class Conversation(NamedTuple):
-    """One conversation of several in a file: its title, when it began (ISO 8601), what was said."""
+    """One conversation of several in a file: its title, when it began (ISO 8601), its messages."""
 
     title: str
     at: str
@@ -41,14 +41,12 @@ class Conversation(NamedTuple):
 
 def text(value: Value, key: str) -> str:
     """Return the text at a key, empty where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    return inner if isinstance(inner := value.get(key), str) else ""
 
 
 def mapping(value: Value, key: str) -> Value:
     """Return the mapping at a key, empty where there is none."""
-    found = value.get(key)
-    return found if isinstance(found, Mapping) else {}
+    return inner if isinstance(inner := value.get(key), Mapping) else {}
 
 
 def mappings(value: object) -> list[Value]:
@@ -56,39 +54,36 @@ def mappings(value: object) -> list[Value]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
-def blocks(content: object, *kinds: str) -> list[Value]:
-    """Return the blocks of a content that are of one of these kinds."""
-    return [block for block in mappings(content) if block.get("type") in kinds]
+def blocks(content: object, kind: str) -> list[Value]:
+    """Return the blocks of a content that are of one kind."""
+    return [block for block in mappings(content) if block.get("type") == kind]
 
 
 def text_of(content: object) -> str:
-    """Return the text of a content: one text, or blocks, of which thoughts, images and tools are left out."""
+    """Return the text of a content: one text, or blocks without thoughts, images and tools."""
     if isinstance(content, str):
         return content
-    texts: list[str] = []
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, Mapping):
-            texts.append(text(block, "text") if text(block, "type") in _TEXTS else "")
-        elif isinstance(block, str):
-            texts.append(block)
-    return "\n".join(filter(None, texts))
+    items = content if isinstance(content, list) else []
+    texts = [
+        text(item, "text") if isinstance(item, Mapping) and text(item, "type") in _TEXTS else item
+        for item in items
+    ]
+    return "\n".join(part for part in texts if part and isinstance(part, str))
 
 
 def call(value: Value, *, id: str = "id", arguments: str = "input") -> Call:
-    """Return the call that a block asks for, from the keys of its format."""
-    given = value.get(arguments)
+    """Return the call that a block asks for; `id` and `arguments` are the keys of its format."""
+    given = value.get(arguments, "")
     encoded = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return Call(text(value, id), text(value, "name"), "" if given is None else encoded)
 
 
-def said(role: object, content: object, at: str, kind: str = "", arguments: str = "input") -> Turn | None:
-    """Return what a user said, or an assistant, whose calls are blocks of a `kind`; None for anybody else."""
+def message(role: object, content: object, at: str, kind: str = "", arguments: str = "input") -> Turn | None:
+    """Return the message of a user or an assistant, whose calls are blocks of a `kind`; None for others."""
     if role == "user":
         return Turn("user", text_of(content), at)
-    if role != "assistant":
-        return None
     calls = tuple(call(block, arguments=arguments) for block in blocks(content, kind))
-    return Turn("assistant", text_of(content), at, calls)
+    return Turn("assistant", text_of(content), at, calls) if role == "assistant" else None
 
 
 def time(value: object) -> str:
@@ -172,7 +167,7 @@ def elements(file: IO[bytes]) -> Iterator[object]:
             try:
                 value, place = parse(text, blank.end())
             except (ValueError, RecursionError):
-                break  # it does not stand whole in the text
+                break  # the rest of it is not read yet
             yield value
             count += 1
             if count > MOST_ELEMENTS:
@@ -180,4 +175,4 @@ def elements(file: IO[bytes]) -> Iterator[object]:
         if not data:
             return
         left = len(text) - place
-        size = max(_BLOCK, min(left, LARGEST - left))  # tried again only when twice of it is there
+        size = max(_BLOCK, min(left, LARGEST - left))  # parsed again only when there is twice as much

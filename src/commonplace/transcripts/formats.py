@@ -1,4 +1,4 @@
-"""The formats of transcripts: a table. A file's is told from its content, and read as a note or as messages.
+"""The formats of transcripts, a table: each is recognised by its content, and read as a note or as messages.
 
 Of a file of lines, line k of the note is what line k of the file says, so that citations stay true while it
 grows; a file that is one JSON value becomes a note with a section for each conversation.
@@ -7,13 +7,13 @@ grows; a file that is one JSON value becomes a note with a section for each conv
 from __future__ import annotations
 
 import os
-import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
+from operator import attrgetter
 from posixpath import basename, splitext
 from typing import IO, NamedTuple, cast
 
@@ -33,24 +33,23 @@ from commonplace.transcripts import (
     ours,
 )  # fmt: skip
 from commonplace.transcripts.content import Conversation, Unreadable, Value
-from commonplace.transcripts.rendering import Pen, clean
+from commonplace.transcripts.rendering import Renderer, clean
 from commonplace.types import Heading, Note
 from commonplace.types.events import Turn
 
 AUTO = "auto"
-_HEAD = 200  # values from which a format is told
-_HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is told
+_HEAD = 200  # values by which a format is recognised
+_HEAVY = 10_000  # values, or hundreds of characters, of one that is held only until the format is known
 # Of an archive: a megabyte of it may unpack to a gigabyte. Exports of conversations shrink to an eighth.
 _MOST_FILES = 1_000  # files of conversations
 _LARGEST_DIRECTORY = 4 << 20  # bytes that name what is in it, some 50,000 files
 _LARGEST_UNPACKED = 1 << 30  # bytes of all conversations
 _RATIO, _UNPACKED_ANYWAY = 40, 8 << 20  # times the size of the archive; bytes that a small one may hold
-_CONVERSATIONS = re.compile(r"conversations(?:[-_]\d+)?\.json")  # in an archive
 _LISTS = ("messages", "conversations")  # where an object that is the whole file keeps its elements
 
 
 class Format(NamedTuple):
-    """A format: what tells it, and how a message (or, of an archive, a conversation) of it is read."""
+    """A format: what recognises it, and how a message (or, of an archive, a conversation) is read."""
 
     name: str
     title: str
@@ -83,23 +82,23 @@ class Place(NamedTuple):
 
 
 def find(name: str) -> Format | None:
-    """Return the format of a name; None for `auto` and for names of none."""
+    """Return the format of a name; None for `auto` and for unknown names."""
     return next((row for row in FORMATS if row.name == name), None)
 
 
 def recognise(values: Iterable[object]) -> Format | None:
-    """Return the format that the first value which is of any is of."""
+    """Return the format of the first value that has one."""
     mappings = (value for value in values if isinstance(value, Mapping))
     return next((row for value in mappings for row in FORMATS if row.knows(value)), None)
 
 
 def format_of(file: IO[bytes], path: str) -> Format | None:
-    """Tell the format of a file from what stands at its beginning."""
+    """Recognise the format of a file by its beginning."""
     if _by_lines(file, path):
         return recognise(map(ours.parsed, islice(content.forwards(file), _HEAD)))
     try:
-        with _unpacked(file, path) as inner:
-            return recognise(islice(chain.from_iterable(map(_elements, inner)), _HEAD))
+        with _unpacked(file, path) as parts:
+            return recognise(islice(chain.from_iterable(map(_elements, parts)), _HEAD))
     except NoteUnreadable:
         return None
 
@@ -110,36 +109,26 @@ def note(file: IO[bytes], path: str, name: str, size: int | None = None) -> Note
     What is damaged, cut off or of no format is passed over: it is an empty line, or an empty note. Raises
     NoteUnreadable for an archive that is damaged, and for what would fill the memory.
     """
-    if not _by_lines(file, path):
-        with _unpacked(file, path) as files:
-            return _archive(_conversations(files, name), path)
-    pen = Pen()
-    values = map(ours.parsed, content.forwards(file, size))
-    rendered = [pen.line(turn) for turn in _turns(values, name)]
-    return _note(path, pen.title, rendered, pen.first_day)
-
-
-def _archive(conversations: Iterable[Conversation], path: str) -> Note:
-    """A note with a section for each conversation of a file that is one value."""
-    rendered: list[str] = []
-    headings: list[Heading] = []
-    days: set[str] = set()
-    title = ""
-    for conversation in conversations:
-        pen = Pen()
-        spoken = list(filter(None, map(pen.line, conversation.turns)))
-        if not spoken:
-            continue
-        day, title = content.day(conversation.at) or pen.first_day, pen.title
-        days.add(day)
-        if conversation.title or conversation.at:
-            heading = f"{day} {clean(conversation.title) or pen.title}".strip()
-            headings.append(Heading(2, heading, len(rendered) + 1))
-            rendered += [f"## {heading}", ""]
-        rendered += [*spoken, ""]
-    # An archive of years has no title and is of no day; its sections say theirs.
-    day = days.pop() if len(days) == 1 else ""
-    return _note(path, "" if headings else title, rendered, day, headings)
+    if _by_lines(file, path):
+        renderer = Renderer()
+        lines = [renderer.line(turn) for turn in _turns(map(ours.parsed, content.forwards(file, size)), name)]
+        return _note(path, renderer.title, lines, renderer.first_day)
+    lines, headings, days, title = [], list[Heading](), set[str](), ""
+    with _unpacked(file, path) as parts:
+        for conversation in _conversations(parts, name):
+            renderer = Renderer()
+            spoken = list(filter(None, map(renderer.line, conversation.turns)))
+            if not spoken:
+                continue
+            day, title = content.day(conversation.at) or renderer.first_day, renderer.title
+            days.add(day)
+            if conversation.title or conversation.at:
+                heading = f"{day} {clean(conversation.title) or title}".strip()
+                headings.append(Heading(2, heading, len(lines) + 1))
+                lines += [f"## {heading}", ""]
+            lines += [*spoken, ""]
+    # An archive of years has no title and no day; its sections have theirs.
+    return _note(path, "" if headings else title, lines, days.pop() if len(days) == 1 else "", headings)
 
 
 def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequence[Heading] = ()) -> Note:
@@ -152,17 +141,15 @@ def _note(path: str, title: str, rendered: list[str], day: str, headings: Sequen
 def turns(file: IO[bytes], path: str, name: str) -> Iterator[Place]:
     """Yield the messages of a transcript, tool results included. Raises NoteUnreadable as `note` does."""
     if _by_lines(file, path):
-        values = map(ours.parsed, content.forwards(file))
-        for number, turn in enumerate(_turns(values, name), 1):
-            if turn is not None:
-                yield Place(number, turn)
+        numbered = enumerate(_turns(map(ours.parsed, content.forwards(file)), name), 1)
+        yield from (Place(number, turn) for number, turn in numbered if turn is not None)
         return
-    with _unpacked(file, path) as files:
-        for conversation in _conversations(files, name):
+    with _unpacked(file, path) as parts:
+        for conversation in _conversations(parts, name):
             yield from (Place(0, turn) for turn in conversation.turns)
 
 
-# --- values, of a format that is named or told by the first of them --------------------------------------
+# --- values, of a format that is named or recognised by the first of them --------------------------------
 
 
 def _by_lines(file: IO[bytes], path: str) -> bool:
@@ -177,30 +164,30 @@ def _by_lines(file: IO[bytes], path: str) -> bool:
 
 def _turns(values: Iterable[object], name: str) -> Iterator[Turn | None]:
     """The message of each value, None for one that holds none."""
-    found, values = _told(values, name)
-    read = found.turn if found else None
+    form, values = _recognised(values, name)
+    read = form.turn if form else None
     return (read(value) if read and isinstance(value, Mapping) else None for value in values)
 
 
-def _conversations(files: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
+def _conversations(parts: Sequence[IO[bytes]], name: str) -> Iterator[Conversation]:
     """The conversations of a file that is one value; messages in a list are one of them."""
-    found, values = _told(chain.from_iterable(map(_elements, files)), name)
+    form, values = _recognised(chain.from_iterable(map(_elements, parts)), name)
     mappings = (value for value in values if isinstance(value, Mapping))
-    if found is not None and found.conversation is not None:
-        yield from map(found.conversation, mappings)
-    elif found is not None and found.turn is not None:
-        yield Conversation("", "", list(filter(None, map(found.turn, mappings))))
+    if form and form.conversation:
+        yield from map(form.conversation, mappings)
+    elif form and form.turn:
+        yield Conversation("", "", list(filter(None, map(form.turn, mappings))))
 
 
-def _told(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
-    """The format, and all values: no more of them are held than it takes to tell it."""
-    values, found, head = iter(values), find(name), list[object]()
-    for value in islice(values, 0 if found else _HEAD):
-        found = recognise((value,))
-        head.append(value if found or not _is_heavy(value) else None)
-        if found:
+def _recognised(values: Iterable[object], name: str) -> tuple[Format | None, Iterator[object]]:
+    """The format, and all values: no more of them are held than it takes to recognise it."""
+    values, form, head = iter(values), find(name), list[object]()
+    for value in islice(values, 0 if form else _HEAD):
+        form = recognise((value,))
+        head.append(value if form or not _is_heavy(value) else None)
+        if form:
             break
-    return found, chain(head, values)
+    return form, chain(head, values)
 
 
 def _is_heavy(value: object) -> bool:
@@ -267,26 +254,27 @@ def _parts(file: IO[bytes], stack: ExitStack) -> list[IO[bytes]]:
         nonlocal left
         left -= size
         if left < 0:
-            size_limit = f"{most >> 20} MiB"
-            raise Unreadable(
-                f"the archive unpacks to more than {size_limit}; unpack it, and follow what is in it"
-            )
+            remedy = "unpack it, and follow what is in it"
+            raise Unreadable(f"the archive unpacks to more than {most >> 20} MiB; {remedy}")
+
+    def is_export(part: zipfile.ZipInfo) -> bool:  # conversations.json, conversations-001.json
+        stem, ending = splitext(basename(part.filename))
+        number = stem.removeprefix("conversations")
+        numbered = not number or (number[0] in "-_" and number[1:].isdecimal())
+        return ending == ".json" and stem.startswith("conversations") and numbered
 
     try:
         directory = cast(IO[bytes], _Checked(file, check_directory, _LARGEST_DIRECTORY + 1))
         archive = stack.enter_context(zipfile.ZipFile(directory))
-        parts = [part for part in archive.infolist() if _CONVERSATIONS.fullmatch(basename(part.filename))]
+        parts = sorted(filter(is_export, archive.infolist()), key=attrgetter("filename"))
         if not parts:
             raise Unreadable("the archive holds no conversations.json")
         if len(parts) > _MOST_FILES:
             raise Unreadable(f"the archive holds more than {_MOST_FILES:,} files of conversations")
-        opened = [archive.open(part) for part in sorted(parts, key=lambda part: part.filename)]
+        opened = [stack.enter_context(archive.open(part)) for part in parts]
     except (NotImplementedError, RuntimeError) as error:  # another compression, or locked with a password
         raise Unreadable(f"the archive cannot be unpacked ({error})") from error
-    return [
-        cast(IO[bytes], _Checked(stack.enter_context(part), count_unpacked, content.LARGEST + 1))
-        for part in opened
-    ]
+    return [cast(IO[bytes], _Checked(part, count_unpacked, content.LARGEST + 1)) for part in opened]
 
 
 class _Checked:

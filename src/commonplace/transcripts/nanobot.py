@@ -1,7 +1,7 @@
 """nanobot: `WORKSPACE/sessions/KEY.jsonl`, a line about the session, then messages as chat completions'.
 
-The file is written anew as a whole at every save. What the host appended to a message of the user is marked,
-so that it can be taken off exactly.
+The host writes the file anew at every save. It marks what it appended to a message of the user, so that this
+can be taken off exactly.
 """
 
 from __future__ import annotations
@@ -12,27 +12,21 @@ from commonplace.types.events import Turn
 
 
 def knows(value: Value) -> bool:
-    """Whether a line is of this format; only the first one tells."""
+    """Whether a line is of this format; only the first one says so."""
     return value.get("_type") == "metadata"
 
 
 def turn(value: Value) -> Turn | None:
-    """Return the message of a line, if it holds one; those of automations were said by nobody."""
+    """Return the message of a line, if it holds one; nobody said those of automations."""
     if "_type" in value or value.get("_automation_turn"):
         return None
-    if "content" not in value:
-        return openai.turn(value)
-    text = value["content"]
+    text = value.get("content")
     for mark in content.mappings(list(value.values())):
-        if mark.get("version") == 1:
-            text = _without(text, mark.get("suffix"), mark.get("blocks"))
-    return openai.turn({**value, "content": text})
-
-
-def _without(text: object, suffix: object, blocks: object) -> object:
-    """Return a content without what its host appended to it."""
-    if isinstance(text, str) and isinstance(suffix, str) and suffix:
-        return text.removesuffix(suffix).rstrip("\n")
-    if isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
-        return text[: len(text) - len(blocks)]
-    return text
+        suffix, blocks = mark.get("suffix"), mark.get("blocks")
+        if mark.get("version") != 1:
+            continue
+        if isinstance(text, str) and isinstance(suffix, str) and suffix:
+            text = text.removesuffix(suffix).rstrip("\n")
+        elif isinstance(text, list) and isinstance(blocks, list) and text[-len(blocks) :] == blocks:
+            text = text[: len(text) - len(blocks)]
+    return openai.turn({**value, "content": text} if "content" in value else value)

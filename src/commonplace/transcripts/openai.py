@@ -22,12 +22,11 @@ def turn(value: Value) -> Turn | None:
     role, text = value["role"], content.text_of(value.get("content"))
     at = next(filter(None, (content.time(value.get(key)) for key in _TIMES)), "")
     if role == "assistant":
-        functions = (
-            {**content.mapping(call, "function"), "id": call.get("id")}
+        calls = [
+            content.call({**content.mapping(call, "function"), "id": call.get("id")}, arguments="arguments")
             for call in content.mappings(value.get("tool_calls"))
-        )
-        calls = tuple(content.call(function, arguments="arguments") for function in functions)
-        return Turn("assistant", text, at, calls)
+        ]
+        return Turn("assistant", text, at, tuple(calls))
     if role in ("tool", "function"):
         return Turn("tool", text, at, (), content.text(value, "tool_call_id"), content.text(value, "name"))
     return Turn("user" if role == "user" else "system", text, at)

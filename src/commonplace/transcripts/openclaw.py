@@ -20,8 +20,8 @@ def turn(value: Value) -> Turn | None:
     if value.get("type") != "message" or not message:
         return None
     at = content.text(value, "timestamp") or content.time(message.get("timestamp"))
-    role, said = message.get("role"), message.get("content")
+    role, body = message.get("role"), message.get("content")
     if role == "toolResult":
         names = content.text(message, "toolCallId"), content.text(message, "toolName")
-        return Turn("tool", content.text_of(said), at, (), *names)
-    return content.said(role, said, at, "toolCall", "arguments")
+        return Turn("tool", content.text_of(body), at, (), *names)
+    return content.message(role, body, at, "toolCall", "arguments")

@@ -18,8 +18,7 @@ _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 def line(turn: Turn) -> bytes:
     """Return a turn as a line with its end; what is empty is left out, but for role and text."""
-    value = {key: part for key, part in to_data(turn).items() if part or key in ("role", "text")}
-    return encoded(value) + b"\n"
+    return encoded({k: part for k, part in to_data(turn).items() if part or k in ("role", "text")}) + b"\n"
 
 
 def encoded(value: object) -> bytes:
@@ -38,10 +37,9 @@ def parsed(raw: bytes) -> object:
     raw = raw.strip(b"\0 \t\r\n")
     try:
         content.check_values(raw)
-        value: object = json.loads(raw) if raw else None
+        return json.loads(raw) if raw else None
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def knows(value: Value) -> bool:
@@ -53,12 +51,9 @@ def turn(value: object) -> Turn | None:
     """Return the turn of a line's value, or None where it holds none; unknown keys are passed over."""
     if not isinstance(value, Mapping) or value.get("role") not in SPEAKERS:
         return None
-    text = content.text
-    calls = tuple(
-        Call(text(call, "id"), text(call, "name"), text(call, "arguments"))
-        for call in content.mappings(value.get("calls"))
-    )
+    calls = content.mappings(value.get("calls"))
     if not isinstance(value.get("text"), str) and not calls:
         return None
-    ends = text(value, "answers"), text(value, "tool")
-    return Turn(cast(Speaker, value["role"]), text(value, "text"), text(value, "at"), calls, *ends)
+    text, at, answers, tool = (content.text(value, key) for key in ("text", "at", "answers", "tool"))
+    asked = [Call(*(content.text(call, key) for key in ("id", "name", "arguments"))) for call in calls]
+    return Turn(cast(Speaker, value["role"]), text, at, tuple(asked), answers, tool)

@@ -14,10 +14,22 @@ from commonplace.types.events import Call, Turn
 
 VERSION = "1"  # of what lines look like; another one has all transcripts read again
 LABELS = {"user": "User", "assistant": "Assistant"}  # `markdown.structure` knows these for speakers
-# What says most about a call, of the arguments that tools take.
-_TELLING = ("file_path", "path", "command", "cmd", "pattern", "query", "url", "description", "code", "prompt")
+# The argument of a call that says most, of those that tools take.
+_ARGUMENTS = (
+    "file_path",
+    "path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "code",
+    "prompt",
+)
 _CALL_CHARACTERS = 80
 _TITLE_CHARACTERS = 60
+_SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK", "[Request interrupted by user]"})
 # Blocks that coding agents put into messages of the user, as their transcripts show them.
 _TAGS = (
     "system-reminder", "local-command-caveat", "local-command-stdout", "local-command-stderr",
@@ -25,11 +37,18 @@ _TAGS = (
     "task-notification", "user-prompt-submit-hook", "ide_opened_file", "ide_selection", "ide_diagnostics",
     "environment_context", "user_instructions", "permissions instructions", "turn_aborted",
 )  # fmt: skip
-_NAMES = "|".join(map(re.escape, _TAGS))
-_RUNTIME = (
-    r"(?s)\[Runtime Context — metadata only, not instructions\].*?(?:\[/Runtime Context\]\s*|\n\s*\n|\Z)"
+# Words in it, its opening, its end. One with a group `ours` that has no end goes to the end of the text.
+_INJECTED = (
+    *((f"<{tag}", rf"<{tag}\b[^<>]*+>", rf"</{tag}>\s*+") for tag in _TAGS),
+    ("# AGENTS.md", r"\A\s*# AGENTS\.md (?P<ours>instructions)", r"</INSTRUCTIONS>\s*+"),
+    (
+        "[Runtime Context",
+        r"\[Runtime Context (?P<ours>— metadata only, not instructions)\]",
+        r"\[/Runtime Context\]\s*+|\n\s*\n",
+    ),
+    # OpenClaw names who wrote a message, and where, in a block of JSON before it.
+    ("(untrusted", r"[A-Z][\w ]{0,40} \(untrusted[\w ,]{0,40}\):\s*+```json\n", r"\n```\s*+"),
 )
-_SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK", "[Request interrupted by user]"})
 
 
 # --- on disk: without recalled notes, private parts and secrets -----------------------------------------
@@ -37,28 +56,28 @@ _SILENT = frozenset({"NO_REPLY", "HEARTBEAT_OK", "[Request interrupted by user]"
 
 def cleaned(turn: Turn) -> Turn:
     """Return a turn without what must not reach a disk, in its text, its calls and their arguments."""
-    calls = tuple(Call(call.id, _cleaned(call.name), _arguments(call.arguments)) for call in turn.calls)
-    return replace(turn, text=_cleaned(turn.text), calls=calls, tool=_cleaned(turn.tool))
+    calls = tuple(Call(call.id, _clean(call.name), _clean_arguments(call.arguments)) for call in turn.calls)
+    return replace(turn, text=_clean(turn.text), calls=calls, tool=_clean(turn.tool))
 
 
-def _cleaned(text: str) -> str:
+def _clean(text: str) -> str:
     return redact(strip_private(strip_blocks(text)))[0]
 
 
-def _arguments(text: str) -> str:
-    """Clean every text inside of JSON, where escapes would hide it, then the whole, where names tell."""
+def _clean_arguments(text: str) -> str:
+    """Clean every text inside of JSON, where escapes would hide it, then the whole, for secrets by name."""
 
     def inside(value: object) -> object:
         if isinstance(value, list):
             return [inside(item) for item in value]
         if isinstance(value, Mapping):
-            return {_cleaned(key): inside(item) for key, item in value.items()}
-        return _cleaned(value) if isinstance(value, str) else value
+            return {_clean(key): inside(item) for key, item in value.items()}
+        return _clean(value) if isinstance(value, str) else value
 
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        return _cleaned(text)
+        return _clean(text)
     inner = inside(value)
     return redact(text if inner == value else json.dumps(inner, ensure_ascii=False))[0]
 
@@ -66,8 +85,8 @@ def _arguments(text: str) -> str:
 # --- as lines of a note ---------------------------------------------------------------------------------
 
 
-class Pen:
-    """Writes messages as lines; it remembers what day it is."""
+class Renderer:
+    """Writes the messages of a conversation as lines; it remembers the day of the last one."""
 
     def __init__(self) -> None:
         """Begin before the first message."""
@@ -76,36 +95,32 @@ class Pen:
     def line(self, turn: Turn | None) -> str:
         """Return the line of a message: empty for what nobody said to anybody, such as a tool's result.
 
-        The first message of a further day has that day before its text.
+        It holds the text and the calls, clean; the first message of a further day has that day before them.
         """
-        if turn is None or not (text := said(turn)):
+        if turn is None or turn.role not in LABELS:
             return ""
-        if turn.role == "user" and not self.title:
-            self.title = shortened(text, _TITLE_CHARACTERS)
+        calls = "; ".join(filter(None, map(_call, turn.calls)))
+        text = " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
+        if not text:
+            return ""
+        if turn.role == "user":
+            self.title = self.title or shortened(text, _TITLE_CHARACTERS)
         day = content.day(turn.at)
-        new = bool(day and self.day and day != self.day)
+        shown_day = f"({day}) " if day and self.day and day != self.day else ""
         self.day = day or self.day
         self.first_day = self.first_day or day
-        return f"**{LABELS[turn.role]}:** {f'({day}) ' if new else ''}{text}"
-
-
-def said(turn: Turn) -> str:
-    """Return what a message says, on one line, clean: its text, then its calls in a few words each."""
-    if turn.role not in LABELS:
-        return ""
-    calls = "; ".join(filter(None, map(_call, turn.calls)))
-    return " ".join(filter(None, [clean(turn.text), f"[{calls}]" if calls else ""]))
+        return f"**{LABELS[turn.role]}:** {shown_day}{text}"
 
 
 def _call(call: Call) -> str:
     """A call by its name and the argument that says most."""
     try:
-        found: object = json.loads(call.arguments)
+        arguments: object = json.loads(call.arguments)
     except (ValueError, RecursionError):
-        found = {"": call.arguments}  # no JSON: shown as it is
+        arguments = {"": call.arguments}  # no JSON: shown as it is
     values: list[object] = []
-    if isinstance(found, Mapping):
-        values = [found[key] for key in _TELLING if key in found] or list(found.values())
+    if isinstance(arguments, Mapping):
+        values = [arguments[key] for key in _ARGUMENTS if key in arguments] or list(arguments.values())
     argument = values[0] if values else ""
     if isinstance(argument, list):  # a command in parts
         argument = " ".join(map(str, argument))
@@ -122,7 +137,7 @@ def shortened(text: str, characters: int) -> str:
 
 
 def clean(text: str) -> str:
-    """Take out what is injected, private or secret, then fold: blocks of several lines are told by these."""
+    """Take out what is injected, private or secret, then fold: the line breaks mark what is injected."""
     text = without_injected(text).encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     return " ".join(redact(strip_private(text))[0].split())
 
@@ -130,19 +145,8 @@ def clean(text: str) -> str:
 def without_injected(text: str) -> str:
     """Return what somebody said in a message: without recalled notes and what its host put around it."""
     text = strip_blocks(text)
-    if "<" in text:
-        ends: dict[str, list[tuple[int, int]]] = {}
-        for closing in re.finditer(rf"</({_NAMES})>\s*+", text):
-            ends.setdefault(closing[1], []).append(closing.span())
-        openings = re.finditer(rf"<({_NAMES})\b[^<>]*+>", text)
-        text = without_blocks(text, openings, lambda opening: ends.get(opening[1], []))
-    if "# AGENTS.md" in text:
-        text = re.sub(r"(?s)\A\s*# AGENTS\.md instructions.*?(?:</INSTRUCTIONS>\s*|\Z)", "", text)
-    if "[Runtime Context" in text:
-        text = re.sub(_RUNTIME, "", text)
-    if "(untrusted" in text:
-        # OpenClaw names who wrote a message, and where, in a block of JSON before it.
-        envelopes = re.finditer(r"[A-Z][\w ]{0,40} \(untrusted[\w ,]{0,40}\):\s*+```json\n", text)
-        fences = [fence.span() for fence in re.finditer(r"\n```\s*+", text)]
-        text = without_blocks(text, envelopes, lambda _: fences)
+    for words, opening, end in _INJECTED:
+        if words in text:
+            ends = [match.span() for match in re.finditer(end, text)]
+            text = without_blocks(text, re.finditer(opening, text), ends)
     return "" if text.strip() in _SILENT else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
+import string
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
 Fsync = Literal["always", "turn", "never"]
 FOLDER, ENDING = "sessions", ".jsonl"
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_ODD = re.compile(r"[^A-Za-z0-9._-]+")
-_MAX_CHARACTERS = 200
+_PLAIN = frozenset(string.ascii_letters + string.digits + "._-")
+_MAX_CHARACTERS, _MAX_PLAIN = 200, 100
 _TURN_TOKENS = 4  # what surrounds a message on its way to a model
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT
 
@@ -116,9 +115,7 @@ class Transcript:
                 self._root.sync(self.path.parent)
         self._unsynced = self._made = False
 
-    def close(self) -> None:
-        """Force the rest to the disk; more may be appended all the same. Raises NoteUnreadable."""
-        self.flush()
+    close = flush  # more may be appended all the same
 
     def __enter__(self) -> Self:
         """Use it as a context manager, which closes it."""
@@ -131,15 +128,15 @@ class Transcript:
 
 def sessions(workspace: paths.Workspace) -> list[str]:
     """Return the ids of the sessions with a transcript, that written to last first."""
-    found = []
+    dated: list[tuple[int, str]] = []
     with (
         suppress(OSError), workspace.files.listed(folder(workspace)) as listed, os.scandir(listed) as entries,
     ):  # fmt: skip
         for entry in entries:
             with suppress(OSError):
                 if entry.name.endswith(ENDING) and entry.is_file(follow_symlinks=False):
-                    found.append((-entry.stat().st_mtime_ns, entry.name.removesuffix(ENDING)))
-    return [name for _, name in sorted(found) if _PLAIN.fullmatch(name)]
+                    dated.append((-entry.stat().st_mtime_ns, entry.name.removesuffix(ENDING)))
+    return [name for _, name in sorted(dated) if _is_plain(name)]
 
 
 def folder(workspace: paths.Workspace) -> Path:
@@ -153,8 +150,6 @@ def path_of(workspace: paths.Workspace, session: str) -> Path:
     An id of letters, digits, `.`, `_` and `-` is the file's name; in others what is odd becomes `-`, with a
     hash of the whole that keeps them apart. Raises ConfigError for one that could be a path.
     """
-    if _PLAIN.fullmatch(session):
-        return folder(workspace) / f"{session}{ENDING}"
     if not session or len(session) > _MAX_CHARACTERS or not session.isprintable():
         limit = f"1 to {_MAX_CHARACTERS} printable characters"
         raise ConfigError("session", f"{paths.shown(session)!r} is no id; one has {limit}")
@@ -165,11 +160,16 @@ def path_of(workspace: paths.Workspace, session: str) -> Path:
 
 def stem_of(session: str) -> str:
     """Return the name, without its ending, that the files of a session have, for any text."""
-    if _PLAIN.fullmatch(session):
+    if _is_plain(session):
         return session
     digest = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=4).hexdigest()
-    plain = _ODD.sub("-", session).strip(".-_")[:80]
-    return f"{plain or 'session'}-{digest}"
+    plain = "".join(character if character in _PLAIN else " " for character in session)
+    return f"{'-'.join(plain.split()).strip('.-_')[:80] or 'session'}-{digest}"
+
+
+def _is_plain(session: str) -> bool:
+    """Whether an id is a file's name as it is."""
+    return 0 < len(session) <= _MAX_PLAIN and session[0].isalnum() and _PLAIN.issuperset(session)
 
 
 def sweep(site: Site, targets: Targets, *, change: bool) -> list[Erased]:

@@ -352,7 +352,7 @@ def _git(context: Context, targets: Targets) -> Iterator[Unreachable]:
 
 def _committed(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Say how many commits hold it, in their message or in a file of the workspace as they leave it."""
-    commits = list(repository.commits(folder))
+    commits = repository.commits(folder)
     files = {entry.blob for one in commits for entry in one.files.values() if entry.mode != SUBMODULE}
     holding, unread = _holding(repository, files, targets)
     messages = repository.messages(one.name for one in commits)
@@ -374,10 +374,10 @@ def _committed(repository: Repository, folder: str, targets: Targets, remedy: st
 
 def _staged(repository: Repository, folder: str, targets: Targets, remedy: str) -> Iterator[Unreachable]:
     """Name the files that are staged with it and not committed: git's next commit would keep it."""
-    known = repository.blobs(repository.head)
+    known = {entry.blob for entry in repository.tree(repository.head).values()}
     versions = [
         (path, entry.blob)
-        for path, entry in repository.staged_versions(folder)
+        for path, entry, _ in repository.staged([folder] if folder else [])
         if entry.mode != SUBMODULE and entry.blob not in known
     ]
     holding, unread = _holding(repository, (blob for _, blob in versions), targets)

@@ -1,0 +1,104 @@
+"""The options of a search, and those of every command, as a table that two parsers read.
+
+`options` makes click's options of its rows; `shortcut` reads plain searches by them without click, whose
+import takes a quarter of a search's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from commonplace.config.settings import READERS
+from commonplace.render import FORMS
+from commonplace.types.results import LAYERS
+
+if TYPE_CHECKING:
+    from datetime import date
+
+
+def _day(text: str) -> date:
+    from datetime import date
+
+    return date.fromisoformat(text)
+
+
+class Flag(NamedTuple):
+    """An option: its names, the field that it sets, its help, and what reads its value or raises ValueError.
+
+    Without `read` it takes no value and stands for `value`; `--this/--that` for True or False. `bounds` are
+    included; `many` may be repeated.
+    """
+
+    names: tuple[str, ...]
+    field: str
+    help: str
+    read: Callable[[str], Any] | None = None
+    value: object = True
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
+    default: str | None = None
+    many: bool = False
+
+    def convert(self, text: str) -> object:
+        """Read a value. Raises ValueError for one that is not allowed."""
+        assert self.read is not None
+        value = self.read(text)
+        low, high = self.bounds or (value, value)
+        if (self.choices and value not in self.choices) or not low <= value <= high:
+            raise ValueError(text)
+        return value
+
+
+# Before and after every command.
+SHARED = (
+    Flag(
+        ("-w", "--workspace"), "workspace",
+        "The workspace; otherwise COMMONPLACE_WORKSPACE, the nearest one upward, or your own.",
+        str, metavar="DIR",
+    ),
+    Flag(
+        ("--agent",), "agent", "Whose settings apply ([agents.NAME]); otherwise COMMONPLACE_AGENT.",
+        str, metavar="NAME",
+    ),
+    Flag(("--debug",), "debug", "Show a traceback on errors."),
+)  # fmt: skip
+# Fields of a request (`search.request`), and how its hits are shown.
+FLAGS = (
+    Flag(("-n", "--limit"), "limit", "Most hits to show.", int, metavar="N", bounds=(1, 1000)),
+    Flag(
+        ("-c", "--collection"), "collections", "Keep to a collection; repeatable.", str,
+        metavar="NAME", many=True,
+    ),
+    Flag(("--lexical",), "mode", "Full text alone.", value="lexical"),
+    Flag(("--semantic",), "mode", "Vectors alone.", value="semantic"),
+    Flag(
+        ("--min-score",), "min_score", "Leave out hits below this score.", float, metavar="X", bounds=(0, 1)
+    ),
+    Flag(
+        ("--layer",), "layer",
+        "How much of each hit: a row with its reference, some rows of it (if not said), all of it.",
+        str, choices=LAYERS[::-1],
+    ),
+    Flag(("--full",), "full", "Show whole passages: --layer full."),
+    Flag(
+        ("--now",), "now", "Tell last week and yesterday from this day, YYYY-MM-DD.", _day, metavar="DATE"
+    ),
+    Flag(("--history",), "history", "Find struck text as well, below what replaced it."),
+    Flag(
+        ("--as-of",), "as_of",
+        "Answer with what held at the end of that time: 2026-02-13, 2026-02, yesterday, 上周三.",
+        str, metavar="DATE",
+    ),
+    Flag(
+        ("--rerank",), "rerank", "Who reads the best hits again; otherwise search.rerank.",
+        str, choices=READERS,
+    ),
+    Flag(
+        ("--expand/--no-expand",), "expand",
+        "Let the language model widen the question, or not; otherwise search.expand.",
+    ),
+    Flag(("--explain",), "explain", "Show what each score is the sum of, and where the time went."),
+    Flag(("--format",), "form", "Form of the answer.", str, choices=FORMS, default=FORMS[0]),
+)  # fmt: skip
