@@ -117,7 +117,7 @@ EMBEDDERS: Catalog[Embedder] = Catalog(
         ),
         Provider(
             "fastembed",
-            f"{_HERE}.local:load_fastembed",
+            f"{_HERE}.fastembed:load",
             "models by name, such as paraphrase-multilingual-MiniLM-L12-v2 (0.2 GB), BAAI/bge-small-zh-v1.5"
             " (0.1 GB) or intfloat/multilingual-e5-large (2.2 GB); fetched once, when asked",
             extra="fastembed",
@@ -227,7 +227,7 @@ RERANKERS: Catalog[Reranker] = Catalog(
     (
         Provider(
             "fastembed",
-            f"{_HERE}.local:load_fastembed_reranker",
+            f"{_HERE}.fastembed:load_reranker",
             "models by name, such as jinaai/jina-reranker-v1-tiny-en (0.1 GB, English) or"
             " BAAI/bge-reranker-v2-m3-int8 (0.6 GB, many languages); fetched once, when asked",
             extra="fastembed",

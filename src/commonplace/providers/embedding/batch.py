@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from urllib.parse import quote, urlsplit
 
 from commonplace.base import atomic, paths, records
@@ -294,7 +294,14 @@ class _Work:
         return [place for some in places for place in some], np.stack(whole)
 
 
-def supports(model: object) -> bool:
+def embed_each(
+    model: RemoteEmbedder, store: Store, texts: Sequence[str], watcher: Watcher
+) -> Iterator[tuple[list[int], Floats]]:
+    """Embed passages as `BatchEmbedder.embed_each` does, with the state in a store."""
+    return BatchEmbedder(model, store, watcher=watcher).embed_each(texts)
+
+
+def supports(model: object) -> TypeGuard[RemoteEmbedder]:
     """Whether a model's provider has a batch interface that is known here."""
     return isinstance(model, RemoteEmbedder) and model.service.name in _KINDS
 

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -34,9 +34,10 @@ from commonplace.providers.spec import Spec
 if TYPE_CHECKING:
     from commonplace.providers.breaker import Breaker
     from commonplace.providers.costs import Budget
-    from commonplace.providers.embedding import batch
     from commonplace.providers.embedding.base import Floats
     from commonplace.types import Estimate
+
+    Batches = Callable[[Sequence[str], Watcher], Iterator[tuple[list[int], Floats]]]
 
 MAX_DIMENSIONS = 65_536
 # Providers refuse an input without text; what stands for it carries no meaning either.
@@ -292,12 +293,12 @@ class GuardedEmbedder:
         provider: str = "",
         breaker_name: str = "",
         deadline_s: float = 120.0,
-        batches: batch.Store | None = None,
+        batches: Batches | None = None,
     ) -> None:
         """Wrap a model of a provider.
 
-        `deadline_s` is how long a request may be under way, `batches` where batches under way are noted: only
-        for a model whose provider has an interface for them, and if it is to be used.
+        `deadline_s` is how long a request may be under way. `batches` embeds passages by the provider's
+        batches, where that is wanted.
         """
         self.inner = inner
         self.name, self.scripts = inner.name, inner.scripts
@@ -350,8 +351,6 @@ class GuardedEmbedder:
         Only where `by_batches` says so. Raises ProviderError, BudgetExceeded, and `batch.StillWorking` when
         the rest comes with a later call.
         """
-        from commonplace.providers.embedding.batch import BatchEmbedder
-
         guard = self._guard
         keys = [vector_key(self.fingerprint, "passage", text) for text in texts]
         known = guard.known(keys)
@@ -363,12 +362,10 @@ class GuardedEmbedder:
             yield places, unpack([known[keys[place]] for place in places])
         if not rest:
             return
-        assert isinstance(self.inner, RemoteEmbedder)
         assert self._batches is not None
         with guard.asking():
             watcher = partial(self._request, "embed", {})
-            batches = BatchEmbedder(self.inner, self._batches, watcher=watcher)
-            for some, rows in batches.embed_each([texts[place] for place in rest]):
+            for some, rows in self._batches([texts[place] for place in rest], watcher):
                 places = [rest[at] for at in some]
                 vectors = [row.tobytes() for row in quantize(rows)]
                 guard.keep({keys[place]: vector for place, vector in zip(places, vectors, strict=True)})
