@@ -199,9 +199,10 @@ class Memory:
         )
         if tentative or not (self._index_path or self.workspace.index).exists():
             return written
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
-        return replace(written, near=near.standing(self.workspace, self._answerer, text, written, now.date()))
+        near = resolve.standing(self.workspace, self._answerer, text, written, now.date())
+        return replace(written, near=near)
 
     def correct(
         self,
@@ -235,10 +236,10 @@ class Memory:
 
     def _near(self, text: str, own: bool) -> list[Cited]:
         """What the index finds near a text; without `own` only what no correction reaches."""
-        from commonplace.edit import near
+        from commonplace.edit import resolve
 
         alone = len(sources(self)) == 1 and not self.settings.sessions.index
-        return [] if alone and not own else near.elsewhere(self._answerer, text, own=own)
+        return [] if alone and not own else resolve.elsewhere(self._answerer, text, own=own)
 
     def capture(self, entries: Sequence[Entry]) -> tuple[Written, ...]:
         """Append many entries to the notes of their days, one write a day; for what hooks observe.

@@ -245,7 +245,8 @@ class Block:
             try:
                 recall = ask(message)
             except (ConfigError, UnknownCollection):  # a message may read as a mistaken query
-                recall = ask(" ".join(re.findall(r"\w+", message)))
+                words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in message)
+                recall = ask(" ".join(words.split()))
         except (CommonplaceError, OSError) as error:
             self.left_out.append(LeftOut(RECALL, str(error)))
             return
