@@ -24,7 +24,16 @@ from commonplace.edit.forget import targets as cutting
 from commonplace.edit.forget.targets import Block, Page, Targets
 from commonplace.edit.forget.words import Words, longer_names, plain, unescaped
 from commonplace.index import scripts, vectors
-from commonplace.language import compare, dates, lexicon, sentences, similarity, stopwords, values
+from commonplace.language import (
+    compare,
+    dates,
+    identifiers,
+    lexicon,
+    sentences,
+    similarity,
+    stopwords,
+    values,
+)
 from commonplace.markdown import comments, metadata, references, statements, struck, structure
 from commonplace.markdown.document import Document, Strike, decode, parse
 from commonplace.notes import layout
@@ -39,7 +48,6 @@ from commonplace.search import (
     dedupe,
     expansion,
     filters,
-    identifiers,
     layers,
     pack,
     query,
@@ -198,7 +206,9 @@ def _shares(text: str) -> object:
 
 def _page(text: str) -> object:
     page = Page.read(_bytes(text), PATH)
-    return [(page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)]
+    return [
+        (page.unit(number), page.owners.get(number)) for number in range(1, min(len(page.lines), 50_000) + 1)
+    ]
 
 
 def _cut(text: str) -> object:
@@ -460,8 +470,8 @@ PARSERS: dict[str, Parser] = {
     "search.dates.spans": lambda text: dates.spans(text, TODAY),
     "search.dates.read": lambda text: dates.read(text, TODAY),
     "search.expansion.read": expansion.read,
-    "search.identifiers.spellings": identifiers.spellings,
-    "search.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
+    "language.identifiers.spellings": identifiers.spellings,
+    "language.identifiers.wholes": lambda text: list(identifiers.wholes(text)),
     "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
