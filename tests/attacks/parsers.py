@@ -48,7 +48,6 @@ from commonplace.search import (
     dedupe,
     expansion,
     filters,
-    layers,
     pack,
     query,
     query_document,
@@ -358,7 +357,7 @@ def _factors(text: str) -> object:
 
 
 def _told(text: str) -> object:
-    told = dedupe.Told()
+    told = dedupe.Repeats()
     for hit in _hits(text):
         told.rest(hit)
         told.add(hit)
@@ -475,11 +474,11 @@ PARSERS: dict[str, Parser] = {
     "search.candidates.phrases": lambda text: list(candidates.phrases(json.dumps({"trigger": text}))),
     "search.timeline.day": timeline.day,
     "search.stopwords.without": stopwords.without,
-    "search.repeats.Told": _told,
-    "search.disclose.compose": lambda text: pack.compose(_hits(text), 1500),
-    "search.disclose.compose, one": lambda text: pack.compose([_hit(text)], 1500),
-    "search.disclose.framed": lambda text: pack.framed([_hit(text)], text),
-    "search.layers.snippet": lambda text: layers.snippet(_hit(text), screen.matcher(["tea", "a"])),
+    "search.dedupe.Repeats": _told,
+    "search.pack.compose": lambda text: pack.compose(_hits(text), 1500),
+    "search.pack.compose, one": lambda text: pack.compose([_hit(text)], 1500),
+    "search.pack.framed": lambda text: pack.framed([_hit(text)], text),
+    "search.pack.snippet": lambda text: pack.snippet(_hit(text), screen.matcher(["tea", "a"])),
     "search.ranking.labels": _factors,
     "index.lexicon.index_text": lexicon.index_text,
     "index.lexicon.expression": lambda text: (lexicon.expression(text), lexicon.any_of(text.split())),

@@ -90,7 +90,7 @@ def framed(text: str) -> str:
 def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     """Show hits inside a budget of tokens; what does not fit in its layer may in a lower one."""
     from commonplace.render import screen
-    from commonplace.search import layers, query_document
+    from commonplace.search import pack, query_document
 
     pattern = screen.matcher(query_document.words(query))
     blocks: list[str] = []
@@ -98,7 +98,7 @@ def found(result: SearchResult, query: str, layer: str, budget: int) -> Answer:
     room = budget - estimates.about(framed(""))
     for hit in result.hits:
         for lower in LAYERS[LAYERS.index(layer) :]:
-            shown = layers.snippet(hit, pattern) if lower == "snippet" else hit
+            shown = pack.snippet(hit, pattern) if lower == "snippet" else hit
             block = _block(len(blocks) + 1, shown, lower)
             if (tokens := estimates.about(block + "\n")) <= room:
                 room -= tokens

@@ -28,7 +28,7 @@ from commonplace.config.settings import Prompt
 from commonplace.memory import Memory
 from commonplace.render import count
 from commonplace.search import pack
-from commonplace.search.dedupe import Told
+from commonplace.search.dedupe import Repeats
 from commonplace.types import Hit, Level, Recall
 
 LONG_TERM, DAILY, FILES, RECALL = "long-term", "daily", "files", "recall"
@@ -182,7 +182,7 @@ class Block:
         self.budget = budget
         self.left_out: list[LeftOut] = []
         self._memory, self._injected, self._session = memory, injected, session
-        self._told = Told()
+        self._told = Repeats()
         self._lines: set[tuple[str, str]] = set()  # that stand in the block, each with its note
         self._parts: list[Part] = []
         self._passages: list[Hit] = []

@@ -28,7 +28,7 @@ def wholes(plain: str) -> Iterator[str]:
 
 
 def spellings(text: str) -> list[str]:
-    """Return other ways to write what a question names, once each: phrases, and beginnings that end in `*`."""
+    """Return other ways to write what a question names: phrases, and beginnings that end in `*`."""
     ways = _WAYS[:-1] if text.isascii() else _WAYS
     matches = ((spell, match) for pattern, spell in ways for match in re.finditer(pattern, text))
     return list(dict.fromkeys(spelling.lower() for spell, match in matches for spelling in spell(match)))
